@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import type { Sql } from "../src/postgres/connect.ts";
+import type { Sql } from "../src/postgres/pool/connect.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 
 import { append, type Size } from "../test/fixture/seed.ts";

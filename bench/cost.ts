@@ -2,7 +2,7 @@ import { Agent, request as send } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { round } from "../packages/gateway/bench/stats.ts";
-import type { Sql } from "../src/postgres/connect.ts";
+import type { Sql } from "../src/postgres/pool/connect.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { type Recipe, requestOf } from "../test/fixture/recipes.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { median, round } from "../packages/gateway/bench/stats.ts";
-import type { Sql } from "../src/postgres/connect.ts";
+import type { Sql } from "../src/postgres/pool/connect.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { idSql, seed } from "../test/fixture/seed.ts";
 import { generate, type LoadOutcome } from "./load.ts";

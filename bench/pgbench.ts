@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { percentile, round } from "../packages/gateway/bench/stats.ts";
-import { planning } from "../src/postgres/connect.ts";
+import { planning } from "../src/postgres/pool/connect.ts";
 import type { Statement } from "../test/fixture/statements.ts";
 import type { LoadOutcome } from "./load.ts";
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Served, type ServeOptions, serve } from "../packages/gateway/bench/serve.ts";
-import { startEmbedded } from "../src/postgres/embedded.ts";
+import { startEmbedded } from "../src/postgres/embedded/embedded.ts";
 import { openClient, warningsOnly } from "../test/fixture/database_client.ts";
 import { parentOf } from "./hostile/process.ts";
 

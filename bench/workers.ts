@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { interleave, middle, type Pace, ratio } from "../packages/gateway/bench/rounds.ts";
 import { round } from "../packages/gateway/bench/stats.ts";
-import type { Sql } from "../src/postgres/connect.ts";
+import type { Sql } from "../src/postgres/pool/connect.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import type { Recipe } from "../test/fixture/recipes.ts";
 import { seed } from "../test/fixture/seed.ts";

@@ -1,4 +1,4 @@
-import { settings } from "../src/config.ts";
+import { settings } from "../src/config/config.ts";
 
 const stopTimes = ["SHUTDOWN_DELAY_MS", "SHUTDOWN_GRACE_MS", "MAIL_TIMEOUT_MS", "SMS_TIMEOUT_MS"];
 
@@ -8,7 +8,7 @@ export function chartSettings(): string {
   const times = Object.fromEntries(
     settings.filter(({ name }) => stopTimes.includes(name)).map(({ name, default: usual }) => [name, Number(usual)]),
   );
-  return `{{- /* Made of src/config.ts by npm run generate. */ -}}
+  return `{{- /* Made of src/config/config.ts by npm run generate. */ -}}
 {{- define "postern.settingNames" -}}${names}{{- end }}
 {{- define "postern.stopTimes" -}}${JSON.stringify(times)}{{- end }}
 `;

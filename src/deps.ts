@@ -3,7 +3,7 @@ import { createContextKey, createContextValues, type HandlerContext } from "@con
 import type { Violation } from "./errors.ts";
 import type { IdempotencyRecord, Log } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
-import type { Sql } from "./postgres/connect.ts";
+import type { Sql } from "./postgres/pool/connect.ts";
 import type { MakeFailureRate } from "./security/failure_rate.ts";
 import type { Secrets } from "./security/secrets.ts";
 

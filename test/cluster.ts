@@ -2,8 +2,8 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
-import { startEmbedded } from "../src/postgres/embedded.ts";
+import { startEmbedded } from "../src/postgres/embedded/embedded.ts";
+import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const fast = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" };

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { http2 } from "../packages/gateway/test/http/implementation.ts";
-import { type Config, readConfig } from "../src/config.ts";
+import { type Config, readConfig } from "../src/config/config.ts";
 import { newToken } from "../src/security/token.ts";
-import { startServer } from "../src/server.ts";
+import { startServer } from "../src/server/server.ts";
 import { freshDatabase } from "./database.ts";
 import { type Client, clientOf } from "./rest_client.ts";
 

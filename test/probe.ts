@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import postgres from "postgres";
-import { clientOptions, driverUrl } from "../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
 
 /** A connection of the test's own to a database. */
 export type Probe = AsyncDisposable & { readonly sql: postgres.Sql<{ bigint: bigint }> };

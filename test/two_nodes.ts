@@ -1,5 +1,5 @@
-import type { Config } from "../src/config.ts";
-import { startServer } from "../src/server.ts";
+import type { Config } from "../src/config/config.ts";
+import { startServer } from "../src/server/server.ts";
 import { freshDatabase } from "./database.ts";
 import { clientOf, type Postern, startPostern } from "./harness.ts";
 

@@ -6,7 +6,7 @@ import { AccessSchema, access, message_bytes } from "../../gen/postern/v1/option
 import { tell } from "../../packages/gateway/bench/servers/tell.ts";
 import { routesOf } from "../../packages/gateway/bench/servers/tiny_routes.ts";
 import { tinyService } from "../../packages/gateway/bench/tiny.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { describe } from "../../src/contract/describe.ts";
 import { keys, newId } from "../../src/deps.ts";
 import { inOurWords } from "../../src/errors.ts";

@@ -9,10 +9,10 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { readSecret } from "../admin_files.ts";
-import type { Config } from "../config.ts";
-import { localUrl } from "../local_address.ts";
-import { ConfigError } from "../setting.ts";
+import type { Config } from "../config/config.ts";
+import { localUrl } from "../config/local_address.ts";
+import { readSecret } from "../config/secret_file.ts";
+import { ConfigError } from "../config/setting.ts";
 import type { Door } from "./door.ts";
 
 /** The service that a command calls, and as whom: options of the command. */

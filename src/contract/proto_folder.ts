@@ -1,6 +1,6 @@
 import { access, cp, mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { packageFolder } from "../package_folder.ts";
+import { packageFolder } from "./package_folder.ts";
 
 /** The outcome for the operator: whether the contract was written, and lines that tell where, or why not. */
 export type ProtoFolder = { readonly ok: boolean; readonly lines: readonly string[] };

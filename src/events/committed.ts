@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { lookAgain } from "./follow.ts";
 
 /** A fact in the log, as far as a cache needs it. */

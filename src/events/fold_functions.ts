@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { type Fold, ofType } from "./fold.ts";
 import type { Position } from "./follow.ts";
 

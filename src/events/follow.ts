@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 
 /** A place in the log. */
 export type Position = { readonly epoch: number; readonly xid: string; readonly position: bigint };

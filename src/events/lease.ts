@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 
 /** The lease of work that one node does at a time. */
 export type Lease = { readonly work: string; readonly holder: string; readonly seconds: number };

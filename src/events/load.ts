@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 
 /** A read whose statement concurrent callers share; returns the rows of one key. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { reasonOf, refuse } from "../errors.ts";
-import type { Sql } from "../postgres/connect.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 import type { NewFact } from "./fact.ts";
 import { type Condition, type Fold, statementFor } from "./fold.ts";

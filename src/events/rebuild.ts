@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import type { Fold } from "./fold.ts";
 import { makeFoldFunctions } from "./fold_functions.ts";
 import { reaching } from "./reach.ts";

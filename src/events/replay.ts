@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { foldBatches } from "./fold_functions.ts";
 import { beginning, type Position } from "./follow.ts";
 import type { Rewrite } from "./rewrite.ts";

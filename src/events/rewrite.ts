@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 
 /** Rewrites tables now and then; called after facts were folded into them, with their number. */
 export type Rewrite = (facts: number) => Promise<void>;

@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 import { asking, type Key, type Question } from "./load.ts";
 import { together } from "./together.ts";

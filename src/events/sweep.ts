@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { lookAgain } from "./follow.ts";
 import { takeLease } from "./lease.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { lookAgain } from "../events/follow.ts";
-import type { NotTaken } from "./sms.ts";
+import type { NotTaken } from "./not_taken.ts";
 
 /** A message that a worker holds under a lease. */
 export type Leased = { readonly id: string; readonly attempts: number };

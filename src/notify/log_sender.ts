@@ -1,6 +1,6 @@
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { NotTaken } from "./sms.ts";
+import { NotTaken } from "./not_taken.ts";
 
 /** Writes each message as a line of JSON to a file that only its owner reads: for development, and as the default. */
 export const logSender =

@@ -1,4 +1,4 @@
-import { NotTaken } from "./sms.ts";
+import { NotTaken } from "./not_taken.ts";
 
 /** A request to post. */
 export type Post = { readonly headers: Readonly<Record<string, string>>; readonly body: string };

@@ -3,10 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { candidatesOf } from "./connect.ts";
 import { StartError } from "./failure.ts";
-import { findServer } from "./find_server.ts";
-import type { Link } from "./link.ts";
+import { candidatesOf } from "./pool/connect.ts";
+import { findServer } from "./pool/find_server.ts";
+import type { Link } from "./pool/link.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { checkDatabase, startErrorOf } from "./start_error.ts";
 

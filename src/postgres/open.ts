@@ -1,6 +1,6 @@
-import type { Pooler } from "./connect.ts";
-import { startEmbedded } from "./embedded.ts";
-import { findPooler } from "./pooler.ts";
+import { startEmbedded } from "./embedded/embedded.ts";
+import type { Pooler } from "./pool/connect.ts";
+import { findPooler } from "./pool/pooler.ts";
 import type { ProcessLog } from "./process_log.ts";
 
 /** The database of this process: the one that is configured, or the embedded one. */

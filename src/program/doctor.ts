@@ -24,7 +24,9 @@ export const doctor: Command = {
     if (["token-file", "organization", "ca-file"].some((name) => line.text(name) !== undefined))
       throw new UsageError("--token-file, --organization and --ca-file belong to --url");
     const config = settings();
-    const { ok, lines } = await (await import("../doctor.ts")).doctor(config, { rebuild: line.has("rebuild") });
+    const { ok, lines } = await (await import("../maintenance/doctor.ts")).doctor(config, {
+      rebuild: line.has("rebuild"),
+    });
     print(lines);
     return ok ? exitCodes.done : exitCodes.failed;
   },

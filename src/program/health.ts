@@ -9,7 +9,7 @@ export const health: Command = {
     "Asks /readyz at HOST and PORT, or at OPERATIONS_PORT where PORT is 0, over TLS where TLS_CERT_FILE is set, whatever names the certificate has. It is for the health checks of containers: the exit code is 1 where no node is ready.",
   ],
   async run() {
-    const { ok, line } = await (await import("../health_check.ts")).checkHealth(settings());
+    const { ok, line } = await (await import("../client/health_check.ts")).checkHealth(settings());
     return ok ? print([line]) : fail(exitCodes.failed, line);
   },
 };

@@ -1,4 +1,4 @@
-import { makeDataFolder } from "../data_folder.ts";
+import { makeDataFolder } from "../config/data_folder.ts";
 import type { Command } from "./command.ts";
 import { plainLog, print } from "./output.ts";
 import { settings } from "./settings.ts";
@@ -30,7 +30,7 @@ export const bootstrap: Command = {
   ],
   async run() {
     const config = settings();
-    return print(await (await import("../bootstrap.ts")).bootstrap(config));
+    return print(await (await import("../maintenance/bootstrap.ts")).bootstrap(config));
   },
 };
 
@@ -44,7 +44,7 @@ export const recover: Command = {
   examples: [["postern recover > token", "keep a fresh token in a file"]],
   async run({ text }) {
     const config = settings();
-    const { token, lines } = await (await import("../recover.ts")).recover(config, text("user"));
+    const { token, lines } = await (await import("../maintenance/recover.ts")).recover(config, text("user"));
     process.stderr.write(`${lines.join("\n")}\n`);
     return print([token]);
   },

@@ -12,7 +12,7 @@ export const rotateSigningKeys: Command = {
   ],
   examples: [["postern rotate-signing-keys --emergency", "end everything that the keys of today have signed"]],
   async run({ has }) {
-    const { rotateSigningKeys: rotate } = await import("../rotate_signing_keys.ts");
+    const { rotateSigningKeys: rotate } = await import("../maintenance/rotate_signing_keys.ts");
     return print(await rotate(settings(), has("emergency")));
   },
 };

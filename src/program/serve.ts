@@ -1,9 +1,9 @@
 import { access } from "node:fs/promises";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
-import { type Config, readConfig } from "../config.ts";
-import { makeDataFolder } from "../data_folder.ts";
-import { isPretty } from "../log_format.ts";
+import { type Config, readConfig } from "../config/config.ts";
+import { makeDataFolder } from "../config/data_folder.ts";
+import { isPretty } from "../config/log_format.ts";
 import { type Command, exitCodes } from "./command.ts";
 import { fail, print, sentenceOf } from "./output.ts";
 import { settings } from "./settings.ts";
@@ -44,7 +44,7 @@ export const worker: Command = {
     const { shareOf } = await import("../workers/share.ts");
     const config = shareOf(readConfig(), number, of);
     await keepCompiled(config);
-    const { startServer } = await import("../server.ts");
+    const { startServer } = await import("../server/server.ts");
     await using server = await startServer(config, parent);
     endWith(server.fail);
     const { url, operationsUrl, isFirst, welcome } = server;
@@ -57,7 +57,7 @@ export const worker: Command = {
 type EndWith = (before: (error: unknown) => Promise<void>) => void;
 
 async function serveAlone(config: Config, stopped: Promise<NodeJS.Signals>, endWith: EndWith): Promise<number> {
-  const { startServer } = await import("../server.ts");
+  const { startServer } = await import("../server/server.ts");
   await using server = await startServer(config);
   endWith(server.fail);
   announce(server, config);

@@ -1,4 +1,4 @@
-import { type Config, readConfig, settingWarnings } from "../config.ts";
+import { type Config, readConfig, settingWarnings } from "../config/config.ts";
 import { warn } from "./output.ts";
 
 /** Reads the settings, and warns of names that are no setting. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { packageFolder } from "../package_folder.ts";
+import { packageFolder } from "../contract/package_folder.ts";
 import type { Command } from "./command.ts";
 import { print } from "./output.ts";
 

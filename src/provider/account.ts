@@ -6,8 +6,8 @@ import { DeleteUserSessionsRequestSchema, SessionService } from "../../gen/poste
 import { isLostRace, localized, reasonOf } from "../errors.ts";
 import { chooseLanguage, type Language } from "../messages/catalogue.ts";
 import { pageText } from "../messages/page.ts";
-import { isFreshSignIn } from "../services/fresh_sign_in.ts";
-import type { SignIns } from "../services/sign_in.ts";
+import { isFreshSignIn } from "../services/callers/fresh_sign_in.ts";
+import type { SignIns } from "../services/sessions/sign_in.ts";
 import { accountApplications } from "./account_applications.ts";
 import { accountEmail } from "./account_email.ts";
 import { accountFactors } from "./account_factors.ts";

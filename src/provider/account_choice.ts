@@ -1,4 +1,4 @@
-import { loginNameOf } from "../services/password.ts";
+import { loginNameOf } from "../services/callers/login_name.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { ClientSession } from "./browser_session.ts";
 

@@ -1,12 +1,12 @@
 import type { Deps } from "../deps.ts";
 import { loadOne } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
-import { userOfSessionRead } from "../services/caller_lookups.ts";
-import { consentService } from "../services/consent.ts";
-import { userEmail } from "../services/email.ts";
-import { factorService } from "../services/factor.ts";
-import { sessionService } from "../services/session.ts";
-import type { SignIns } from "../services/sign_in.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { userOfSessionRead } from "../services/callers/caller_lookups.ts";
+import { consentService } from "../services/consents/consent.ts";
+import { factorService } from "../services/factors/factor.ts";
+import { sessionService } from "../services/sessions/session.ts";
+import type { SignIns } from "../services/sessions/sign_in.ts";
+import { userEmail } from "../services/users/email.ts";
 import type { ProviderSettings } from "./settings.ts";
 
 /** The services whose handlers the pages of the account call: what they do is the same as by a call. */

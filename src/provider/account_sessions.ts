@@ -6,7 +6,7 @@ import {
   SessionService,
 } from "../../gen/postern/v1/session_pb.ts";
 import { pageText } from "../messages/page.ts";
-import { acrOf } from "../services/authentication_class.ts";
+import { acrOf } from "../services/callers/authentication_class.ts";
 import {
   type AccountSection,
   type AccountView,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { loadOne } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
-import { logoPathOf } from "../services/branding.ts";
-import { type BrandColors, shownColors } from "../services/shown_colors.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { logoPathOf } from "../services/organizations/branding.ts";
+import { type BrandColors, shownColors } from "../services/organizations/shown_colors.ts";
 import { type Client, type ClientRow, clientColumn, clientOf, clientTables } from "./client.ts";
 import { paths } from "./discovery.ts";
 

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { loadOne } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { brandRead, styleOf } from "./brand.ts";
 import { paths } from "./discovery.ts";
 import { queryMaxLength } from "./parameters.ts";

@@ -1,9 +1,9 @@
 import type { Deps } from "../deps.ts";
 import { load } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
-import { mayUse, userInForce } from "../services/in_force.ts";
-import type { SessionKind } from "../services/new_session.ts";
+import { mayUse, userInForce } from "../services/callers/in_force.ts";
+import type { SessionKind } from "../services/sessions/new_session.ts";
 import type { Client } from "./client.ts";
 import { later, type ProviderSettings } from "./settings.ts";
 import { mayActFor } from "./subject.ts";

@@ -2,7 +2,7 @@ import type { HttpRoute, Response } from "@postern/gateway";
 import { reasonOf } from "../errors.ts";
 import { type PageText, pageText } from "../messages/page.ts";
 import { normalizeCode } from "../security/code.ts";
-import type { PasswordResets } from "../services/password_reset.ts";
+import type { PasswordResets } from "../services/passwords/password_reset.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { OidcTokenType } from "../../gen/postern/v1/application_pb.ts";
-import { acrOf } from "../services/authentication_class.ts";
+import { acrOf } from "../services/callers/authentication_class.ts";
 import { type Claims, fitted } from "./claims_size.ts";
 import type { Client } from "./client.ts";
 import { allRolesScope, type SignOn } from "./subject.ts";

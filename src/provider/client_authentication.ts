@@ -1,7 +1,7 @@
 import { decodeJwt, importJWK, type JWK, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { OidcAuthMethodType } from "../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../deps.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { sameBytes } from "../security/compare.ts";
 import { hashToken } from "../security/token.ts";
 import type { Client } from "./client.ts";

@@ -2,7 +2,7 @@ import type { HttpRoute, Response } from "@postern/gateway";
 import { reasonOf } from "../errors.ts";
 import { pageText } from "../messages/page.ts";
 import { openEmailLink } from "../security/mail_code.ts";
-import { emailVerification } from "../services/email.ts";
+import { emailVerification } from "../services/users/email.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";

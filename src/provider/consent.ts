@@ -1,7 +1,7 @@
 import { loadOne } from "../events/load.ts";
 import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { type AuthorizationRequest, organizationScope } from "./authorization_request.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { wordsOf } from "./claims.ts";

@@ -1,6 +1,6 @@
 import { loadOne } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
-import { originFault, originOf } from "../services/web_origin.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { originFault, originOf } from "../services/applications/web_origin.ts";
 import type { Client } from "./client.ts";
 
 /** The headers that let pages of any origin read a document. */

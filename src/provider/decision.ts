@@ -1,5 +1,5 @@
 import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
-import { isMultiFactor } from "../services/authentication_class.ts";
+import { isMultiFactor } from "../services/callers/authentication_class.ts";
 import { type AccountState, accountFor } from "./account_choice.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { ClientSession } from "./browser_session.ts";

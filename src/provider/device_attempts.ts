@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import type { Keyring } from "../security/seal.ts";
 import { later } from "./settings.ts";
 

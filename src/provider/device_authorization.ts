@@ -1,6 +1,6 @@
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import { type Deps, keys } from "../deps.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { makeUserCode } from "../security/user_code.ts";
 import { requestedScope } from "./authorization_request.ts";

@@ -1,6 +1,6 @@
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../deps.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { hashToken } from "../security/token.ts";
 import type { Client } from "./client.ts";
 import type { Authenticate, ClientClaim } from "./client_authentication.ts";

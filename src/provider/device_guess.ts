@@ -1,5 +1,5 @@
 import { type Call, type Deps, keys } from "../deps.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { userCodeMacs } from "../security/user_code.ts";
 import { attemptKey, minuteOf, secondsUntilNext } from "./device_attempts.ts";
 import type { ProviderSettings } from "./settings.ts";

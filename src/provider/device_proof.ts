@@ -1,6 +1,6 @@
 import { OidcGrantType } from "../../gen/postern/v1/application_pb.ts";
 import { loadOne } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { type ClientRow, clientColumn, clientOf } from "./client.ts";
 import { type DeviceRequest, deviceIn } from "./device_request.ts";

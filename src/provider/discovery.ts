@@ -1,5 +1,5 @@
-import { authenticationClasses } from "../services/authentication_class.ts";
-import { logoPath } from "../services/branding.ts";
+import { authenticationClasses } from "../services/callers/authentication_class.ts";
+import { logoPath } from "../services/organizations/branding.ts";
 import { omittedClaim } from "./claims_size.ts";
 import { algorithms } from "./signing_keys.ts";
 import { allRolesScope } from "./subject.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Completion } from "../services/complete_session.ts";
+import type { Completion } from "../services/sessions/complete_session.ts";
 import { bounded, type Parameters } from "./parameters.ts";
 
 const longestCode = 200;

@@ -1,7 +1,7 @@
 import type { Response } from "@postern/gateway";
 import { FactorKind } from "../../gen/postern/v1/factor_pb.ts";
 import { pageText } from "../messages/page.ts";
-import type { PendingSession } from "../services/pending_session.ts";
+import type { PendingSession } from "../services/sessions/pending_session.ts";
 import { paths } from "./discovery.ts";
 import { type Html, html, nothing } from "./html.ts";
 import { passkeyForm } from "./passkey_form.ts";

@@ -1,6 +1,6 @@
 import type { HttpRoute, Response } from "@postern/gateway";
 import { pageText } from "../messages/page.ts";
-import type { PasswordResets } from "../services/password_reset.ts";
+import type { PasswordResets } from "../services/passwords/password_reset.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";

@@ -1,5 +1,5 @@
 import { loadOne } from "../events/load.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { hashToken } from "../security/token.ts";
 import { type Client, type ClientRow, clientColumn, clientOf, clientTables } from "./client.ts";
 import { familyOf } from "./refresh_token.ts";

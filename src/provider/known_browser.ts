@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { hashToken, newToken } from "../security/token.ts";
-import { knownSeconds, type ProvenBrowser, rememberBrowser } from "../services/known_browser.ts";
+import { knownSeconds, type ProvenBrowser, rememberBrowser } from "../services/passwords/known_browser.ts";
 import { cookieJar, mostAccounts } from "./cookies.ts";
 import type { ProviderParts } from "./endpoints.ts";
 import { later } from "./settings.ts";

@@ -1,8 +1,8 @@
 import { type Call, type Deps, systemCall } from "../deps.ts";
 import { next, type Versioned } from "../events/fact.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { hashToken } from "../security/token.ts";
-import { endedAt, signedOutAt } from "../services/new_session.ts";
+import { endedAt, signedOutAt } from "../services/sessions/new_session.ts";
 import type { CookieOfSession } from "./cookies.ts";
 import type { LogoutHint } from "./logout_request.ts";
 

@@ -1,7 +1,7 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../deps.ts";
-import { isBackChannelUri } from "../services/compliance.ts";
+import { isBackChannelUri } from "../services/applications/compliance.ts";
 import { skewOf } from "./claims.ts";
 import type { ClientRow } from "./client.ts";
 import { type FetchSettings, outwardPost } from "./fetcher.ts";

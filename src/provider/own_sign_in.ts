@@ -1,5 +1,5 @@
 import type { HttpRequest, Response } from "@postern/gateway";
-import { authenticationClasses } from "../services/authentication_class.ts";
+import { authenticationClasses } from "../services/callers/authentication_class.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { type OwnPath, ownClientId } from "./own_client.ts";
 import { type Pages, stepOf } from "./pages.ts";

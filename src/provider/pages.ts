@@ -3,9 +3,9 @@ import { keys } from "../deps.ts";
 import { retry } from "../guards/retry.ts";
 import type { Language } from "../messages/language.ts";
 import { newToken } from "../security/token.ts";
-import { isMultiFactor } from "../services/authentication_class.ts";
-import { notices } from "../services/notice.ts";
-import type { SignIns } from "../services/sign_in.ts";
+import { isMultiFactor } from "../services/callers/authentication_class.ts";
+import type { SignIns } from "../services/sessions/sign_in.ts";
+import { notices } from "../services/verification/notice.ts";
 import {
   type AuthorizationRequest,
   authorizationRequest,

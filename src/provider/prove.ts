@@ -1,4 +1,4 @@
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { organizationNamed, type ProvenRequest, responseModeIn } from "./authorization_request.ts";
 import { type Brand, brandedClientRead, type ClientOf } from "./brand.ts";
 import type { Client } from "./client.ts";

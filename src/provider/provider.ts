@@ -1,7 +1,7 @@
 import type { HttpRoute } from "@postern/gateway";
 import { refuse } from "../errors.ts";
-import type { PasswordResets } from "../services/password_reset.ts";
-import type { SignIns } from "../services/sign_in.ts";
+import type { PasswordResets } from "../services/passwords/password_reset.ts";
+import type { SignIns } from "../services/sessions/sign_in.ts";
 import { accountRoutes } from "./account.ts";
 import { authorizeRoute } from "./authorize.ts";
 import { brandFiles } from "./brand_files.ts";

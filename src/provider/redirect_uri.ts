@@ -1,7 +1,7 @@
 import type { OidcConfiguration } from "../../gen/postern/v1/application_pb.ts";
 import { OidcAppType } from "../../gen/postern/v1/application_pb.ts";
 import type { ComplianceKey } from "../messages/catalogue.ts";
-import { problemsOf } from "../services/compliance.ts";
+import { problemsOf } from "../services/applications/compliance.ts";
 
 /** Finds the registered redirect URI that a request means; undefined if there is none. */
 export function registeredUri(oidc: OidcConfiguration, requested: string): string | undefined {

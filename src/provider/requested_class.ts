@@ -1,4 +1,4 @@
-import { authenticationClasses } from "../services/authentication_class.ts";
+import { authenticationClasses } from "../services/callers/authentication_class.ts";
 import { wordsOf } from "./claims.ts";
 import { OauthError } from "./oauth_error.ts";
 import { bounded, type Parameters } from "./parameters.ts";

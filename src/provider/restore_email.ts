@@ -1,7 +1,7 @@
 import type { HttpRoute, Response } from "@postern/gateway";
 import { reasonOf } from "../errors.ts";
 import { pageText } from "../messages/page.ts";
-import { emailUndo } from "../services/email_undo.ts";
+import { emailUndo } from "../services/users/email_undo.ts";
 import { paths } from "./discovery.ts";
 import { callOf } from "./endpoint.ts";
 import type { ProviderParts } from "./endpoints.ts";

@@ -1,6 +1,6 @@
-import type { FactorSignInSettings } from "../services/complete_session.ts";
-import type { FreshSignInSettings } from "../services/fresh_sign_in.ts";
-import type { NoticeSettings } from "../services/notice.ts";
+import type { FreshSignInSettings } from "../services/callers/fresh_sign_in.ts";
+import type { FactorSignInSettings } from "../services/sessions/complete_session.ts";
+import type { NoticeSettings } from "../services/verification/notice.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 /** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */

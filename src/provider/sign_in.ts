@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { chooseLanguage } from "../messages/catalogue.ts";
-import { consents } from "../services/consent.ts";
-import type { SignIns } from "../services/sign_in.ts";
+import { consents } from "../services/consents/consent.ts";
+import type { SignIns } from "../services/sessions/sign_in.ts";
 import { authorizationRequest, type ProvenRequest } from "./authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "./begin_again.ts";
 import { type BegunBrowserSession, type BrowserSession, browserSessions } from "./browser_session.ts";

@@ -1,7 +1,7 @@
 import type { Response } from "@postern/gateway";
 import type { Language } from "../messages/language.ts";
 import { type PageText, pageText } from "../messages/page.ts";
-import type { PasskeyQuestion } from "../services/passkey_session.ts";
+import type { PasskeyQuestion } from "../services/sessions/passkey_session.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
 import { paths } from "./discovery.ts";
 import { forgottenForm } from "./forgotten_form.ts";

@@ -5,9 +5,9 @@ import type { NounFolds } from "../events/fold.ts";
 import { asking, type Question } from "../events/load.ts";
 import { lostRace } from "../events/log.ts";
 import { sharedWrite } from "../events/shared_write.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { hashToken } from "../security/token.ts";
-import { mayUse, userInForce } from "../services/in_force.ts";
+import { mayUse, userInForce } from "../services/callers/in_force.ts";
 import { mayActFor } from "./subject.ts";
 
 /** A sign-in to an application that is to be written, with its code where it has one. */

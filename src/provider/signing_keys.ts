@@ -5,7 +5,7 @@ import { type Deps, systemCall } from "../deps.ts";
 import { factOf, first } from "../events/fact.ts";
 import type { NounFolds } from "../events/fold.ts";
 import { lostRace } from "../events/log.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { type Keyring, SealBroken } from "../security/seal.ts";
 
 /** The algorithms that tokens are signed by. */

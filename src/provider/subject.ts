@@ -1,4 +1,4 @@
-import { grantShutIn, holdsGrant, mayUse, userInForce } from "../services/in_force.ts";
+import { grantShutIn, holdsGrant, mayUse, userInForce } from "../services/callers/in_force.ts";
 
 /** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one whose grant it holds. */
 export const mayActFor = (organization: string): string =>

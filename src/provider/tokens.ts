@@ -1,7 +1,7 @@
 import { OidcIdTokenAlgorithm } from "../../gen/postern/v1/application_pb.ts";
 import { asking, type Question } from "../events/load.ts";
 import { sharedWrite } from "../events/shared_write.ts";
-import type { Sql } from "../postgres/connect.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import type { Keyring } from "../security/seal.ts";
 import { hashToken, newToken } from "../security/token.ts";
 import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";

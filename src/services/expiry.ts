@@ -1,9 +1,9 @@
 import type { Deps } from "../deps.ts";
 import { type Chore, type Deleted, deleteDue, inOrder, type Stretch } from "../events/sweep.ts";
-import type { Sql } from "../postgres/connect.ts";
-import { factorChores } from "./factor_expiry.ts";
-import type { MailSettings } from "./mail_code.ts";
-import type { PhoneSettings } from "./phone_code.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { factorChores } from "./factors/factor_expiry.ts";
+import type { MailSettings } from "./verification/mail_code.ts";
+import type { PhoneSettings } from "./verification/phone_code.ts";
 
 // A session ends by its time, which its first event says: the end is no event of its own. The clock of a node may be ahead of that
 // of the database, which decides whether a row has to be there when the log is replayed.

@@ -8,10 +8,10 @@ import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
-import { readSecret } from "../admin_files.ts";
-import type { Config } from "../config.ts";
-import { localUrl } from "../local_address.ts";
-import { ConfigError } from "../setting.ts";
+import type { Config } from "../config/config.ts";
+import { localUrl } from "../config/local_address.ts";
+import { readSecret } from "../config/secret_file.ts";
+import { ConfigError } from "../config/setting.ts";
 import { retried } from "./retry.ts";
 
 /** Where a transfer goes: options of the command, each with a default out of the settings. */

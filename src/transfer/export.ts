@@ -5,8 +5,8 @@ import { ConnectError } from "@connectrpc/connect";
 import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
 import type { Project } from "../../gen/postern/v1/project_pb.ts";
 import { PostalAddressSchema, type User, UserState } from "../../gen/postern/v1/user_pb.ts";
-import type { Config } from "../config.ts";
-import { ConfigError } from "../setting.ts";
+import type { Config } from "../config/config.ts";
+import { ConfigError } from "../config/setting.ts";
 import { type Clients, openClients, type Place } from "./client.ts";
 
 const pageSize = 1000;

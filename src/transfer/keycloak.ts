@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError } from "../setting.ts";
+import { ConfigError } from "../config/setting.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
 import { clientOf } from "./keycloak_client.ts";
 import { userOf } from "./keycloak_user.ts";

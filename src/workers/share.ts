@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 
 /** The settings of one worker: the limits of the node divided among all of them, but those of failures, which they share. */
 export function shareOf(config: Config, number: number, of: number): Config {

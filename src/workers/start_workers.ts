@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
-import { createLogger } from "../logger.ts";
-import { preflight } from "../preflight.ts";
+import type { Config } from "../config/config.ts";
+import { createLogger } from "../config/logger.ts";
+import { preflight } from "../config/preflight.ts";
 import { openSharedPort, type SharedPort } from "./handover.ts";
 import { measuring } from "./measuring.ts";
 import type { PortName, RunningMessage, WorkerStart } from "./message.ts";
@@ -61,7 +61,7 @@ async function openPorts({ host, port, operationsPort }: Config): Promise<Ports>
 
 async function embedded({ databaseUrl, dataDir }: Config, log: ReturnType<typeof createLogger>) {
   if (databaseUrl) return undefined;
-  const { startEmbedded } = await import("../postgres/embedded.ts");
+  const { startEmbedded } = await import("../postgres/embedded/embedded.ts");
   return startEmbedded({ dataDir, log });
 }
 

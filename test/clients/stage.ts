@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/pool/connect.ts";
 import { fixtureOf } from "../fixture/organization.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
 

@@ -70,7 +70,7 @@ test("a folder with other things in it is left alone, in one sentence", async ()
 
 test("the contract is not written over itself", async () => {
   await cp(join(root, "proto"), join(base, "package/proto"), { recursive: true });
-  for (const path of ["src/package_folder.ts", "src/contract/proto_folder.ts"])
+  for (const path of ["src/contract/package_folder.ts", "src/contract/proto_folder.ts"])
     await cp(join(root, path), join(base, "package", path));
   await writeFile(join(base, "package/package.json"), '{ "type": "module" }');
   const { writeProtoFolder } = await import(join(base, "package/src/contract/proto_folder.ts"));

@@ -3,7 +3,7 @@ import { createServer, connect as dial, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import type { Reason } from "../../src/errors.ts";
 import { freshDatabase } from "../database.ts";
 import { startChild } from "../fixture/child_server.ts";

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { type CommittedFact, factsSince, watchCommitted } from "../../src/events/committed.ts";
-import type { Sql } from "../../src/postgres/connect.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody } from "./log_of.ts";
 
 const eventOf = (stream: string, type = "organization.created") => `

@@ -12,7 +12,7 @@ import {
   parsePosition,
   type StoredEvent,
 } from "../../src/events/follow.ts";
-import type { Sql } from "../../src/postgres/connect.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody } from "./log_of.ts";
 
 const streams = (events: readonly StoredEvent[]) => events.map(({ stream }) => stream);

@@ -3,10 +3,10 @@ import postgres from "postgres";
 import { type FactCase, type FactNoun, factOf, first, typeOf } from "../../src/events/fact.ts";
 import type { Fold, NounFolds } from "../../src/events/fold.ts";
 import { type CommandOrigin, openLog } from "../../src/events/log.ts";
-import { clientOptions, connect, driverUrl, type Sql } from "../../src/postgres/connect.ts";
-import { organizationFolds } from "../../src/services/organization.ts";
-import { projectFolds } from "../../src/services/project.ts";
-import { projectGrantFolds } from "../../src/services/project_grant.ts";
+import { clientOptions, connect, driverUrl, type Sql } from "../../src/postgres/pool/connect.ts";
+import { organizationFolds } from "../../src/services/organizations/organization.ts";
+import { projectFolds } from "../../src/services/projects/project.ts";
+import { projectGrantFolds } from "../../src/services/projects/project_grant.ts";
 import { freshDatabase } from "../database.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error };

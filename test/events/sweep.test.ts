@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { takeLease } from "../../src/events/lease.ts";
 import { type Chore, expiredRecords, inOrder, startSweep } from "../../src/events/sweep.ts";
-import { connect } from "../../src/postgres/connect.ts";
+import { connect } from "../../src/postgres/pool/connect.ts";
 import { freshDatabase } from "../database.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };

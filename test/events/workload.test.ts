@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
-import { folds } from "../../src/runtime.ts";
-import { deletedOrganizations } from "../../src/services/delete_organization.ts";
+import { folds } from "../../src/runtime/runtime.ts";
+import { deletedOrganizations } from "../../src/services/organizations/delete_organization.ts";
 import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { onePixel } from "../fixture/images.ts";

@@ -3,7 +3,7 @@ import { newDatabase, openTransaction, startCluster } from "../cluster.ts";
 import { eventually } from "../first_start.ts";
 import { holdTable } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { type DatabaseProxy, openProxy } from "../postgres/proxy.ts";
 import { type Scrape, scrape } from "./virtual_series.ts";
 

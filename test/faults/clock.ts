@@ -6,7 +6,7 @@ import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
 import { nodeEnv, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
-import { until } from "../postgres/holder.ts";
+import { until } from "../postgres/embedded/holder.ts";
 import { type Fault, type Stage, untilReady } from "./rounds.ts";
 
 /** A node whose clock can be set; those of its timers and of the database go on. */

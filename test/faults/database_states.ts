@@ -2,11 +2,11 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { startEmbedded } from "../../src/postgres/embedded.ts";
+import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { newToken } from "../../src/security/token.ts";
 import { nodeEnv, startNode } from "../first_start.ts";
 import { holdTable } from "../fixture/held_row.ts";
-import { ask, postmasterOf, quiet } from "../postgres/holder.ts";
+import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
 import { type Fault, type Stage, untilReady } from "./rounds.ts";
 
 const lastsMs = 1_500;

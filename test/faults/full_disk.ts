@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import { eventually, readyStatus } from "../first_start.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { openKilled } from "./kills.ts";
 import type { Stage } from "./rounds.ts";
 

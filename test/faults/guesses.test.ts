@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { ConnectError, createContextValues } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { keys, systemCall } from "../../src/deps.ts";
-import { callSession } from "../../src/services/new_session.ts";
-import { signInsOf } from "../../src/services/sign_in.ts";
+import { callSession } from "../../src/services/sessions/new_session.ts";
+import { signInsOf } from "../../src/services/sessions/sign_in.ts";
 import { type Answer, type Client, signedUp } from "../harness.ts";
-import { ask as askDatabase } from "../postgres/holder.ts";
+import { ask as askDatabase } from "../postgres/embedded/holder.ts";
 import { openHandlers } from "../sent_statements.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 

@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startEmbedded } from "../../src/postgres/embedded.ts";
+import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { newToken } from "../../src/security/token.ts";
 import { nodeEnv, startNode } from "../first_start.ts";
-import { ask, postmasterOf, quiet } from "../postgres/holder.ts";
+import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
 import { freePort } from "../wire/free_port.ts";
 import { type Stage, untilReady } from "./rounds.ts";
 

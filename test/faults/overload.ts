@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { freshDatabase } from "../database.ts";
-import { until } from "../postgres/holder.ts";
+import { until } from "../postgres/embedded/holder.ts";
 import { type Serving, serve } from "../postgres/serving.ts";
 import {
   type OpenLoopCall,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { doctor } from "../../src/doctor.ts";
+import { doctor } from "../../src/maintenance/doctor.ts";
 import { freshDatabase } from "../database.ts";
 import { client } from "../first_start.ts";
 import { machine, type Postern, startPostern } from "../harness.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import { startLoad } from "./load.ts";
 import { type Bouncer, startPgbouncer } from "./pgbouncer.ts";
 import { found } from "./programs.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { eventually } from "../first_start.ts";
-import { ask, isRoot } from "../postgres/holder.ts";
+import { ask, isRoot } from "../postgres/embedded/holder.ts";
 
 const run = promisify(execFile);
 // PostgreSQL does not run as root.

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { linkLibraries, openToAll } from "../../src/postgres/binaries.ts";
+import { linkLibraries, openToAll } from "../../src/postgres/embedded/binaries.ts";
 
 const run = promisify(execFile);
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { readConfig } from "../../src/config.ts";
-import { doctor } from "../../src/doctor.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { doctor } from "../../src/maintenance/doctor.ts";
 import { eventually, type Node, readyStatus } from "../first_start.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { seed } from "../fixture/seed.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { settings } from "../../src/config.ts";
+import { settings } from "../../src/config/config.ts";
 import { found } from "./programs.ts";
 
 const run = promisify(execFile);

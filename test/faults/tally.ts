@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { clientOf } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { effectsStatement } from "./operations.ts";
 import type { Writers } from "./writers.ts";
 

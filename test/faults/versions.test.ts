@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { doctor } from "../../src/doctor.ts";
+import { doctor } from "../../src/maintenance/doctor.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { machine, signedUp, startPostern } from "../harness.ts";
-import { quiet } from "../postgres/holder.ts";
+import { quiet } from "../postgres/embedded/holder.ts";
 import { startLoad } from "./load.ts";
 import { startPostgres } from "./postgres.ts";
 import { postgresBins, versionOf } from "./postgres_versions.ts";

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
-import type { Sql } from "../../src/postgres/connect.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { type BlockCounter, countBlocks, counting } from "../weight/blocks.ts";

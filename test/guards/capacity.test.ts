@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { holdTable } from "../fixture/held_row.ts";
 import { startPostern } from "../harness.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import { readError, refusalOf } from "../wire/refusal.ts";
 
 const few = { callsMax: 4, databaseStatementTimeoutMs: 60_000 };

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { expiredRecords } from "../../src/events/sweep.ts";
-import { startServer } from "../../src/server.ts";
+import { startServer } from "../../src/server/server.ts";
 import { startChild } from "../fixture/child_server.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { type Answer, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { caller_alias } from "../../gen/postern/v1/options_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { reasonOf as reasonOfError } from "../../src/errors.ts";
-import { clientOptions, driverUrl } from "../../src/postgres/connect.ts";
+import { clientOptions, driverUrl } from "../../src/postgres/pool/connect.ts";
 import { enrolTotp } from "../fixture/factors.ts";
 import { callRest } from "../fixture/rest_call.ts";
 import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";

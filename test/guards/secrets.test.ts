@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
 import { eventually, readyStatus, startNode } from "../first_start.ts";

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { NewFact } from "../../src/events/fact.ts";
-import type { Sms } from "../../src/notify/sms.ts";
-import type { Sql } from "../../src/postgres/connect.ts";
+import type { Sms } from "../../src/notify/sms/sms.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { openPhoneCode } from "../../src/security/phone_code.ts";
 import type { Keyring } from "../../src/security/seal.ts";
 

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { smsHealth } from "../../src/notify/outbox.ts";
-import { webhookSender } from "../../src/notify/webhook_sender.ts";
+import { smsHealth } from "../../src/notify/sms/outbox.ts";
+import { webhookSender } from "../../src/notify/sms/webhook_sender.ts";
 import { openOutbox, startWorker } from "./outbox.ts";
 import { idsOf, startProvider } from "./provider.ts";
 

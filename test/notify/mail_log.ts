@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import type { Mail } from "../../src/notify/mail.ts";
+import type { Mail } from "../../src/notify/mail/mail.ts";
 import type { Postern } from "../harness.ts";
 
 /** The mails to an address that the default sender wrote, once there are as many as expected. */

@@ -4,11 +4,11 @@ import { newId } from "../../src/deps.ts";
 import { type At, factOf, first, typeOf } from "../../src/events/fact.ts";
 import { openLog } from "../../src/events/log.ts";
 import type { Delivery } from "../../src/notify/deliveries.ts";
-import { type SmsWorkerOptions, startSmsWorker } from "../../src/notify/worker.ts";
-import { connect } from "../../src/postgres/connect.ts";
+import { type SmsWorkerOptions, startSmsWorker } from "../../src/notify/sms/worker.ts";
+import { connect } from "../../src/postgres/pool/connect.ts";
 import { keyring } from "../../src/security/seal.ts";
-import { phoneCodes } from "../../src/services/phone_code.ts";
-import { phoneFolds } from "../../src/services/user_phone.ts";
+import { phoneFolds } from "../../src/services/users/user_phone.ts";
+import { phoneCodes } from "../../src/services/verification/phone_code.ts";
 import { freshDatabase } from "../database.ts";
 import { appendEarlier } from "./earlier_release.ts";
 

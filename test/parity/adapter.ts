@@ -5,9 +5,9 @@ import { promisify } from "node:util";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Routes } from "@postern/gateway";
 import type { Logger } from "pino";
-import type { Config } from "../../src/config.ts";
-import { adapterOptions } from "../../src/guarded_services.ts";
-import { openRuntime } from "../../src/runtime.ts";
+import type { Config } from "../../src/config/config.ts";
+import { openRuntime } from "../../src/runtime/runtime.ts";
+import { adapterOptions } from "../../src/server/guarded_services.ts";
 import type { Ports } from "./doors.ts";
 
 /** The same service behind connect-node in place of the gateway, as one more node of the same instance, with more services. */

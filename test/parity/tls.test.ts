@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startServer } from "../../src/server.ts";
+import { startServer } from "../../src/server/server.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { certificateFor } from "../wire/certificate.ts";
 import { openDoors } from "./doors.ts";

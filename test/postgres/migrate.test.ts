@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { freshDatabase } from "../database.ts";
-import { ask, quiet } from "./holder.ts";
+import { ask, quiet } from "./embedded/holder.ts";
 
 const one = { "0001-one.sql": "create table one (n int); -- trailing remark" };
 const two = { "0002-two.sql": "create table two (n int);\ninsert into two select pg_sleep(0.02) is null, 1;" };

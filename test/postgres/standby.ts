@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Embedded, startEmbedded } from "../../src/postgres/embedded.ts";
-import { ask, postmasterOf, quiet, until } from "./holder.ts";
+import { type Embedded, startEmbedded } from "../../src/postgres/embedded/embedded.ts";
+import { ask, postmasterOf, quiet, until } from "./embedded/holder.ts";
 
 /** A primary and a hot standby that follows it. */
 export type Pair = AsyncDisposable & {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startServer } from "../../src/server.ts";
+import { startServer } from "../../src/server/server.ts";
 import { startPostern } from "../harness.ts";
 import { certificateFor } from "../wire/certificate.ts";
 import { postern as program } from "./command.ts";

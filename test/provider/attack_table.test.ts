@@ -2,7 +2,7 @@ import { createPublicKey } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signedUp } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import {
   type Application,

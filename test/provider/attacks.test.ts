@@ -1,7 +1,7 @@
 import { importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import {
   type Application,
   answerIn,

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signedUp } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import {
   type Application,

@@ -3,7 +3,7 @@ import { connected, foreignApplication } from "../fixture/connection.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { holdStatement } from "../fixture/held_row.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import { answerIn, authorizeUrl, basic, exchange, issuerOf, post, signIn } from "./application.ts";
 import { hiddenIn, openBrowser, type Shown } from "./browser.ts";
 import { beginDevice, deviceSettings, poll, untilConfirmation } from "./device_flow.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashToken } from "../../src/security/token.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { signedUp, startPostern } from "../harness.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import { type Application, application, basic, codeFor, exchange, type Person, post, verifier } from "./application.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { mayReadRefusal, registeredOrigins } from "../../src/provider/cross_origin.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import {
   type Application,
   answerIn,

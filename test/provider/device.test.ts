@@ -2,7 +2,7 @@ import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withTotp } from "../fixture/factors.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { type Application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "./application.ts";
 import { openBrowser } from "./browser.ts";
 import {

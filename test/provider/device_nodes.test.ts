@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { signingKeys } from "../../src/provider/signing_keys.ts";
 import { type Postern, signedUp } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { openProbe } from "../probe.ts";
 import { openHandlers } from "../sent_statements.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { startTwoNodes } from "../two_nodes.ts";
 import { issuerOf } from "./application.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeOf } from "../fixture/authenticator.ts";
 import { keyFor, withTotp, wrongCodeOf } from "../fixture/factors.ts";
 import { organization, type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import {
   type Application,
   answerIn,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { signingKeys } from "../../src/provider/signing_keys.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type Application, application, basic, codeFor, exchange, issuerOf, post } from "./application.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Answer, type Client, organization, type Postern, signedUp } from "../harness.ts";
-import { until } from "../postgres/holder.ts";
+import { until } from "../postgres/embedded/holder.ts";
 import type { TwoNodes } from "../two_nodes.ts";
 import {
   type Application,

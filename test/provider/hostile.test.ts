@@ -2,7 +2,7 @@ import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { freshDatabase } from "../database.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import {
   type Application,
   answerIn,

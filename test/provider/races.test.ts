@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { withTotp } from "../fixture/factors.ts";
 import { holdStatement } from "../fixture/held_row.ts";
 import { signedUp } from "../harness.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import {
   type Application,

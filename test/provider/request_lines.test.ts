@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Span_SpanKind as Kind } from "../../gen/opentelemetry/proto/trace/v1/trace_pb.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
 import { eventually, type Node, readyStatus, startNode } from "../first_start.ts";

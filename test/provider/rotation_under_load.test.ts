@@ -4,9 +4,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { rotateSigningKeys } from "../../src/rotate_signing_keys.ts";
+import { rotateSigningKeys } from "../../src/maintenance/rotate_signing_keys.ts";
 import { signedUp } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import { type Application, application, codeFor, exchange, type Person } from "./application.ts";
 

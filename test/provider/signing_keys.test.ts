@@ -5,7 +5,7 @@ import { signJwt } from "../../src/provider/jwt.ts";
 import { type SigningKeys, signingKeys } from "../../src/provider/signing_keys.ts";
 import { keyring } from "../../src/security/seal.ts";
 import { type Postern, startPostern } from "../harness.ts";
-import { ask } from "../postgres/holder.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 
 let postern: Postern;

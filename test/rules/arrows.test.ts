@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { floors, roomOf } from "./floors.ts";
 import { type Import, importsOf, openProgram } from "./tree.ts";
 
 const isOurs = (path: string) => path.startsWith("src/") || path.startsWith("packages/");
@@ -12,168 +13,6 @@ const product = program.sources.filter(({ path }) => !isBenchmark(path));
 const imports = product.flatMap(importsOf);
 const ours = imports.filter(({ from }) => isOurs(from));
 
-const layers = [
-  "gen",
-  "config",
-  "contract",
-  "metrics",
-  "routes",
-  "deps",
-  "errors",
-  "guards",
-  "gateway",
-  "events",
-  "postgres",
-  "security",
-  "notify",
-  "tracing",
-];
-const everything = [
-  ...layers,
-  ...["services", "provider", "messages", "runtime", "bootstrap", "how_to_begin", "admin_files", "operations"],
-  ...["data_folder", "local_address", "log_format", "logger", "preflight", "welcome"],
-];
-
-// A part may import what is listed: another part, one file of it, or one type of that file.
-const arrows: Readonly<Record<string, readonly string[]>> = {
-  main: ["program", "client/usage_error"],
-  program: [
-    ...["config", "data_folder", "log_format", "server", "bootstrap", "doctor", "health_check", "recover", "transfer"],
-    "rotate_signing_keys",
-    ...["contract/proto_folder", "package_folder", "postgres/open", "postgres/migrate", "client", "workers"],
-  ],
-  preflight: ["config#Config", "data_folder", "setting"],
-  welcome: everything,
-  data_folder: ["setting"],
-  local_address: ["config#Config"],
-  log_format: ["config#Config"],
-  logger: ["config#Config", "log_format"],
-  // The parent of workers serves nothing, so it loads nothing of the service.
-  workers: [
-    ...["config#Config", "gateway#", "logger", "metrics/merge", "postgres/embedded", "preflight"],
-    "security/failure_rate",
-  ],
-  // It runs every ten seconds beside the service, so it loads nothing else.
-  health_check: ["config#Config", "local_address"],
-  // It calls the service over the wire, as any other client.
-  client: ["gen", "gateway", "config#Config", "setting", "local_address", "admin_files"],
-  transfer: ["gen", "config", "setting", "local_address", "admin_files", "client", "security"],
-  server: [
-    "gateway",
-    "config",
-    "runtime",
-    "bootstrap",
-    "how_to_begin",
-    "admin_files",
-    "ports",
-    "preflight",
-    "welcome",
-    "errands",
-    "logger",
-    "security/priority",
-    "tracing/tracing",
-    "workers/parent#Parent",
-    "workers/shared_failures",
-  ],
-  ports: [
-    "gateway",
-    "config#Config",
-    "contract",
-    "deps",
-    "errors",
-    "guards/capacity",
-    "guards/rate_limits",
-    "guards/report#Report",
-    "guarded_services",
-    "observability",
-    "operations",
-    "provider",
-    "routes",
-    "runtime#Runtime",
-  ],
-  observability: [
-    "gateway",
-    "contract",
-    "deps",
-    "events/follow",
-    "guards/report",
-    "messages/catalogue",
-    "metrics",
-    "notify",
-    "routes",
-    "runtime#Runtime",
-    "tracing/tracing#Tracing",
-    "workers/message#",
-    "workers/parent#Parent",
-  ],
-  guarded_services: [
-    "gen",
-    "gateway",
-    "config#Config",
-    "deps",
-    "errors",
-    "guards",
-    "cached_lookups",
-    "messages/catalogue",
-    "postgres/failure",
-    "provider/issuer",
-    "provider/own_api",
-    "routes",
-    "runtime#Runtime",
-    "services",
-  ],
-  cached_lookups: ["guards", "runtime#Runtime", "services/caller_lookups", "services/fresh_sign_in"],
-  idle_memory: [],
-  // The OpenID Provider: sign-in at applications, over HTTP alone.
-  provider: [
-    ...["gen", "gateway", "deps", "errors", "events", "messages", "security", "services"],
-    ...["postgres/connect#Sql", "postgres/failure", "guards/permissions"],
-    // No guard stands before a page, and pages lose the races that calls lose.
-    "guards/retry",
-  ],
-  errands: ["config", "events/sweep", "idle_memory", "notify", "provider", "runtime#Runtime", "services"],
-  bootstrap: everything,
-  operations: ["gateway", "config#Config", "deps", "errors", "guards/report#Report", "routes"],
-  admin_files: everything,
-  how_to_begin: everything,
-  doctor: everything,
-  recover: everything,
-  rotate_signing_keys: everything,
-  // It runs every ten seconds beside the service, so it loads nothing else.
-  runtime: everything,
-  routes: ["gen", "gateway", "services", "config#Config", "deps#Deps", "events/follow#Tail"],
-  contract: ["gen", "gateway", "errors", "package_folder"],
-  package_folder: [],
-  metrics: ["gateway"],
-  services: [
-    "gen",
-    "events",
-    "security",
-    "errors",
-    "deps",
-    "messages",
-    "postgres/connect#Sql",
-    "guards/permissions#Role",
-    "numbering",
-  ],
-  guards: ["gen", "gateway", "security", "errors", "deps", "events/fact#FactType"],
-  gateway: [],
-  events: ["gen", "errors", "postgres/connect#Sql", "postgres/failure"],
-  notify: ["gen", "events", "security", "errors", "deps", "messages", "postgres/connect#Sql"],
-  tracing: ["gen"],
-  deps: ["errors#Violation", "events#", "security#", "postgres#", "messages#"],
-  errors: ["gen", "gateway", "messages"],
-  postgres: ["errors"],
-  config: ["setting", "setting_names", "sign_in_settings", "data_folder", "private_ranges"],
-  sign_in_settings: ["setting"],
-  setting: ["postgres/servers", "numbering"],
-  numbering: [],
-  setting_names: [],
-  private_ranges: [],
-  security: [],
-  messages: [],
-};
-
 // The doors and the log carry nouns without knowing them.
 const nounless = ["gateway", "events", "postgres", "security", "tracing"];
 const noun = /^gen\/postern\/v1\/(?!options_|event_|details_)/;
@@ -182,30 +21,47 @@ const partOf = (path: string): string => path.replace(/^(src|packages)\//, "").r
 
 const sentenceOf = ({ from, to, name, type }: Import) => `${from} imports ${type ? "type " : ""}${name} of ${to}`;
 
-function isAllowed({ from, to, name, type }: Import): boolean {
-  const file = to.replace(/^src\//, "").replace(/\.ts$/, "");
-  return (arrows[partOf(from)] ?? []).some((arrow) => {
-    const [place = "", only] = arrow.split("#");
-    if (place !== file && place !== partOf(to)) return false;
-    return only === undefined || (type && (only === "" || only === name));
-  });
-}
+const isOfService = (path: string) => path.startsWith("src/");
+const within = ours.filter(({ from, to }) => isOfService(from) && isOfService(to));
+const floorOf = (path: string) => floors.findIndex((floor) => floor.includes(roomOf(path)));
 
-test("every import follows an arrow of the table", () => {
-  const across = ours.filter(({ from, to }) => partOf(from) !== partOf(to));
-  expect(across.length).toBeGreaterThan(100);
-  expect(across.filter((one) => !isAllowed(one)).map(sentenceOf)).toEqual([]);
+test("a part of src imports only from floors below its own, types included", () => {
+  const across = within.filter(({ from, to }) => roomOf(from) !== roomOf(to));
+  expect(across.length).toBeGreaterThan(1000);
+  expect(across.filter(({ from, to }) => floorOf(to) <= floorOf(from)).map(sentenceOf)).toEqual([]);
 });
 
-test("every part of src is in the table, and the table names no other", () => {
-  const parts = product.filter(({ path }) => isOurs(path)).map(({ path }) => partOf(path));
-  expect([...new Set(parts)].sort()).toEqual(Object.keys(arrows).sort());
+test("every part of src stands on one floor, and no other does", () => {
+  const parts = product.filter(({ path }) => isOfService(path)).map(({ path }) => roomOf(path));
+  expect([...new Set(parts)].sort()).toEqual(floors.flat().sort());
 });
 
 test("nothing but the command that serves imports the server", () => {
   expect(
-    ours.filter(({ from, to }) => to === "src/server.ts" && from !== "src/program/serve.ts").map(sentenceOf),
+    ours.filter(({ from, to }) => to === "src/server/server.ts" && from !== "src/program/serve.ts").map(sentenceOf),
   ).toEqual([]);
+});
+
+// The gateway is how calls arrive; what decides about them never looks at the transport.
+const withoutGateway = [
+  "services",
+  "events",
+  "postgres",
+  "security",
+  "notify",
+  "messages",
+  "tracing",
+  "config",
+  "transfer",
+];
+
+test("what decides about calls knows nothing of how they arrive, and the gateway knows nothing of src", () => {
+  const wrong = ours.filter(
+    ({ from, to }) =>
+      (withoutGateway.includes(partOf(from)) && partOf(to) === "gateway") ||
+      (partOf(from) === "gateway" && isOfService(to)),
+  );
+  expect(wrong.map(sentenceOf)).toEqual([]);
 });
 
 test("what carries the nouns knows none", () => {
@@ -214,15 +70,16 @@ test("what carries the nouns knows none", () => {
 });
 
 // The parts of the gateway, the upper ones first: none imports what stands above it, not even a type.
-const floors = ["gateway.ts", "services", "rest", "rpc", "http", "codec", "errors", "header_fields.ts"];
+const floorsOfGateway = ["gateway.ts", "services", "rest", "rpc", "http", "codec", "errors", "header_fields.ts"];
 
 test("a part of the gateway imports only those below it", () => {
-  const floorOf = (path: string) => floors.indexOf(path.replace("packages/gateway/src/", "").replace(/\/.*/, ""));
-  const within = ours.filter(({ from, to }) => [from, to].every((path) => path.startsWith("packages/gateway/src/")));
-  expect(within.filter(({ from, to }) => floorOf(to) === -1 || floorOf(to) < floorOf(from)).map(sentenceOf)).toEqual(
+  const floorOf = (path: string) =>
+    floorsOfGateway.indexOf(path.replace("packages/gateway/src/", "").replace(/\/.*/, ""));
+  const inside = ours.filter(({ from, to }) => [from, to].every((path) => path.startsWith("packages/gateway/src/")));
+  expect(inside.filter(({ from, to }) => floorOf(to) === -1 || floorOf(to) < floorOf(from)).map(sentenceOf)).toEqual(
     [],
   );
-  expect(within.length).toBeGreaterThan(100);
+  expect(inside.length).toBeGreaterThan(100);
 });
 
 test("imports make no cycle, types and benchmarks included", () => {

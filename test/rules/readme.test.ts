@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
-import { settings } from "../../src/config.ts";
+import { settings } from "../../src/config/config.ts";
 import { roles } from "../../src/guards/permissions.ts";
 import { filesOf, root, textOf } from "./tree.ts";
 

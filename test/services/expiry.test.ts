@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Deps } from "../../src/deps.ts";
-import { connect } from "../../src/postgres/connect.ts";
+import { connect } from "../../src/postgres/pool/connect.ts";
 import { expiryChores } from "../../src/services/expiry.ts";
 import { freshDatabase } from "../database.ts";
 

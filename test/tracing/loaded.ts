@@ -8,8 +8,8 @@ registerHooks({
     return next(url, context);
   },
 });
-const { readConfig } = await import("../../src/config.ts");
-const { startServer } = await import("../../src/server.ts");
+const { readConfig } = await import("../../src/config/config.ts");
+const { startServer } = await import("../../src/server/server.ts");
 await (await startServer(readConfig()))[Symbol.asyncDispose]();
 const tracing = loaded.filter((url) => /\/(src\/tracing|gen\/opentelemetry)\//.test(url)).length;
 process.stdout.write(`${JSON.stringify({ all: loaded.length, tracing })}\n`);

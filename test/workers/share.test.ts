@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { shareOf } from "../../src/workers/share.ts";
 
 const shares = (env: Record<string, string>, of: number) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Watch, watchWorkers } from "../../src/workers/watch.ts";
 import type { WorkerProcess } from "../../src/workers/worker_process.ts";
-import { until } from "../postgres/holder.ts";
+import { until } from "../postgres/embedded/holder.ts";
 
 /** A worker that answers, or hangs, as the parent sees it. */
 function workerOf(number: number, onAsk: (worker: WorkerProcess) => void) {

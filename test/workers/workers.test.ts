@@ -3,7 +3,7 @@ import { copyFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { freshDatabase } from "../database.ts";
-import { ask, until } from "../postgres/holder.ts";
+import { ask, until } from "../postgres/embedded/holder.ts";
 import { type Serving, serve } from "../postgres/serving.ts";
 import { postern } from "../program/command.ts";
 import { certificateFor, nameShown } from "../wire/certificate.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ApplicationService } from "../../../gen/postern/v1/application_pb.ts";
 import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
-import { startServer } from "../../../src/server.ts";
+import { startServer } from "../../../src/server/server.ts";
 import { fixtureOf } from "../../fixture/organization.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { certificateFor } from "../../wire/certificate.ts";

@@ -35,7 +35,7 @@ const languages: readonly Language[] = [
   { language: "Python", toolchain: "python", file: "sample.py", command: (path) => ["python3", path] },
 ];
 
-// TypeScript needs npm alone: test/transport/standard/reference.test.ts runs it.
+// TypeScript needs npm alone: test/server/reference.test.ts runs it.
 for (const { language, toolchain, file, command } of languages)
   describe.skipIf(!found(toolchain))(`the samples in ${language} on the page of the reference`, () => {
     let bin = "";

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { ask, until } from "../../postgres/holder.ts";
+import { ask, until } from "../../postgres/embedded/holder.ts";
 import { serve } from "../../postgres/serving.ts";
 import { type Load, startLoad } from "../load.ts";
 import { found } from "../programs.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../../first_start.ts";
-import { isRoot, postmasterOf, until } from "../../postgres/holder.ts";
+import { isRoot, postmasterOf, until } from "../../postgres/embedded/holder.ts";
 import { freePort } from "../../wire/free_port.ts";
 import { postgresBins } from "../postgres_versions.ts";
 

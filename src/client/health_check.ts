@@ -1,0 +1,35 @@
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { Config } from "../config/config.ts";
+import { localUrl } from "../config/local_address.ts";
+
+/** The outcome of a health check: whether the node of these settings can serve, and a line that tells where it was asked. */
+export type HealthCheck = { readonly ok: boolean; readonly line: string };
+
+type Place = Pick<Config, "host" | "port" | "operationsPort" | "tlsCertFile">;
+
+// A node that is busy answers later than this only when it should get no calls.
+const longestWaitMs = 4_000;
+
+/** Asks the node with these settings on this machine whether it is ready: of HTTP or TLS, at its port. */
+export async function checkHealth(place: Place): Promise<HealthCheck> {
+  const port = place.port || place.operationsPort;
+  if (!port) return { ok: false, line: "PORT is 0, so the port of the node is not known: set PORT" };
+  const url = `${localUrl({ ...place, port })}/readyz`;
+  const status = await statusOf(url).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+  return { ok: status === 200, line: status === 200 ? `ready: ${url}` : `not ready: ${url} answers ${status}` };
+}
+
+/** The status that answers, also where the certificate has other names: the connection never leaves the machine. */
+async function statusOf(url: string): Promise<number | undefined> {
+  const request = url.startsWith("https:") ? requestHttps : requestHttp;
+  const signal = AbortSignal.timeout(longestWaitMs);
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { agent: false, rejectUnauthorized: false, signal }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}

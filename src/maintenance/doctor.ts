@@ -1,0 +1,144 @@
+import type { Config } from "../config/config.ts";
+import { createLogger } from "../config/logger.ts";
+import { unsettledSeconds } from "../events/follow.ts";
+import { rebuild } from "../events/rebuild.ts";
+import { logoutHealth } from "../notify/logout/outbox.ts";
+import { mailHealth } from "../notify/mail/outbox.ts";
+import { smsHealth } from "../notify/sms/outbox.ts";
+import { connect, type Sql } from "../postgres/pool/connect.ts";
+import { findPooler } from "../postgres/pool/pooler.ts";
+import { folds, openRuntime, type Runtime } from "../runtime/runtime.ts";
+import { relyingParty } from "../security/passkey.ts";
+
+/** The findings of the doctor. */
+export type Report = { readonly ok: boolean; readonly lines: readonly string[] };
+
+type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: string };
+
+const tolerableSkewMs = 1000;
+
+// A replay is one long transaction of statements that may take long, and ends with its connection.
+const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
+
+/** Checks database, migrations, keys, clock and log; on request also whether a replay of the log gives the same tables. */
+export async function doctor(config: Config, { rebuild: replay }: { rebuild: boolean }): Promise<Report> {
+  const logger = createLogger({ ...config, logLevel: "warn" });
+  // Opening the runtime already proves that the database answers, its tables are up to date, and the master key fits.
+  await using runtime = await openRuntime(config, { logger, join: true });
+  const sql = runtime.deps.sql;
+  const findings = [
+    await databaseFinding(sql),
+    good("migrations: up to date"),
+    workersFinding(config),
+    good("keys: the master key is the one of this database"),
+    await clockFinding(sql),
+    await logFinding(sql),
+    ...(await openTransactionFindings(sql)),
+    deliveryFinding("sms", await smsHealth(sql)),
+    deliveryFinding("mail", await mailHealth(sql)),
+    // Applications that take no sign-outs are no fault of the service.
+    good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
+    await passkeyFinding(sql, relyingParty(config).id),
+    ...(replay ? await replayFindings(runtime) : []),
+  ];
+  return {
+    ok: findings.every(({ ok }) => ok),
+    lines: findings.map(({ ok, warns, line }) => `${ok ? (warns ? "warn" : "ok  ") : "FAIL"}  ${line}`),
+  };
+}
+
+const good = (line: string): Finding => ({ ok: true, line });
+
+async function databaseFinding(sql: Sql): Promise<Finding> {
+  const [row] = await sql<{ version: string; size: string }[]>`
+    select current_setting('server_version') as version, pg_size_pretty(pg_database_size(current_database())) as size`;
+  return good(`database: PostgreSQL ${row?.version}, ${row?.size}`);
+}
+
+/** Warns where the processes of a node have too few connections for its kinds of statements: short, long and probes. */
+function workersFinding({ workers, databaseConnections }: Config): Finding {
+  const each = Math.floor(databaseConnections / workers);
+  const line = `workers: ${workers}, with ${each} of ${databaseConnections} connections each`;
+  if (workers === 1 || each > 2) return good(line);
+  return { ok: true, warns: true, line: `${line}; fewer than 3 serve long statements and probes late` };
+}
+
+async function clockFinding(sql: Sql): Promise<Finding> {
+  const before = Date.now();
+  const [row] = await sql<{ now: Date }[]>`select clock_timestamp() as now`;
+  const after = Date.now();
+  const there = row?.now.getTime() ?? 0;
+  const skew = Math.max(before - there, there - after, 0);
+  return { ok: skew <= tolerableSkewMs, line: `clock: ${skew} ms apart from the database's` };
+}
+
+async function logFinding(sql: Sql): Promise<Finding> {
+  const [row] = await sql<{ events: bigint; unsettled: bigint; epoch: number }[]>`
+    select count(*) as events, count(*) filter (where not is_settled(e.epoch, e.xid)) as unsettled,
+      (select epoch from instance) as epoch from events e`;
+  return good(`log: ${row?.events} events in epoch ${row?.epoch}, ${row?.unsettled} not settled yet`);
+}
+
+/** An open transaction that has written; its age is null where the role may not see it. */
+type OpenTransaction = { readonly database: string; readonly pid: number | null; readonly gid: string | null } & {
+  readonly seconds: number | null;
+};
+
+// A command that changes a million rows takes half a minute, most others milliseconds.
+const longTransactionSeconds = 5;
+
+/** Warns of transactions that hold up followers of the log; nothing else waits for them. */
+async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
+  const unsettled = await unsettledSeconds(sql);
+  const open = await openTransactions(sql);
+  return open.flatMap(({ database, pid, gid, seconds }, at) => {
+    // The first one has the oldest id, so the events wait for it.
+    const known = seconds ?? (at === 0 ? unsettled : 0);
+    if (known < longTransactionSeconds) return [];
+    const name = pid === null ? `the prepared transaction ${JSON.stringify(gid)}` : `the transaction of process ${pid}`;
+    const age = `${seconds === null ? "at least " : ""}${Math.round(known)} s`;
+    const line = `log: WatchEvents waits for ${name} in database ${database}, open for ${age}`;
+    return [{ ok: true, warns: true, line }];
+  });
+}
+
+// Transactions that only read have no id and hold up nobody. Any role sees process, database and id, but the age of
+// another role's transaction needs pg_read_all_stats.
+const openTransactions = (sql: Sql) => sql<OpenTransaction[]>`
+  select database, pid, gid, extract(epoch from clock_timestamp() - began)::float8 as seconds from (
+    select datname::text as database, pid, null as gid, backend_xid as xid, xact_start as began
+    from pg_stat_activity where backend_xid is not null
+    union all
+    select database::text, null, gid, transaction, prepared from pg_prepared_xacts
+  ) open order by age(xid) desc limit 10`;
+
+type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+
+function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: DeliveryHealth): Finding {
+  const line = `${name}: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
+  return { ok: dead === 0, line };
+}
+
+/** Warns of passkeys that are bound to another host than that of PUBLIC_URL: no browser finds them for our pages. */
+async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {
+  const rows = await sql<{ host: string | null; count: number }[]>`
+    select host, count(*)::integer as count from passkeys group by host order by count(*) desc`;
+  const all = rows.reduce((sum, { count }) => sum + count, 0);
+  const lost = rows.filter((row) => row.host !== null && row.host !== host);
+  if (lost.length === 0) return good(`passkeys: ${all}, for ${host}`);
+  const named = lost.slice(0, 5).map((row) => `${row.count} for ${row.host}`);
+  const line = `passkeys: ${all}, of which ${named.join(", ")} no longer work: PUBLIC_URL names ${host}`;
+  return { ok: true, warns: true, line };
+}
+
+async function replayFindings({ database, logger }: Runtime): Promise<Finding[]> {
+  const { url, migrationUrl, pooler: known } = database;
+  const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, logger);
+  await using client = connect(migrationUrl, { ...oneConnection, log: logger, pooler });
+  const { equal, differences } = await rebuild(client.sql, folds);
+  if (equal) return [good("fold: the log replayed gives the tables there are")];
+  return differences.map(({ table, missing, extra }) => ({
+    ok: false,
+    line: `fold: ${table} differs from the log; missing ${JSON.stringify(missing)}, too many ${JSON.stringify(extra)}`,
+  }));
+}

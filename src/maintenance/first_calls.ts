@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { type LocalAddress, quoted } from "../config/local_address.ts";
+import { readSecret } from "../config/secret_file.ts";
+import { reasonOf } from "../errors.ts";
+import { type Permission, permissionsOf } from "../guards/permissions.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { membershipsRead } from "../services/callers/caller_lookups.ts";
+import { userInForce } from "../services/callers/in_force.ts";
+import { passwordUserRead, refuseBroken } from "../services/passwords/password.ts";
+import { userOfPasswordFile, userOfToken } from "./admin_files.ts";
+
+/**
+ * The calls to begin with: one for each of the four operations, with its label, as they can be pasted into a shell, in this order.
+ * Each is checked against the state of the instance: for one that would be refused, a comment of the shell says why, and what can
+ * be done instead.
+ */
+export async function howToBegin(
+  runtime: Runtime,
+  config: Config,
+  { url, curl }: LocalAddress,
+): Promise<readonly string[]> {
+  const folder = quoted(config.dataDir);
+  const place = config.adminToken ? "POSTERN_ADMIN_TOKEN" : `${folder}/admin-token`;
+  const token = config.adminToken ?? (await readSecret(join(config.dataDir, "admin-token")));
+  const userId = token && (await userOfToken(runtime, token));
+  if (!userId) return [`# ${place} is not the token of a user of this instance: ${freshToken}`];
+  const holder = await holderOf(runtime.deps.sql, userId);
+  if (!holder?.active) return [`# the user of ${place} is deactivated: ${freshToken}`];
+  const bearer = config.adminToken ? "$POSTERN_ADMIN_TOKEN" : `$(cat ${folder}/admin-token)`;
+  const call: CallText = (method, path, body) =>
+    [
+      `curl -X ${method} ${url}/v1/${path}`,
+      ...curl,
+      `-H "authorization: Bearer ${bearer}"`,
+      "-H 'content-type: application/json'",
+      `-d ${body}`,
+    ].join(" \\\n  ");
+  const texts = [
+    await passwordCall(runtime, { call, holder, dataDir: config.dataDir }),
+    applicationCall(call, holder),
+    phoneCall(call, holder),
+    grantCall(call, holder),
+  ];
+  return texts.map((text, index) => labelled(`${index + 1}. ${labels[index]}`, text));
+}
+
+const labels = [
+  "Change the password of the administrator",
+  "Create an OIDC application; its client secret is shown this once",
+  "Change a phone number; the code comes back instead of being sent",
+  "Grant the user a role in the sample project",
+];
+
+/** Puts a label above a call, or in front of the comment in its place. */
+const labelled = (label: string, text: string) =>
+  text.startsWith("# ") ? `# ${label}: ${text.slice(2)}` : `# ${label}\n${text}`;
+
+const freshToken = "use a token of an administrator, or make one with the command recover";
+
+/** A call as a command of the shell, over several lines. */
+type CallText = (method: string, path: string, body: string) => string;
+
+/** The user of the token, with what decides about the calls. */
+type Holder = {
+  readonly id: string;
+  readonly owner: string;
+  readonly kind: string;
+  readonly active: boolean;
+  /** When a change of the password is refused no more after wrong ones. */
+  readonly blockedUntil: Date | null;
+  /** The first project in the user's organization that has the role of the sample project. */
+  readonly projectId: string | null;
+  /** A name that no application of the project has. */
+  readonly freeName: string | null;
+  readonly isGranted: boolean;
+  readonly permissions: ReadonlySet<Permission>;
+};
+
+async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
+  const [row] = await sql<Omit<Holder, "permissions">[]>`
+    select u.user_id as id, u.owner, u.kind, ${sql.unsafe(userInForce)} as active, p.project_id as "projectId",
+      (select c.blocked_until from password_change_attempts c
+       where c.user_id = u.user_id and c.blocked_until > now()) as "blockedUntil",
+      (select n.name from generate_series(1, 1000) i cross join lateral (
+         select case i when 1 then 'My app' else 'My app ' || i end as name) n
+       where not exists (select from applications a where a.project_id = p.project_id and a.name = n.name)
+       order by i limit 1) as "freeName",
+      exists (select from user_grants g
+        where g.user_id = u.user_id and g.project_id = p.project_id and g.project_grant_id is null) as "isGranted"
+    from users u left join lateral (
+      select p.project_id from projects p
+      join project_roles r on r.project_id = p.project_id and r.role_key = 'viewer'
+      where p.owner = u.owner and p.active order by p.project_id limit 1) p on true
+    where u.user_id = ${userId}`;
+  if (!row) return undefined;
+  const memberships = await membershipsRead(sql)(userId);
+  const held = memberships.filter(({ scope, id }) => scope === "instance" || id === row.owner);
+  return { ...row, permissions: permissionsOf(held.flatMap(({ roles }) => roles)) };
+}
+
+type PasswordPlace = { readonly call: CallText; readonly holder: Holder; readonly dataDir: string };
+
+async function passwordCall(runtime: Runtime, { call, holder, dataDir }: PasswordPlace): Promise<string> {
+  if (holder.kind !== "human") return "# a machine user has no password that could be changed";
+  if ((await userOfPasswordFile(runtime, dataDir)) !== holder.id)
+    return instead(call, holder, `${quoted(dataDir)}/admin-password does not hold the password`);
+  if (holder.blockedUntil)
+    return instead(
+      call,
+      holder,
+      `wrong passwords were tried: it cannot be changed before ${holder.blockedUntil.toISOString()}`,
+    );
+  if (!(await fitsPolicy(runtime, holder, `${await readSecret(join(dataDir, "admin-password"))}-2`)))
+    return instead(call, holder, "the password policy asks for more than the first password with two characters added");
+  const password = `$(cat ${quoted(dataDir)}/admin-password)`;
+  return call(
+    "PUT",
+    "users/me/password",
+    // Between double quotes the shell takes a backslash at the end of a line away, with the line break.
+    `"{\\"oldPassword\\": \\"${password}\\", \\\n\\"newPassword\\": \\"${password}-2\\"}"`,
+  );
+}
+
+/** Says why the password cannot be changed, and how it can be set by who may. */
+function instead(call: CallText, { id, permissions }: Holder, why: string): string {
+  if (!permissions.has("user.write")) return `# ${why}`;
+  const other = call("PUT", `users/${id}/password`, '"{\\"newPassword\\": \\"$NEW_PASSWORD\\"}"');
+  return [`# ${why}; to set $NEW_PASSWORD:`, ...other.split("\n")].join("\n# ");
+}
+
+async function fitsPolicy({ deps }: Runtime, { owner, id }: Holder, password: string): Promise<boolean> {
+  const user = await passwordUserRead(deps.sql)({ owner, id });
+  if (!user) return false;
+  try {
+    refuseBroken({ field: "newPassword", password, names: user.names, policy: user.policy }, deps.secrets);
+    return true;
+  } catch (error) {
+    if (reasonOf(error) !== "PASSWORD_POLICY") throw error;
+    return false;
+  }
+}
+
+const noProject = "# there is no project with the role viewer in the organization of the user";
+
+function applicationCall(call: CallText, { projectId, freeName, permissions }: Holder): string {
+  if (!permissions.has("app.write")) return lacks("app.write");
+  if (!projectId || !freeName) return noProject;
+  const body = `'{"name": "${freeName}", "redirectUris": ["https://app.example.com/callback"]}'`;
+  return call("POST", `projects/${projectId}/applications/oidc`, body);
+}
+
+function phoneCall(call: CallText, { id, kind, permissions }: Holder): string {
+  if (kind !== "human") return "# a machine user has no phone";
+  if (!permissions.has("user.write")) return lacks("user.write");
+  return call("POST", `users/${id}/phone`, `'{"phone": "+41 44 668 18 00", "returnCode": {}}'`);
+}
+
+function grantCall(call: CallText, { id, projectId, isGranted, permissions }: Holder): string {
+  if (!permissions.has("user.grant.write")) return lacks("user.grant.write");
+  if (!projectId) return noProject;
+  if (isGranted) return `# the user has roles in the project ${projectId} already`;
+  return call("POST", `users/${id}/grants`, `'{"projectId": "${projectId}", "roleKeys": ["viewer"]}'`);
+}
+
+const lacks = (permission: Permission) => `# the user of the token lacks the permission ${permission}`;

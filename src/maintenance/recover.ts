@@ -1,0 +1,154 @@
+import type { Config } from "../config/config.ts";
+import { createLogger } from "../config/logger.ts";
+import { systemCall } from "../deps.ts";
+import { factOf, first, type NewFact, next, type Versioned } from "../events/fact.ts";
+import { lostRace } from "../events/log.ts";
+import { StartError } from "../postgres/failure.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { openRuntime, type Runtime } from "../runtime/runtime.ts";
+import { hashToken, newToken } from "../security/token.ts";
+import { loginNameOf } from "../services/callers/login_name.ts";
+import { removed } from "../services/factors/factor.ts";
+import { factorsRead } from "../services/factors/factor_read.ts";
+import { isLocked } from "../services/passwords/password.ts";
+
+/** A fresh token of an administrator, and what was done for it. */
+export type Recovered = { readonly token: string; readonly lines: readonly string[] };
+
+/**
+ * Makes a fresh token for the first administrator, or for the user of an id or a login name, reactivates and unlocks that user, and
+ * removes its factors beside the password; its organization is reactivated as well.
+ * Database and master key suffice; it may run beside the service.
+ */
+export async function recover(config: Config, wanted?: string): Promise<Recovered> {
+  // The token is alone on the standard output, where the log goes as well.
+  await using runtime = await openRuntime(config, {
+    logger: createLogger({ ...config, logLevel: "silent" }),
+    join: true,
+  });
+  const { id, owner } = await onlyUserOf(runtime.deps.sql, wanted);
+  const reopened = await reactivateOrganization(runtime, owner);
+  const reactivated = await reactivate(runtime, id);
+  const unlocked = await unlock(runtime, id);
+  const factors = await removeFactors(runtime, { owner, id });
+  const user = await userOf(runtime.deps.sql, id);
+  const { token, tokenId } = await giveToken(runtime, user);
+  const lines = [
+    `user ${user.username} (${user.id}), ${roleOf(user)}`,
+    ...(reopened ? [`its organization (${owner}) was deactivated, and is active again`] : []),
+    reactivated ? "it was deactivated, and is active again" : "it was active already",
+    unlocked ? "it was locked after wrong passwords, and is unlocked" : "it was not locked",
+    ...(factors > 0 ? [`removed its factors beside the password (${factors})`] : []),
+    `made the access token ${tokenId}, which has no end; it is on the standard output, and nowhere else`,
+  ];
+  return { token, lines };
+}
+
+type Recoverable = Versioned & {
+  readonly username: string;
+  readonly active: boolean;
+  readonly locked: boolean;
+  readonly lockedUntil: Date | null;
+  readonly ownsInstance: boolean;
+};
+
+/** Finds the user that was asked for; a text that is the id of one user and the login name of another is refused. */
+async function onlyUserOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
+  const users = wanted === undefined ? [] : await userNamed(sql, wanted);
+  const [one, other] = users;
+  if (!one || !other) return userOf(sql, wanted);
+  const named = JSON.stringify(wanted);
+  throw new StartError(
+    `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: name the one you mean by that`,
+  );
+}
+
+async function userOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
+  const [user] = await (wanted === undefined ? firstAdministrator(sql) : userNamed(sql, wanted));
+  if (user) return user;
+  if (wanted !== undefined) throw new StartError(`No user has the id or the login name ${JSON.stringify(wanted)}`);
+  throw new StartError("There is no administrator yet: start the service, or run bootstrap");
+}
+
+const ownsInstance = `exists (
+  select from members m where m.user_id = u.user_id and m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles))`;
+
+const columns = `u.user_id as id, u.owner, u.username, u.active, u.locked, u.locked_until as "lockedUntil",
+  u.version, u.created, u.changed, ${ownsInstance} as "ownsInstance"`;
+
+const firstAdministrator = (sql: Sql) => sql<Recoverable[]>`
+  select ${sql.unsafe(columns)} from users u where ${sql.unsafe(ownsInstance)} order by u.created, u.user_id limit 1`;
+
+// An id before a login name: somebody may have chosen an id as a name, or a name as an id.
+const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
+  select ${sql.unsafe(columns)} from users u
+  where u.user_id = ${wanted}
+    or u.user_id = (select l.user_id from login_names l where l.login_name = ${loginNameOf(wanted)})
+  order by u.user_id = ${wanted} desc limit 2`;
+
+const roleOf = ({ ownsInstance }: Recoverable): string =>
+  ownsInstance ? "an owner of the instance" : "who is no owner of the instance: the token can do what its roles allow";
+
+/** Reactivates an organization; false when it was active. */
+async function reactivateOrganization({ deps }: Runtime, id: string): Promise<boolean> {
+  const { log, sql, clock, ids } = deps;
+  for (;;) {
+    const [shut] = await deactivated(sql, id);
+    if (!shut) return false;
+    const fact = factOf("organization", next(shut, clock()), { case: "reactivated", value: {} });
+    if (await log.append(systemCall(ids()), [fact], true).catch(lostRace)) return true;
+  }
+}
+
+const deactivated = (sql: Sql, id: string) => sql<Versioned[]>`
+  select organization_id as id, organization_id as owner, version, created, changed from organizations
+  where organization_id = ${id} and not active and not deleted`;
+
+/** Reactivates a user; false when it was active. */
+function reactivate(runtime: Runtime, userId: string): Promise<boolean> {
+  const { clock } = runtime.deps;
+  return changeUser(runtime, userId, (user) =>
+    user.active ? undefined : factOf("user", next(user, clock()), { case: "reactivated", value: {} }),
+  );
+}
+
+/** Ends the lock of a user; false when there was none. */
+function unlock(runtime: Runtime, userId: string): Promise<boolean> {
+  const { clock } = runtime.deps;
+  return changeUser(runtime, userId, (user) =>
+    isLocked(user, clock()) ? factOf("user", next(user, clock()), { case: "unlocked", value: {} }) : undefined,
+  );
+}
+
+/** Removes the factors of a user beside its password; returns how many there were. */
+async function removeFactors({ deps }: Runtime, { owner, id }: Pick<Recoverable, "owner" | "id">): Promise<number> {
+  const { log, sql, clock, ids } = deps;
+  const factorsOf = factorsRead(sql);
+  for (;;) {
+    const factors = await factorsOf({ owner, user: id });
+    const now = clock();
+    const facts = factors.map((row) => removed(row, { byAdministrator: true, now }));
+    if (facts.length === 0 || (await log.append(systemCall(ids()), facts, true).catch(lostRace))) return facts.length;
+  }
+}
+
+type FactFor = (user: Recoverable) => NewFact | undefined;
+
+/** Appends a fact about the user as it is now, again when another command was faster; false when there is none to append. */
+async function changeUser({ deps }: Runtime, userId: string, factFor: FactFor): Promise<boolean> {
+  const { log, sql, ids } = deps;
+  for (;;) {
+    const fact = factFor(await userOf(sql, userId));
+    if (!fact) return false;
+    if (await log.append(systemCall(ids()), [fact], true).catch(lostRace)) return true;
+  }
+}
+
+async function giveToken({ deps }: Runtime, { owner, id: userId }: Recoverable) {
+  const { log, clock, ids } = deps;
+  const token = newToken("pt");
+  const at = first(owner, ids(), clock());
+  const secret = { hash: hashToken(token).toString("hex") };
+  const created = factOf("accessToken", at, { case: "created", value: { userId, name: "recover" } }, secret);
+  return log.append(systemCall(ids()), [created], { token, tokenId: at.stream });
+}

@@ -1,0 +1,23 @@
+import type { Config } from "../config/config.ts";
+import { createLogger } from "../config/logger.ts";
+import { type NextKey, signingKeys } from "../provider/signing_keys.ts";
+import { openRuntime } from "../runtime/runtime.ts";
+
+/**
+ * Makes the next keys that sign tokens, and returns lines that name them. In an emergency they sign at once, and all others are
+ * withdrawn. Database and master key suffice; it may run beside the service.
+ */
+export async function rotateSigningKeys(config: Config, isEmergency: boolean): Promise<readonly string[]> {
+  await using runtime = await openRuntime(config, {
+    logger: createLogger({ ...config, logLevel: "silent" }),
+    join: true,
+  });
+  const keys = signingKeys({ ...runtime.deps, instanceId: runtime.instanceId });
+  return isEmergency ? (await keys.withdraw()).map(replacedLine) : (await keys.renew()).map(renewedLine);
+}
+
+const replacedLine = ({ algorithm, kid, withdrawn }: NextKey): string =>
+  `${algorithm}: ${kid} signs from now on; withdrawn: ${withdrawn.join(", ") || "none"}`;
+
+const renewedLine = ({ algorithm, kid, signsFrom }: NextKey): string =>
+  `${algorithm}: ${kid} is published, and signs from ${signsFrom.toISOString()}`;

@@ -1,0 +1,83 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Chore } from "../../events/sweep.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+
+/** A sign-out that a worker holds under a lease, to tell an application of it. */
+export type LeasedLogout = {
+  readonly id: string;
+  readonly attempts: number;
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly appId: string;
+  readonly created: Date;
+  /** Null once the application is deleted. */
+  readonly clientId: string | null;
+  /** The configuration of the application. */
+  readonly oidc: JsonObject | null;
+};
+
+/** The number of sign-outs that applications are still to learn of, the age of the oldest, and the number given up in the last days. */
+export type LogoutHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+
+const deadDays = 7;
+
+/**
+ * Leases sign-outs that are due; no other worker takes them until the lease ends. Each was written by the statement that ended its
+ * session, through a trigger of browser_sessions.
+ */
+export const takeLogouts = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<
+  LeasedLogout[]
+>`
+  with due as materialized (
+    select message_id from logout_messages where dead is null and due <= now()
+    order by due limit ${most} for update skip locked
+  )
+  update logout_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
+  from due d where m.message_id = d.message_id
+  returning m.message_id as id, m.attempts, m.session_id as "sessionId", m.user_id as "userId", m.app_id as "appId", m.created,
+    (select a.client_id from applications a where a.app_id = m.app_id) as "clientId",
+    (select a.oidc from applications a where a.app_id = m.app_id) as oidc`;
+
+/** Deletes a sign-out that the application took, or need not learn of any more. */
+export const forgetLogout = (sql: Sql, { id }: LeasedLogout) => sql`
+  delete from logout_messages where message_id = ${id}`;
+
+/**
+ * Makes a sign-out due again later, unless another worker has taken it meanwhile, and with it all that wait for the same application:
+ * one that does not answer must not take the places of others.
+ */
+export const postponeLogouts = (
+  sql: Sql,
+  { id, appId, attempts }: LeasedLogout,
+  { failure, seconds }: { failure: string; seconds: number },
+) => sql`
+  with others as (
+    update logout_messages set due = now() + make_interval(secs => ${seconds}), attempts = greatest(attempts, ${attempts})
+    where app_id = ${appId} and message_id <> ${id} and dead is null and due < now() + make_interval(secs => ${seconds})
+  )
+  update logout_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
+  where message_id = ${id} and attempts = ${attempts} and dead is null`;
+
+/** Gives a sign-out up, unless another worker has taken it meanwhile. */
+export const buryLogout = (sql: Sql, { id, attempts }: LeasedLogout, failure: string) => sql`
+  update logout_messages set dead = now(), failure = ${failure}
+  where message_id = ${id} and attempts = ${attempts} and dead is null`;
+
+/** Reads the state of the delivery of sign-outs. */
+export async function logoutHealth(sql: Sql): Promise<LogoutHealth> {
+  const [health] = await sql<LogoutHealth[]>`
+    select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
+      greatest(0, extract(epoch from now() - min(created) filter (where dead is null)))::float8 as "oldestSeconds"
+    from logout_messages`;
+  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
+}
+
+/** Deletes sign-outs that were given up long ago. */
+export const logoutChores = ({ sql }: { sql: Sql }): readonly Chore[] => [
+  { name: "dead sign-outs", batch: async (most) => (await forgetDeadLogouts(sql, most)).count },
+];
+
+const forgetDeadLogouts = (sql: Sql, most: number) => sql`
+  delete from logout_messages where message_id in (
+    select message_id from logout_messages where dead < now() - make_interval(days => ${deadDays})
+    order by dead limit ${most} for update skip locked)`;

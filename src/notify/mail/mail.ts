@@ -1,0 +1,83 @@
+import type { Language } from "../../messages/catalogue.ts";
+import { accountLabel, isNotice, linkLabel, type MailKind, mailTexts, wayBackLabel } from "../../messages/mail.ts";
+
+/** A mail to send; the id stays the same when it is sent again. */
+export type Mail = {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+};
+
+/** Hands a mail to the provider, or throws NotTaken. */
+export type MailSender = (mail: Mail, signal: AbortSignal) => Promise<void>;
+
+/** The parts that a mail is written from. */
+export type MailParts = {
+  readonly id: string;
+  readonly to: string;
+  readonly kind: MailKind;
+  readonly language: Language;
+  readonly codes: readonly MailedCode[];
+};
+
+/** A code with the login name of its account, and the link to a page that takes it. */
+export type MailedCode = {
+  readonly loginName: string;
+  /** None where the mail only tells of a change. */
+  readonly code?: string;
+  readonly link?: string | undefined;
+};
+
+/** The addresses of the pages for the codes of mails, with `{code}` in place of the code; a mail without one brings codes only. */
+export type CodePages = Readonly<Partial<Record<MailKind, string | undefined>>>;
+
+/** Writes a mail, as plain text and as HTML. Nothing in it but codes and login names comes from anybody. */
+export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
+  const { subject, before, after } = mailTexts[kind][language];
+  const shown = codes.map(({ loginName, code, link }) => ({
+    // Until the address is verified, its reader may be somebody other than the user: the account is not named.
+    account: kind === "verify_email" ? undefined : `${accountLabel[language]} ${loginName}`,
+    // A code that undoes a change works by its link alone.
+    code: code === undefined || isNotice(kind) ? undefined : grouped(code),
+    label: link && (isNotice(kind) ? wayBackLabel : linkLabel)[language],
+    link,
+  }));
+  const text = [before, ...shown.map(asText), after].join("\n\n");
+  const body = [paragraph(before), ...shown.map(asHtml), paragraph(after)].join("\n");
+  return { id, to, subject, text: `${text}\n`, html: page(language, subject, body) };
+}
+
+type Shown = Readonly<Record<"account" | "code" | "label" | "link", string | undefined>>;
+
+/** Cuts a long code into groups of four, which are easier to read; a typed code may have the dashes. */
+const grouped = (code: string): string => (code.length > 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code);
+
+const asText = ({ account, code, label, link }: Shown): string =>
+  [account, code, label, link].filter((line) => line !== undefined).join("\n");
+
+function asHtml({ account, code, label, link }: Shown): string {
+  const lines = [
+    account === undefined ? undefined : escaped(account),
+    code === undefined ? undefined : `<strong style="font-size:1.5em;letter-spacing:0.1em">${escaped(code)}</strong>`,
+    label === undefined ? undefined : escaped(label),
+    link === undefined ? undefined : `<a href="${escaped(link)}">${escaped(link)}</a>`,
+  ];
+  return `<p>${lines.filter((line) => line !== undefined).join("<br>\n")}</p>`;
+}
+
+const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
+
+const page = (language: Language, title: string, body: string): string =>
+  `<!doctype html>\n<html lang="${language}">\n<head><meta charset="utf-8"><title>${escaped(title)}</title></head>\n<body>\n${body}\n</body>\n</html>\n`;
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one] ?? "");

@@ -1,0 +1,76 @@
+import type { Chore } from "../../events/sweep.ts";
+import type { Language } from "../../messages/catalogue.ts";
+import type { MailKind } from "../../messages/mail.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+
+/** A mail that a worker holds under a lease. */
+export type LeasedMail = {
+  readonly id: string;
+  readonly owner: string;
+  readonly userId: string;
+  readonly attempts: number;
+  readonly kind: MailKind;
+  readonly email: string;
+  readonly language: Language;
+  readonly sealed: Uint8Array | null;
+  readonly expiration: Date;
+  /** The login name of its user; null where there is none any more. */
+  readonly loginName: string | null;
+  /** Whether one of its codes is still in force, or it never had any. */
+  readonly isNeeded: boolean;
+};
+
+/** The number of mails under way, the age of the oldest, and the number given up in the last days. */
+export type MailHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+
+const deadDays = 7;
+
+/** Leases mails that are due; no other worker takes them until the lease ends. */
+export const takeMails = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<
+  LeasedMail[]
+>`
+  with due as materialized (
+    select mail_id from mail_messages where dead is null and due <= now()
+    order by due limit ${most} for update skip locked
+  )
+  update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
+  from due d where m.mail_id = d.mail_id
+  returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
+    m.expiration_date as expiration, (select u.username from users u where u.user_id = m.user_id) as "loginName",
+    m.sealed is null or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
+
+/** Deletes a mail that was delivered or is obsolete. */
+export const forgetMail = (sql: Sql, { id }: LeasedMail) => sql`delete from mail_messages where mail_id = ${id}`;
+
+/** Makes a mail due again later, unless another worker has taken it meanwhile. */
+export const postponeMail = (
+  sql: Sql,
+  { id, attempts }: LeasedMail,
+  { failure, seconds }: { failure: string; seconds: number },
+) => sql`
+  update mail_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
+  where mail_id = ${id} and attempts = ${attempts} and dead is null`;
+
+/** Gives a mail up, unless another worker has taken it meanwhile; its codes stay valid, in case it arrived after all. */
+export const buryMail = (sql: Sql, { id, attempts }: LeasedMail, failure: string) => sql`
+  update mail_messages set dead = now(), failure = ${failure}, sealed = null
+  where mail_id = ${id} and attempts = ${attempts} and dead is null`;
+
+/** Reads the state of the delivery of mails. */
+export async function mailHealth(sql: Sql): Promise<MailHealth> {
+  const [health] = await sql<MailHealth[]>`
+    select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
+      greatest(0, extract(epoch from now() - min(created) filter (where dead is null)))::float8 as "oldestSeconds"
+    from mail_messages`;
+  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
+}
+
+/** Deletes mails that were given up long ago. */
+export const mailChores = ({ sql }: { sql: Sql }): readonly Chore[] => [
+  { name: "dead mails", batch: async (most) => (await forgetDeadMails(sql, most)).count },
+];
+
+const forgetDeadMails = (sql: Sql, most: number) => sql`
+  delete from mail_messages where mail_id in (
+    select mail_id from mail_messages where dead < now() - make_interval(days => ${deadDays})
+    order by dead limit ${most} for update skip locked)`;

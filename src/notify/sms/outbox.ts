@@ -1,0 +1,106 @@
+import type { Chore } from "../../events/sweep.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+
+/** An SMS that a worker holds under a lease; without a number and a sealed code it is obsolete. */
+export type LeasedSms = {
+  readonly id: string;
+  readonly userId: string;
+  readonly attempts: number;
+  readonly phone: string | null;
+  readonly sealed: Uint8Array | null;
+  readonly expiration: Date | null;
+};
+
+/** An SMS whose delivery was given up. */
+export type DeadSms = {
+  readonly id: string;
+  readonly owner: string;
+  readonly userId: string;
+  readonly created: Date;
+  readonly dead: Date;
+  readonly attempts: number;
+  readonly failure: string;
+};
+
+/** The number of SMS under way, the age of the oldest, and the number given up in the last days. */
+export type SmsHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+
+const deadDays = 7;
+
+/**
+ * Leases messages that are due; no other worker takes them until the lease ends. Each row was written by the statement that
+ * sealed its code, through a trigger of phone_codes.
+ */
+export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<LeasedSms[]>`
+  with due as materialized (
+    select phone_code_id from sms_messages where dead is null and due <= now()
+    order by due limit ${most} for update skip locked
+  )
+  update sms_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
+  from due d left join phone_codes c using (phone_code_id) where m.phone_code_id = d.phone_code_id
+  returning m.phone_code_id as id, m.user_id as "userId", m.attempts, c.phone, c.sealed, c.expiration_date as expiration`;
+
+/** Deletes a message that was delivered or is obsolete, and the sealed form of its code. */
+export const forget = (sql: Sql, { id }: LeasedSms) => sql`
+  with opened as (update phone_codes set sealed = null where phone_code_id = ${id} and sealed is not null)
+  delete from sms_messages where phone_code_id = ${id}`;
+
+/** Makes a message due again later, unless another worker has taken it meanwhile. */
+export const postpone = (
+  sql: Sql,
+  { id, attempts }: LeasedSms,
+  { failure, seconds }: { failure: string; seconds: number },
+) => sql`
+  update sms_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
+  where phone_code_id = ${id} and attempts = ${attempts} and dead is null`;
+
+/** Gives a message up, unless another worker has taken it meanwhile; its code stays valid, in case it arrived after all. */
+export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => sql`
+  with buried as (
+    update sms_messages set dead = now(), failure = ${failure}
+    where phone_code_id = ${id} and attempts = ${attempts} and dead is null returning phone_code_id
+  )
+  update phone_codes c set sealed = null from buried b where c.phone_code_id = b.phone_code_id`;
+
+/** Reads the state of SMS delivery. */
+export async function smsHealth(sql: Sql): Promise<SmsHealth> {
+  const [health] = await sql<SmsHealth[]>`
+    select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
+      greatest(0, extract(epoch from now() - min(created) filter (where dead is null)))::float8 as "oldestSeconds"
+    from sms_messages`;
+  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
+}
+
+/** Lists the SMS that were given up, the latest first. */
+export const deadSms = (sql: Sql, limit: number) => sql<DeadSms[]>`
+  select phone_code_id as id, owner, user_id as "userId", created, dead, attempts, failure from sms_messages
+  where dead is not null order by dead desc limit ${limit}`;
+
+/** Deletes expired codes, gives up SMS that were not sent in time, and deletes those given up long ago. */
+export const smsChores = ({ sql, clock }: { sql: Sql; clock: () => Date }): readonly Chore[] => [
+  { name: "expired phone codes", batch: async (most) => (await expireCodes(sql, clock(), most)).count },
+  { name: "dead SMS", batch: async (most) => (await forgetDead(sql, most)).count },
+];
+
+const expireCodes = (sql: Sql, now: Date, most: number) => sql`
+  with expired as materialized (
+    select phone_code_id from phone_codes where expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked
+  ), gone as (
+    delete from phone_codes c using expired e where c.phone_code_id = e.phone_code_id
+    returning c.phone_code_id, c.owner, c.user_id, c.sealed
+  ), buried as (
+    insert into sms_messages (phone_code_id, owner, user_id, created, failure, dead)
+    select phone_code_id, owner, user_id, now(), ${expired}, now() from gone where sealed is not null
+    on conflict (phone_code_id) do update set dead = excluded.dead, failure = coalesce(sms_messages.failure, excluded.failure)
+    where sms_messages.dead is null
+  )
+  select from gone`;
+
+const forgetDead = (sql: Sql, most: number) => sql`
+  delete from sms_messages where phone_code_id in (
+    select phone_code_id from sms_messages where dead < now() - make_interval(days => ${deadDays})
+    order by dead limit ${most} for update skip locked)`;
+
+/** The failure of an SMS whose code has expired. */
+export const expired = "the code expired before the SMS was taken";

@@ -1,0 +1,5 @@
+/** An SMS to send; the id stays the same when it is sent again. */
+export type Sms = { readonly id: string; readonly to: string; readonly text: string };
+
+/** Hands an SMS to the provider, or throws NotTaken. */
+export type Sender = (sms: Sms, signal: AbortSignal) => Promise<void>;

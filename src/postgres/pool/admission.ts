@@ -1,0 +1,99 @@
+import { refuse } from "../../errors.ts";
+import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "../failure.ts";
+import type { Client } from "./client.ts";
+import type { Limiter, QueueEntry } from "./limiter.ts";
+import type { Pool } from "./pool.ts";
+import { type Admit, onEnd, type Statement } from "./statement.ts";
+
+/** Callbacks for a statement that is sent and ends. */
+export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;
+
+/** Admits statements to connections. */
+export type Gate = Readonly<{
+  limiter: Limiter;
+  pool: Pool;
+  waitMs: number;
+  /** After how long a statement is cancelled from here, where the server does not do it. */
+  cancelMs: number | undefined;
+  readOnly: (() => void) | undefined;
+  diskFull: (() => void) | undefined;
+  makeRoom: (() => boolean) | undefined;
+  observe: ((text: string) => Observed | undefined) | undefined;
+}>;
+
+/** Gives each statement a connection of its own as one becomes free. */
+export function admission(gate: Gate): Admit {
+  const { limiter, observe, waitMs, cancelMs } = gate;
+  return (statement) => {
+    const observed = observe?.(statement.strings.join("$"));
+    const until = performance.now() + waitMs;
+    let started = false;
+    let client: Client | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    let isCanceled = false;
+    const entry: QueueEntry = {
+      start() {
+        client = sendBy(gate, statement);
+        const taken = client;
+        if (cancelMs !== undefined)
+          timer = setTimeout(() => {
+            isCanceled = true;
+            taken.cancel(statement);
+          }, cancelMs);
+        if (!started) observed?.sent();
+        started = true;
+      },
+      refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
+    };
+    onEnd(statement, {
+      again(error) {
+        clearTimeout(timer);
+        if (!client || statement.state || !isConnectionsExhausted(error) || performance.now() > until) return false;
+        // An open connection will do, or one that replaces another pool's.
+        if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
+        gate.pool.drop(client, "unopened");
+        client = undefined;
+        limiter.retreat(entry, until);
+        return true;
+      },
+      // A cancel request ends the wait for a synchronous standby too: the commit is answered, and a failover may lose it.
+      distrusted: () => (isCanceled ? canceledLate() : undefined),
+      ended(error) {
+        clearTimeout(timer);
+        if (client) giveBack(gate, client, { sent: statement.state !== null, error });
+        if (started) observed?.ended(error);
+        if (client) limiter.leave();
+      },
+    });
+    limiter.enter(entry);
+  };
+}
+
+function sendBy({ pool }: Gate, statement: Statement): Client {
+  const { client, ready } = pool.take();
+  client.askedAt = performance.now();
+  if (ready) void ready.then(() => client.send(statement));
+  else client.send(statement);
+  return client;
+}
+
+function canceledLate(): Error {
+  return Object.assign(new Error("canceled, and answered all the same"), { code: "CANCELED_LATE" });
+}
+
+type End = Readonly<{ sent: boolean; error: unknown }>;
+
+function giveBack({ pool, readOnly, diskFull }: Gate, client: Client, { sent, error }: End): void {
+  client.askedAt = undefined;
+  if (error !== undefined && sent) markSent(error);
+  if (isReadOnly(error)) {
+    pool.renew();
+    readOnly?.();
+  }
+  if (isDiskFull(error)) diskFull?.();
+  if (error !== undefined && !sent) {
+    markUnsent(error);
+    pool.drop(client, "unopened");
+  } else if (isSpoiled(error)) pool.drop(client, "spoiled");
+  else pool.give(client);
+}

@@ -1,0 +1,246 @@
+import type { Logger } from "pino";
+import { type Config, masterKeys } from "../config/config.ts";
+import { type Call, type Deps, keys, newId } from "../deps.ts";
+import { watchCommitted } from "../events/committed.ts";
+import type { NewFact } from "../events/fact.ts";
+import { type Folds, foldsByType } from "../events/fold.ts";
+import { followTail, type Tail } from "../events/follow.ts";
+import { type CommandOrigin, openLog } from "../events/log.ts";
+import { type CallerCache, callerCache, revokingNobody } from "../guards/caller_cache.ts";
+import { StartError } from "../postgres/failure.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { type Database, openDatabase } from "../postgres/open.ts";
+import { serversAside } from "../postgres/pool/aside.ts";
+import { type Connection, type ConnectOptions, connect, type Sql } from "../postgres/pool/connect.ts";
+import { lockWaitSeconds } from "../postgres/pool/lock_wait.ts";
+import { openWritable, type Writable } from "../postgres/pool/writable.ts";
+import { startErrorOf } from "../postgres/start_error.ts";
+import { signOnFolds } from "../provider/sign_on.ts";
+import { signingKeyFolds } from "../provider/signing_keys.ts";
+import { commonPasswords } from "../security/common_passwords.ts";
+import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
+import { type Secrets, secretsOf } from "../security/secrets.ts";
+import { accessTokenFolds } from "../services/access_tokens/access_token.ts";
+import { apiApplicationFolds } from "../services/applications/api_configuration.ts";
+import { applicationFolds } from "../services/applications/application.ts";
+import { callerRead } from "../services/callers/caller_lookups.ts";
+import { consentFolds } from "../services/consents/consent.ts";
+import { factorFolds } from "../services/factors/factor_fold.ts";
+import { memberFolds } from "../services/members/member.ts";
+import { instanceFolds, organizationFolds } from "../services/organizations/organization.ts";
+import { type PasswordResets, passwordResetsOf } from "../services/passwords/password_reset.ts";
+import { factorPolicyFolds } from "../services/policies/factor_policy.ts";
+import { policyFolds } from "../services/policies/policy.ts";
+import { projectFolds } from "../services/projects/project.ts";
+import { projectGrantFolds } from "../services/projects/project_grant.ts";
+import { sessionFolds } from "../services/sessions/session.ts";
+import { type SignIns, signInsOf } from "../services/sessions/sign_in.ts";
+import { userGrantFolds } from "../services/user_grants/user_grant.ts";
+import { userFolds } from "../services/users/user_fold.ts";
+
+/** The folds of every noun: the SQL that writes facts into the tables. */
+export const folds = foldsByType({
+  instance: instanceFolds,
+  organization: organizationFolds,
+  user: userFolds,
+  accessToken: accessTokenFolds,
+  session: sessionFolds,
+  project: projectFolds,
+  projectGrant: projectGrantFolds,
+  application: { ...applicationFolds, ...apiApplicationFolds },
+  userGrant: userGrantFolds,
+  member: memberFolds,
+  policy: { ...policyFolds, ...factorPolicyFolds },
+  factor: factorFolds,
+  signingKey: signingKeyFolds,
+  signOn: signOnFolds,
+  consent: consentFolds,
+} satisfies Folds);
+
+/** The parts that the service, the bootstrap and the doctor share, ready for use. */
+export type Runtime = AsyncDisposable & {
+  readonly deps: Deps;
+  /** The counts of failures by name. */
+  readonly rates: FailureRates;
+  /** The way to sign in by password, of calls and of pages. */
+  readonly signIns: SignIns;
+  /** The way to a new password of those who cannot sign in, of calls and of pages. */
+  readonly resets: PasswordResets;
+  readonly database: Database;
+  readonly databaseLoad: Connection["load"];
+  /** The load of the connections for long statements; undefined where there are none. */
+  readonly longLoad: (() => ReturnType<Connection["load"]> & { readonly limit: number }) | undefined;
+  readonly instanceId: string;
+  readonly logger: Logger;
+  readonly tail: Tail;
+  readonly callers: CallerCache;
+  /** Calls the listener with the facts of each command that this process appended; returns a function that stops it. */
+  readonly onAppended: (listener: AppendListener) => () => void;
+  /** Whether the database can be written; rejects when it cannot be reached. */
+  readonly isWritable: () => Promise<boolean>;
+  /** How long statements wait for locks; rejects when the database cannot be reached. */
+  readonly lockWaitSeconds: () => Promise<number>;
+  /** How many statements found no room on the disk of the database. */
+  readonly fullDisks: () => number;
+  /** Refuses new and waiting statements, and closes the connections of those that still run after the grace. */
+  readonly refuse: (graceMs: number) => Promise<void>;
+};
+
+type AppendListener = (facts: readonly NewFact[]) => void;
+
+/** Options of the runtime. */
+export type RuntimeOptions = {
+  readonly logger: Logger;
+  /** Whether to share the embedded database of a process that runs on the same folder. */
+  readonly join?: boolean;
+  /** Makes the counts of failures; those of this process alone when absent. */
+  readonly failureRate?: MakeFailureRate | undefined;
+  /** Called for every statement. */
+  readonly observe?: ConnectOptions["observe"];
+};
+
+/** Opens the database, migrates its tables, and composes the runtime. */
+export async function openRuntime(config: Config, options: RuntimeOptions): Promise<Runtime> {
+  const { logger, join = false, observe } = options;
+  await using opened = new AsyncDisposableStack();
+  const sealingKeys = await masterKeys(config);
+  const database = opened.use(await openDatabase(config, logger, { join }));
+  const secrets = secretsOf(sealingKeys, hashingOf(config), commonPasswords());
+  await migrate({ url: database.migrationUrl, log: logger });
+  const { pools, writable, longLoad } = openPools({ config, database, logger, observe, opened });
+  const [{ sql, load }, { sql: longRunning }] = pools;
+  const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
+    throw startErrorOf(error);
+  });
+  const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
+  const onError = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
+  const tail = opened.use(await followTail({ sql, everyMs: 250, onError }));
+  opened.use(await watchRevocations({ callers, writable, logger }));
+  const listeners = new Set<AppendListener>();
+  const log = openLog<Call>({
+    sql,
+    longRunning,
+    folds,
+    originOf,
+    onWritten: ({ values }) => void values.set(keys.written, true),
+    onAppended(facts) {
+      for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
+      tail.poke();
+      for (const listener of listeners) listener(facts);
+    },
+  });
+  const onAppended = (listener: AppendListener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const rates = failureRates(options.failureRate ?? ownFailureRate);
+  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, failureRate: rates.rateOf };
+  const signIns = signInsOf(deps, config);
+  const resets = passwordResetsOf(deps, config);
+  const loads = { databaseLoad: load, longLoad };
+  const parts = { deps, rates, signIns, resets, database, ...loads, instanceId, logger, tail, callers, onAppended };
+  const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
+  const stack = opened.move();
+  const state = { isWritable: writable.ask, fullDisks: writable.fullDisks, lockWaitSeconds: lockWait(writable) };
+  return { ...parts, ...state, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const lockWait =
+  ({ read }: Writable) =>
+  () =>
+    read(lockWaitSeconds);
+
+// Together with the read itself, and the time that a busy node takes for it, this stays within 250 ms.
+const revocationMs = 100;
+
+/** Drops callers from the cache whom other nodes revoke. */
+function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers" | "logger"> & { writable: Writable }) {
+  return watchCommitted({
+    read: writable.read,
+    except: revokingNobody,
+    everyMs: revocationMs,
+    onFacts: (facts) => facts.forEach(callers.forget),
+    onGap: callers.forgetAll,
+    onError: (error) => logger.warn({ err: error }, "revocations of other nodes cannot be read; trying again"),
+  });
+}
+
+// A million grants that lose a role take half a minute.
+const longStatements = { statementTimeoutMs: 600_000, waitMs: 30_000 };
+
+/** Divides the connections among the pools: of two or more, one asks whether the database can be written. */
+export function sharesOf(connections: number) {
+  const asking = connections > 1 ? 1 : 0;
+  const long = connections > 2 ? Math.max(1, Math.min(4, connections >> 2)) : 0;
+  return { asking, long, short: connections - asking - long };
+}
+
+type PoolsOptions = Pick<RuntimeOptions, "logger" | "observe"> &
+  Readonly<{ config: Config; database: Database; opened: AsyncDisposableStack }>;
+
+/** Opens one pool for ordinary statements and one for long ones, or one for both where there are too few connections. */
+function openPools({ config, database, logger: log, observe, opened }: PoolsOptions) {
+  const { url, pooler } = database;
+  const shares = sharesOf(config.databaseConnections);
+  const readOnly = () => {
+    for (const { renew } of [...pools, writable]) renew();
+  };
+  const diskFull = () => writable.diskFull();
+  const aside = serversAside();
+  const makeRoom = () => [...pools, writable].some(({ shrink }) => shrink());
+  const common = { ...poolOf(config), log, pooler, observe, readOnly, diskFull, aside, makeRoom };
+  const short = opened.use(connect(url, { ...common, connections: shares.short }));
+  const long = shares.long
+    ? opened.use(connect(url, { ...common, ...longStatements, connections: shares.long, asking: short.sql }))
+    : short;
+  const pools: readonly [Connection, Connection] = [short, long];
+  const writable = opened.use(openWritable({ url, log, pooler, pools, own: shares.asking > 0, aside }));
+  const longLoad = shares.long > 0 ? () => ({ ...long.load(), limit: shares.long }) : undefined;
+  return { pools, writable, longLoad };
+}
+
+const now = () => new Date();
+
+function originOf(call: Call): CommandOrigin {
+  return {
+    actor: call.values.get(keys.caller)?.userId,
+    requestId: call.values.get(keys.requestId),
+    signal: call.signal,
+    idempotency: call.values.get(keys.idempotency),
+  };
+}
+
+function poolOf({ databaseWaitMs, databaseStatementTimeoutMs }: Config) {
+  return { waitMs: databaseWaitMs, statementTimeoutMs: databaseStatementTimeoutMs };
+}
+
+function hashingOf(config: Config) {
+  return {
+    concurrency: config.hashConcurrency,
+    queue: config.hashQueue,
+    memoryKib: config.hashMemoryKib,
+    iterations: config.hashIterations,
+    parallelism: config.hashParallelism,
+  };
+}
+
+/**
+ * Reads the instance's id, which the first start makes; the check value stops a node with another master key. Events of
+ * transactions that are still to come show that the database was restored: a new epoch begins.
+ */
+async function instanceOf(sql: Sql, { keyring }: Secrets): Promise<string> {
+  const check = keyring.checkValue();
+  await sql`insert into instance (instance_id, key_check) values (${newId()}, ${check}) on conflict do nothing`;
+  const [instance] = await sql<
+    { id: string; check: Buffer }[]
+  >`select instance_id as id, key_check as check from instance`;
+  if (!instance) throw new StartError("The database lost the row of its instance: restore it from a backup");
+  if (!keyring.holds(instance.check)) {
+    throw new StartError("POSTERN_MASTER_KEY is not the key that this database was made with: set that one");
+  }
+  if (!check.equals(instance.check)) await sql`update instance set key_check = ${check}`;
+  await sql`
+    update instance set epoch = instance.epoch + 1 where exists (
+      select 1 from events e where e.epoch = instance.epoch and e.xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
+  return instance.id;
+}

@@ -1,0 +1,127 @@
+import { type Config, mailOf, smsOf } from "../config/config.ts";
+import { expiredRecords, startSweep } from "../events/sweep.ts";
+import { logoutChores } from "../notify/logout/outbox.ts";
+import { startLogoutWorker } from "../notify/logout/worker.ts";
+import { mailChores } from "../notify/mail/outbox.ts";
+import { mailSender } from "../notify/mail/sender.ts";
+import { startMailWorker } from "../notify/mail/worker.ts";
+import { smsChores } from "../notify/sms/outbox.ts";
+import { smsSender } from "../notify/sms/sender.ts";
+import { startSmsWorker } from "../notify/sms/worker.ts";
+import { codePages } from "../provider/code_pages.ts";
+import { providerChores } from "../provider/expiry.ts";
+import { outwardTimeoutMs } from "../provider/fetcher.ts";
+import { issuerOf } from "../provider/issuer.ts";
+import { endsSessions, logoutSender } from "../provider/logout_token.ts";
+import { type SigningKeys, signingKeys } from "../provider/signing_keys.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { expiryChores } from "../services/expiry.ts";
+import { resealedFactors } from "../services/factors/factor_expiry.ts";
+import { deletedOrganizations } from "../services/organizations/delete_organization.ts";
+import { startPasswordResets } from "../services/passwords/password_reset_worker.ts";
+import { sendsMail } from "../services/verification/mail_code.ts";
+import { sendsCode } from "../services/verification/phone_code.ts";
+import { returnIdleMemory } from "./idle_memory.ts";
+
+/**
+ * Starts the background work: SMS, mails and sign-outs are delivered, expired data is deleted, unused memory is returned. The port that
+ * is listened on may be the one of the issuer, whom logout tokens name.
+ */
+export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
+  const { deps, logger, instanceId } = runtime;
+  const { sql, clock } = deps;
+  const onError = (error: unknown, errand: string) =>
+    logger.warn({ err: error, errand }, "an errand failed; trying again");
+  const signing = signingKeys({ ...deps, instanceId });
+  const issuer = issuerOf(config, config.port || port);
+  const chores = [
+    expiredRecords(sql, clock, config),
+    ...smsChores({ sql, clock }),
+    ...mailChores({ sql }),
+    ...logoutChores({ sql }),
+    ...expiryChores(deps, config),
+    ...providerChores(deps, signing),
+    deletedOrganizations(deps),
+    resealedFactors(deps),
+  ];
+  const parts = { keys: signing, onError: (error: unknown) => onError(error, "sign-outs") };
+  const logouts = issuer === undefined ? [] : [deliverLogouts(runtime, config, { ...parts, issuer })];
+  return stoppedTogether([
+    startSweep({ sql, chores, clock, onError }),
+    deliverSms(runtime, config, (error) => onError(error, "sms")),
+    deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),
+    ...logouts,
+    startPasswordResets(deps, config, (error) => onError(error, "password resets")),
+    returnIdleMemory(),
+  ]);
+}
+
+/** Ends all at once: each may wait for a provider that does not answer, and a stop takes as long as the slowest alone. */
+const stoppedTogether = (all: readonly (AsyncDisposable | Disposable)[]): AsyncDisposable => ({
+  async [Symbol.asyncDispose]() {
+    const ended = all.map(async (one) => {
+      await using _ = one;
+    });
+    await Promise.allSettled(ended);
+    await Promise.all(ended);
+  },
+});
+
+type OnError = (error: unknown) => void;
+
+function deliverSms({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startSmsWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    sender: smsSender(smsOf(config), deps.clock),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(sendsCode)) look();
+      }),
+    text: config.smsText,
+    attempts: config.smsAttempts,
+    timeoutMs: config.smsTimeoutMs,
+    onDelivery: ({ id, userId, attempts }, delivery) => logger.info({ sms: id, userId, attempts, ...delivery }, "sms"),
+    onError,
+  });
+}
+
+function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startMailWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    sender: mailSender(mailOf(config), deps.clock),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(sendsMail)) look();
+      }),
+    pages: codePages(config),
+    attempts: config.mailAttempts,
+    timeoutMs: config.mailTimeoutMs,
+    onDelivery: ({ id, userId, attempts }, delivery) =>
+      logger.info({ mail: id, userId, attempts, ...delivery }, "mail"),
+    onError,
+  });
+}
+
+type LogoutParts = { readonly issuer: string; readonly keys: SigningKeys; readonly onError: OnError };
+
+function deliverLogouts({ deps, onAppended, logger }: Runtime, config: Config, parts: LogoutParts): AsyncDisposable {
+  const { issuer, keys, onError } = parts;
+  return startLogoutWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    sender: logoutSender({ deps, keys, issuer, settings: config }),
+    onWritten: (look) =>
+      onAppended((facts) => {
+        if (facts.some(endsSessions)) look();
+      }),
+    retrySeconds: config.backchannelLogoutSeconds,
+    timeoutMs: outwardTimeoutMs,
+    onDelivery: ({ id, userId, appId, sessionId, attempts }, delivery) =>
+      logger.info({ logout: id, userId, appId, sessionId, attempts, ...delivery }, "logout"),
+    onError,
+  });
+}

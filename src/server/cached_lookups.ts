@@ -1,0 +1,42 @@
+import type { Lookups } from "../guards/holding.ts";
+import { remember } from "../guards/remember.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import * as lookups from "../services/callers/caller_lookups.ts";
+import { type FreshSignInSettings, freshSignInRead } from "../services/callers/fresh_sign_in.ts";
+
+/** Lookups of owners are cached, since owners never change; login names and memberships change, and are read each time. */
+export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): Lookups {
+  const { instanceId, deps } = runtime;
+  const { sql } = deps;
+  const deleted = deletedSince(runtime);
+  const exists = remember(lookups.organizationExistsRead(sql));
+  const ownerOfUser = remember(lookups.ownerOfUserRead(sql), 1_000_000);
+  const userOfSession = remember(lookups.userOfSessionRead(sql));
+  return {
+    instanceId,
+    organizationExists: async (id) => (await exists(id)) === true && !deleted.has(id),
+    async ownerOfUser(id) {
+      const owner = await ownerOfUser(id);
+      return owner !== undefined && deleted.has(owner) ? undefined : owner;
+    },
+    async userOfSession(id) {
+      const found = await userOfSession(id);
+      return found && deleted.has(found.owner) ? undefined : found;
+    },
+    userOfLoginName: lookups.userOfLoginNameRead(sql),
+    userGrant: remember(lookups.userGrantPlaceRead(sql)),
+    membershipsOf: lookups.membershipsRead(sql),
+    signedInFreshly: freshSignInRead(deps, settings),
+  };
+}
+
+/** The organizations that were deleted since the start, on any node: nothing that is cached counts for them. */
+function deletedSince({ tail, onAppended }: Runtime): ReadonlySet<string> {
+  const deleted = new Set<string>();
+  const note = (type: string, stream: string) => {
+    if (type === "organization.deleted") deleted.add(stream);
+  };
+  tail.listen((events) => events.forEach(({ type, stream }) => void note(type, stream)));
+  onAppended((facts) => facts.forEach(({ type, at }) => void note(type, at.stream)));
+  return deleted;
+}

@@ -1,0 +1,144 @@
+import { createRegistry } from "@bufbuild/protobuf";
+import { createContextValues, type Interceptor } from "@connectrpc/connect";
+import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
+import { clientAddresses, clientAddressOf, networkOf } from "@postern/gateway";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import type { Config } from "../config/config.ts";
+import { keys } from "../deps.ts";
+import type { MessageRule } from "../errors.ts";
+import { forAdapter } from "../guards/adapter.ts";
+import { gate } from "../guards/authenticate.ts";
+import { type Capacity, capacity } from "../guards/capacity.ts";
+import { guards } from "../guards/guards.ts";
+import type { Lookups } from "../guards/holding.ts";
+import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
+import { recentTokens } from "../guards/recent_tokens.ts";
+import { type Report, report } from "../guards/report.ts";
+import { streamLimit } from "../guards/stream_limit.ts";
+import { messageRules } from "../guards/validate.ts";
+import { chooseLanguage } from "../messages/catalogue.ts";
+import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
+import { issuerOf } from "../provider/issuer.ts";
+import { resourceMetadataOf } from "../provider/own_api.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { apiApplicationRules } from "../services/applications/api_application.ts";
+import { applicationRules } from "../services/applications/application.ts";
+import { applicationKeyRules } from "../services/applications/application_key.ts";
+import { applicationUpdateRules } from "../services/applications/update_application.ts";
+import { eventRules } from "../services/audit/event.ts";
+import * as lookups from "../services/callers/caller_lookups.ts";
+import { consentRules } from "../services/consents/consent.ts";
+import { authorizationRules } from "../services/decisions/authorization.ts";
+import { lateRules } from "../services/late_rules.ts";
+import { memberRules } from "../services/members/member.ts";
+import { userRoleRules } from "../services/members/user_role.ts";
+import { organizationRules } from "../services/organizations/organization.ts";
+import { accountRules } from "../services/passwords/password_reset.ts";
+import { policyRules } from "../services/policies/policy.ts";
+import { projectRules } from "../services/projects/project.ts";
+import { projectGrantRules } from "../services/projects/project_grant.ts";
+import { projectRoleRules } from "../services/projects/project_role.ts";
+import { sessionRules } from "../services/sessions/session.ts";
+import { userGrantRules } from "../services/user_grants/user_grant.ts";
+import { userRules } from "../services/users/user.ts";
+import { cachedLookups } from "./cached_lookups.ts";
+import { routesOf } from "./routes.ts";
+
+/** The report that writes the line of a call, the limits of calls, the bound of those at once, and the issuer of tokens, if there is one. */
+export type Lines = {
+  readonly lines: Report;
+  readonly limits: RateLimits;
+  readonly capacity: Capacity;
+  readonly issuer: () => string | undefined;
+};
+
+/** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
+export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity, issuer }: Lines) {
+  return {
+    ...guarded(runtime, {
+      found: cachedLookups(runtime, config),
+      declared: declaredRules(runtime, config),
+      report: lines,
+      limits,
+      capacity,
+      streams: streamLimit(config.streamsPerCallerMax),
+      resourceMetadata: () => resourceMetadataOf(issuer()),
+    }),
+    routes: routesOf(runtime, config),
+    contextValues: ({ network }: { readonly network: string | undefined }) =>
+      createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
+  };
+}
+
+/** Options that serve the instance through `connectNodeAdapter` instead of the gateway. */
+export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
+  const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
+  const { routes, contextValues, ...adapterGuards } = guardedServices(runtime, config, {
+    lines,
+    limits: rateLimits(config),
+    capacity: capacity(config.callsMax),
+    issuer: () => issuerOf(config, config.port),
+  });
+  const addresses = clientAddresses(config.trustedProxies);
+  const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
+    const address = clientAddressOf(addresses, peer, headers["x-forwarded-for"]?.toString());
+    return address === undefined ? undefined : networkOf(address);
+  };
+  return {
+    ...forAdapter(adapterGuards, lines),
+    routes,
+    contextValues: ({ socket, headers }) => contextValues({ network: networkFrom(socket.remoteAddress, headers) }),
+    jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
+  };
+}
+
+type GuardedOptions = Readonly<{
+  found: Lookups;
+  declared: readonly MessageRule[];
+  report: Report;
+  limits: RateLimits;
+  capacity: Capacity;
+  streams: Interceptor;
+  resourceMetadata: () => string | undefined;
+}>;
+
+/** The gate that finds the caller, and the interceptors between the gate and the handler. */
+function guarded(runtime: Runtime, options: GuardedOptions) {
+  const { found, declared, report, limits, capacity: bound, streams, resourceMetadata } = options;
+  const { callers, deps, rates } = runtime;
+  const known = { callers, limits, rates, tokens: recentTokens(), resourceMetadata };
+  const rules = messageRules(declared);
+  const outages = { isUnavailable, isStatementTimeout };
+  const interceptors = guards({
+    report,
+    known,
+    capacity: bound,
+    streams,
+    rules,
+    declared,
+    late: lateRules(deps),
+    lookups: found,
+    outages,
+    idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
+  });
+  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known, outages))) };
+}
+
+/** The cross-field rules of every service; rules of one field are options in the proto. */
+function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
+  return [
+    ...accountRules,
+    ...[applicationRules, applicationUpdateRules, applicationKeyRules, apiApplicationRules].flat(),
+    ...authorizationRules,
+    ...consentRules,
+    ...eventRules,
+    ...memberRules,
+    ...organizationRules,
+    ...policyRules,
+    ...[projectRules, projectGrantRules, projectRoleRules].flat(),
+    ...sessionRules,
+    ...userRules(deps, config),
+    ...userGrantRules,
+    ...userRoleRules,
+  ];
+}

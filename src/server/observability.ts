@@ -1,0 +1,159 @@
+import {
+  type ArrivedRequest,
+  type CallMetrics,
+  callMetrics,
+  doorOf,
+  type Family,
+  metricsRoute,
+  operationsOf,
+  type ProcessMetrics,
+  readiness,
+  reference,
+  requestMetrics,
+  seldom,
+  standardServices,
+  usageFamilies,
+} from "@postern/gateway";
+import { describeAll, type RpcDescription } from "../contract/describe.ts";
+import { type Call, keys } from "../deps.ts";
+import { unsettledSeconds } from "../events/follow.ts";
+import { report } from "../guards/report.ts";
+import { chooseLanguage } from "../messages/catalogue.ts";
+import { type InstanceLoad, instanceFamilies, workerFamilies } from "../metrics/instance.ts";
+import { merge } from "../metrics/merge.ts";
+import { logoutHealth } from "../notify/logout/outbox.ts";
+import { mailHealth } from "../notify/mail/outbox.ts";
+import { smsHealth } from "../notify/sms/outbox.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Tracing } from "../tracing/tracing.ts";
+import type { NodeMetrics, WorkerCount } from "../workers/message.ts";
+import type { Parent } from "../workers/parent.ts";
+import { services } from "./routes.ts";
+
+/** The state of a node that it shows besides its runtime. */
+export type Observers = {
+  readonly ownProcess: ProcessMetrics | undefined;
+  readonly tracing: Tracing | undefined;
+  /** The parent of a worker, which knows the numbers of all workers. */
+  readonly parent: Parent | undefined;
+  /** Whether the first administrator exists; until then the node is not ready. */
+  readonly isBootstrapped: () => boolean;
+};
+
+/** The parts of a node that operators look at: lines of the log, readiness, documents and metrics. */
+export function observability(runtime: Runtime, { ownProcess, tracing, parent, isBootstrapped }: Observers) {
+  const { logger } = runtime;
+  const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
+  const requests = ownProcess && requestMetrics("postern_sign_in");
+  const trace = tracing && tracerOf(tracing, operationsOf(services));
+  // Probes come every second: successful ones are counted, but not logged.
+  const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
+  const begun = () => isBootstrapped() && (parent?.hasStarted() ?? true);
+  const ready = readiness(async () => begun() && (await runtime.isWritable()));
+  // Scrapers are not authenticated, and the load queries the database: at most once a second.
+  const asked = questionsTo(runtime);
+  const load = seldom(() => loadOf(runtime, { ready, asked, tracing }), 1000);
+  const rpcs = describeAll(services);
+  const counted = calls && requests && [calls, requests];
+  const own = counted && (async () => families(counted, await load(), ownProcess));
+  if (own) parent?.onMeasure(own);
+  const alone = own && (async () => [...(await own()), ...workerFamilies({ serving: 1, of: 1, ended: 0 })]);
+  const shown = parent ? async () => nodeFamilies(await parent.gather()) : alone;
+  const observers = { observe: calls?.observe, observeRequest: requests?.observe };
+  const reported = { languageOf: chooseLanguage, ...observers };
+  return {
+    lines: report({ logger, trace, traceRequest: tracing && requestTracerOf(tracing), ...reported }),
+    quietLines: report({ logger: quiet, ...reported }),
+    ready,
+    readyFields: parent && (() => ({ workers: readyWorkers(parent.count()) })),
+    docs: reference(() => apiOptionsOf(rpcs)),
+    docsForOperators: reference(() => apiOptionsOf(rpcs), { makesCalls: false }),
+    metrics: own && shown ? [metricsRoute(shown)] : [],
+  };
+}
+
+/** The options of the reference, with the comments and the examples of the contract, which nothing else needs. */
+const apiOptionsOf = async (rpcs: readonly RpcDescription[]) => (await import("../contract/api.ts")).apiOptions(rpcs);
+
+type Counted = readonly Pick<CallMetrics, "families">[];
+
+function families(counted: Counted, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
+  return [...counted.flatMap((one) => one.families()), ...instanceFamilies(load), ...ownProcess.families()];
+}
+
+/** The metrics of all workers together, and of the parent. */
+function nodeFamilies({ families, parent, count }: NodeMetrics): readonly Family[] {
+  return [...merge([families, usageFamilies(parent)]), ...workerFamilies(count)];
+}
+
+const readyWorkers = ({ serving, of }: WorkerCount) => ({ serving, of });
+
+function tracerOf({ call }: Tracing, operations: ReadonlySet<string>) {
+  return (operation: string, { requestHeader, values }: Call) =>
+    call(requestHeader, {
+      operation: operations.has(operation) ? operation.slice(1) : undefined,
+      door: doorOf(requestHeader),
+      requestId: values.get(keys.requestId),
+    });
+}
+
+const requestTracerOf =
+  ({ request }: Tracing) =>
+  (endpoint: string, { method, headers, values }: ArrivedRequest) =>
+    request({ get: (name) => headers[name] ?? null }, { method, endpoint, requestId: values.get(keys.requestId) });
+
+const answerMs = 1_000;
+
+/** Asks, for a second: an answer that takes longer, or that is an error, is absent. Nothing is asked again before it has ended. */
+function withinTime<T>(ask: () => Promise<T>): () => Promise<T | undefined> {
+  const current = seldom(ask, 0);
+  return () => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, answerMs, undefined);
+    const first = Promise.race([current(), promise]).catch(() => undefined);
+    return first.finally(() => clearTimeout(timer));
+  };
+}
+
+/** Makes the questions that the database alone answers. A lock there, or a network that swallows, must not take the other numbers away as well. */
+const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
+  sms: withinTime(() => smsHealth(sql)),
+  mail: withinTime(() => mailHealth(sql)),
+  logouts: withinTime(() => logoutHealth(sql)),
+  unsettled: withinTime(() => unsettledSeconds(sql)),
+  lockWait: withinTime(lockWaitSeconds),
+});
+
+type LoadOptions = {
+  readonly ready: () => Promise<boolean>;
+  readonly asked: ReturnType<typeof questionsTo>;
+  readonly tracing: Tracing | undefined;
+};
+
+async function loadOf(
+  { databaseLoad, longLoad, fullDisks, deps, tail }: Runtime,
+  { ready, asked, tracing }: LoadOptions,
+): Promise<InstanceLoad> {
+  const [isReady, sms, mail, logouts, unsettled = 0, lockWait] = await Promise.all([
+    ready(),
+    asked.sms(),
+    asked.mail(),
+    asked.logouts(),
+    asked.unsettled(),
+    asked.lockWait(),
+  ]);
+  const { running, waiting } = deps.secrets.passwords.load();
+  return {
+    ready: isReady,
+    sms,
+    mail,
+    logouts,
+    database: databaseLoad(),
+    lockWaitSeconds: lockWait,
+    fullDisks: fullDisks(),
+    longStatements: longLoad?.(),
+    hashing: { running, waiting },
+    logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
+    spans: tracing?.load(),
+  };
+}

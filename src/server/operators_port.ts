@@ -1,0 +1,44 @@
+import { createContextValues } from "@connectrpc/connect";
+import { type GatewayOptions, gateway, type HttpRoute, type Listening, type ListenOptions } from "@postern/gateway";
+import type { Config } from "../config/config.ts";
+import { keys } from "../deps.ts";
+import { inOurWords } from "../errors.ts";
+import type { Report } from "../guards/report.ts";
+import { services } from "./routes.ts";
+
+/** The parts of a node that its port for operators shows. */
+export type OperationsOptions = {
+  readonly ready: () => Promise<boolean>;
+  /** Fields of the body of `/readyz`. */
+  readonly readyFields: GatewayOptions["readyFields"];
+  readonly lines: Report;
+  readonly httpRoutes: readonly HttpRoute[];
+  readonly ids: () => string;
+  readonly listening: Partial<ListenOptions>;
+};
+
+/**
+ * Opens the port for operators, if there is one: metrics, health, reflection and documents, and no operation of the service. It
+ * has no limits of calls, and stays open until the other port is closed.
+ */
+export async function listenForOperators(
+  config: Config,
+  { ready, readyFields, lines, httpRoutes, ids, listening }: OperationsOptions,
+): Promise<Listening | undefined> {
+  if (config.operationsPort === undefined) return undefined;
+  const served = gateway({
+    routes: () => {},
+    reflection: services,
+    standard: { interceptors: [lines.interceptor], requestGate: lines.atGate(() => {}) },
+    onError: lines.onError,
+    refuse: inOurWords,
+    limits: { ...config, shutdownDelayMs: 0 },
+    contextValues: () => createContextValues().set(keys.requestId, ids()),
+    responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
+    ready,
+    readyFields,
+    httpRoutes,
+    openapi: false,
+  });
+  return served.listen({ ...listening, port: config.operationsPort });
+}

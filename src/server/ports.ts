@@ -1,0 +1,221 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ContextValues } from "@connectrpc/connect";
+import {
+  type CallerOrigins,
+  gateway,
+  type HttpRequest,
+  type HttpRoute,
+  type Listening,
+  type RequestGate,
+  type Response,
+} from "@postern/gateway";
+import type { Config } from "../config/config.ts";
+import { describe, isAuthzen } from "../contract/describe.ts";
+import { contractBounds } from "../contract/field_bounds.ts";
+import { keys, shownRequestId } from "../deps.ts";
+import { inOurWords } from "../errors.ts";
+import { type Capacity, capacity } from "../guards/capacity.ts";
+import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
+import type { Report } from "../guards/report.ts";
+import { type IsRegistered, mayReadRefusal, registeredOrigins } from "../provider/cross_origin.ts";
+import { issuerOf, transportSecurity } from "../provider/issuer.ts";
+import { limitPage } from "../provider/limit_page.ts";
+import { type ProviderRoutes, providerRoutes } from "../provider/provider.ts";
+import { signingKeys } from "../provider/signing_keys.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { guardedServices } from "./guarded_services.ts";
+import { type Observers, observability } from "./observability.ts";
+import { listenForOperators } from "./operators_port.ts";
+import { services } from "./routes.ts";
+
+/** The open ports of a node. */
+export type Ports = AsyncDisposable & {
+  readonly url: string;
+  /** The port for operators, if there is one. */
+  readonly operationsUrl: string | undefined;
+  /** Reads the certificate again. */
+  readonly reload: () => Promise<void>;
+};
+
+/** Opens the ports. The one for operators is closed last, so that metrics are there until then. */
+export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
+  const shown = observability(runtime, observers);
+  const { lines, quietLines, ready, readyFields } = shown;
+  const [limits, bound] = [rateLimits(config), capacity(config.callsMax)];
+  const stopping = new AbortController();
+  const listening = portOptions(runtime, config);
+  await using opened = new AsyncDisposableStack();
+  const operations = await listenForOperators(config, {
+    ready: async () => !stopping.signal.aborted && (await ready()),
+    lines: quietLines,
+    httpRoutes: [...shown.docsForOperators, ...shown.metrics],
+    ids: runtime.deps.ids,
+    readyFields,
+    listening: { ...listening, source: observers.parent?.source("operations") },
+  });
+  if (operations) opened.use(operations);
+  const documents = publicParts(config, shown, limits);
+  const signIn = signInParts(runtime, config, { lines, quietLines, limits, capacity: bound, url: () => port.url });
+  const served = gateway({
+    ...guardedServices(runtime, config, { lines, limits, capacity: bound, issuer: signIn.issuer }),
+    standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
+    onError: lines.onError,
+    ...ofContract,
+    responseHeaders: headersOf(transportSecurity(issuerOf(config, config.port))),
+    limits: config,
+    ...signIn.origins,
+    ready,
+    readyFields,
+    stopping,
+    ...documents,
+    httpRoutes: [...documents.httpRoutes, ...signIn.routes],
+  });
+  const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
+  const stack = opened.move();
+  return {
+    url: port.url,
+    operationsUrl: operations?.url,
+    reload: async () => void (await Promise.all([port.reload(), operations?.reload()])),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+type Documents = Readonly<Record<"docs" | "metrics", readonly HttpRoute[]>>;
+
+/** The documents, metrics and reflection that the port of the rpcs serves besides them. */
+function publicParts({ portServes }: Config, { docs, metrics }: Documents, limits: RateLimits) {
+  const documents = [...(portServes.includes("docs") ? docs : []), ...(portServes.includes("metrics") ? metrics : [])];
+  return {
+    openapi: false as const,
+    reflection: portServes.includes("reflection") ? services : (false as const),
+    httpRoutes: documents.map((route) => limitedRoute(route, limits)),
+  };
+}
+
+const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
+  port,
+  trustedProxies,
+  source: parent?.source("calls"),
+});
+
+/** The lines of requests and of files, the limits of calls, and the URL that is listened on. */
+type SignInPort = Readonly<Record<"lines" | "quietLines", Report>> & {
+  readonly limits: RateLimits;
+  readonly capacity: Capacity;
+  readonly url: () => string;
+};
+
+/** The issuer, the origins whose pages may call, and the routes of sign-in at applications. */
+function signInParts(runtime: Runtime, config: Config, port: SignInPort) {
+  const { lines, quietLines, limits, capacity, url } = port;
+  // A free port is known only once it is listened on.
+  const issuer = () => issuerOf(config, config.port || Number(new URL(url()).port));
+  const isRegistered = registeredOrigins(runtime.deps.sql);
+  const { files, requests } = signInRoutes({ runtime, config, issuer, isRegistered });
+  const limited = (route: HttpRoute) => limitedRoute(asCall(route, capacity), limits, limitPage);
+  return {
+    issuer,
+    origins: { corsOrigins: config.corsOrigins, callerOrigins: originsOfApplications(isRegistered, limits) },
+    routes: [
+      ...files.map((route) => quietLines.route(limited(route))),
+      ...requests.map((route) => lines.route(limited(route))),
+    ],
+  };
+}
+
+type SignInOptions = {
+  readonly runtime: Runtime;
+  readonly config: Config;
+  readonly issuer: () => string | undefined;
+  readonly isRegistered: IsRegistered;
+};
+
+/** The origins of applications: their pages may ask, and read what a token of their own application is answered, or one of nobody. */
+const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): CallerOrigins => ({
+  async mayAsk(origin, values) {
+    limits.ofNetwork(values.get(keys.network), values);
+    return isRegistered(origin);
+  },
+  mayRead: (origin, values) => values.get(keys.caller)?.application?.origins.includes(origin) === true,
+  // Rpcs for anyone stay unreadable: whoever opened a page would guess passwords for it by CreateSession, each from another address.
+  mayReadRefusal: (origin, values) =>
+    values.get(keys.caller) || values.get(keys.needsNoCaller) ? undefined : mayReadRefusal(isRegistered, origin),
+});
+
+/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
+function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): ProviderRoutes {
+  const { deps, instanceId, logger, signIns, resets, tail } = runtime;
+  if (config.publicUrl && issuerOf(config, 0) === undefined) {
+    logger.warn("PUBLIC_URL has a path, or http to another machine: nobody can sign in to applications through it");
+    return { files: [], requests: [] };
+  }
+  if (!config.publicUrl && config.trustedProxies.length > 0)
+    logger.warn("TRUSTED_PROXIES is set and PUBLIC_URL is not: nobody can sign in through a proxy before it is");
+  const signing = signingKeys({ ...deps, instanceId });
+  tail.listen((events) => {
+    if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
+  });
+  return providerRoutes({
+    deps,
+    settings: config,
+    keys: signing,
+    issuer: () => issuer() ?? "",
+    isRegistered,
+    signIns,
+    resets,
+  });
+}
+
+const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile }: Config) => ({
+  host,
+  http2,
+  onFault: (error: unknown) => logger.error({ err: error }, "an internal error ended a connection"),
+  certificate: tlsCertFile ? { certFile: tlsCertFile, keyFile: tlsKeyFile } : undefined,
+});
+
+/** The headers of every response: those of all, the id of the request, and the limit of calls that is near. */
+const headersOf =
+  (ofAll: Readonly<Record<string, string>>) =>
+  (values: ContextValues): Readonly<Record<string, string>> => ({
+    ...ofAll,
+    "x-request-id": shownRequestId(values),
+    ...values.get(keys.rateLimit)?.fields,
+  });
+
+/** The options of the gateway that follow from our contract. */
+const ofContract = {
+  refuse: inOurWords,
+  limitsOf: (method: DescMethod) => describe(method).limits,
+  ignoresUnknown: isAuthzen,
+  bounds: contractBounds,
+};
+
+/** The gate of health and reflection. Balancers ask for health: no client may use that up, whatever its address. */
+const standardGate =
+  (limits: RateLimits): RequestGate =>
+  ({ service, values }) => {
+    if (service.typeName !== "grpc.health.v1.Health") limits.ofNetwork(values.get(keys.network), values);
+  };
+
+type Refused = (error: unknown, request: HttpRequest) => Response | undefined;
+
+/** A route that counts as a call of its client's address; `refused` may answer a refusal in its own way. */
+const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): HttpRoute => ({
+  ...route,
+  handle(request) {
+    try {
+      limits.ofNetwork(request.network);
+    } catch (error) {
+      const response = refused?.(error, request);
+      if (response) return response;
+      throw error;
+    }
+    return route.handle(request);
+  },
+});
+
+/** A route whose requests take places as calls do: they wait for the same database. */
+const asCall = (route: HttpRoute, bound: Capacity): HttpRoute => ({
+  ...route,
+  handle: (request) => bound.run(async () => route.handle(request)),
+});

@@ -1,0 +1,55 @@
+import { isAbsolute } from "node:path";
+import type { Config } from "../config/config.ts";
+import { localAddress } from "../config/local_address.ts";
+import { howToBegin } from "../maintenance/first_calls.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/** The start that is told of. */
+export type Start = {
+  /** Whether it created the first organization. */
+  readonly isFirst: boolean;
+  readonly url: string;
+  readonly operationsUrl: string | undefined;
+};
+
+/** The lines after a start: what was made, where everything is, how to stop, and at the first start the calls to begin with. */
+export async function welcomeTo(runtime: Runtime, config: Config, start: Start): Promise<readonly string[]> {
+  // The port is that of the URL: PORT=0 takes a free one.
+  const address = await localAddress({ ...config, port: portOf(start.url) });
+  const summary = summaryOf(config, start, address.url);
+  if (!start.isFirst) return ["", ...summary, ""];
+  const calls = await howToBegin(runtime, config, address);
+  const where = isAbsolute(config.dataDir) || config.adminToken ? "" : ", opened in this folder";
+  const blocks = calls.flatMap((call) => ["", call]);
+  return ["", ...summary, "", `Calls to begin with, to be pasted into another shell${where}:`, ...blocks, ""];
+}
+
+const portOf = (url: string): number => Number(new URL(url).port) || (url.startsWith("https:") ? 443 : 80);
+
+function summaryOf(config: Config, { isFirst, operationsUrl }: Start, url: string): readonly string[] {
+  const docs = docsUrl(config, url, operationsUrl);
+  const rows = [
+    ["Ready", `Postern answers at ${url}`],
+    ...(config.publicUrl
+      ? [["Public", `${config.publicUrl} is where people sign in, and where links of mails lead`]]
+      : []),
+    ...(isFirst ? [["Made", "an organization, the administrator admin, and a sample project with two roles"]] : []),
+    ["Data", dataOf(config, isFirst)],
+    ...(docs ? [["Docs", `${docs} describes every operation`]] : []),
+    ...(isFirst ? [["Again", "the command bootstrap prints the calls below again, as far as they work"]] : []),
+    ["Stop", config.databaseUrl ? "Ctrl-C" : "Ctrl-C; the next start goes on with the same data"],
+  ];
+  return rows.map(([name = "", text = ""]) => `${name.padEnd(6)} ${text}`);
+}
+
+function dataOf({ databaseUrl, dataDir, adminToken }: Config, isFirst: boolean): string {
+  const secrets = [...(adminToken ? [] : ["admin-token"]), "admin-password"].join(" and ");
+  const held = databaseUrl ? secrets : `the database, the master key, ${secrets}`;
+  if (isFirst) return `${dataDir} holds ${held}; keep it to yourself`;
+  return databaseUrl ? "in the database of DATABASE_URL" : `${dataDir} holds the database and the master key`;
+}
+
+function docsUrl({ portServes }: Config, url: string, operationsUrl: string | undefined): string | undefined {
+  if (portServes.includes("docs")) return `${url}/docs`;
+  return operationsUrl && `${operationsUrl}/docs`;
+}

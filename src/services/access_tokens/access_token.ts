@@ -1,0 +1,246 @@
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  CreateAccessTokenRequestSchema,
+  ListAccessTokensRequestSchema,
+  type UserService,
+} from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
+import {
+  type At,
+  details,
+  detailsAfter,
+  factOf,
+  first,
+  type NewFact,
+  next,
+  type Versioned,
+} from "../../events/fact.ts";
+import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import { lostRace } from "../../events/log.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { hashToken, newToken } from "../../security/token.ts";
+import { userExistsRead } from "../callers/user_exists.ts";
+import { countOfSession } from "../passwords/password.ts";
+import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+import { aside } from "../writing/aside.ts";
+
+/** The personal access tokens of users. */
+export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
+  const userExists = userExistsRead(sql);
+  const roomRead = tokenRoomRead(sql);
+  const tokenById = tokenRead(sql);
+
+  return {
+    async createAccessToken({ userId, expirationDate, name, permissions }, call) {
+      const owner = organizationOf(call);
+      refuseFull(await roomRead({ owner, id: userId, now: clock().toISOString() }, call.signal), userId);
+      const maker = await makerOf(userId, call);
+      refuseOutliving(expirationDate, maker);
+      const token = newToken("pt");
+      const at = first(owner, ids(), clock());
+      const value = { userId, expirationDate, name, permissions, makerId: maker?.id };
+      const sessionId = ownSession(userId, call);
+      const secret = { hash: hashToken(token).toString("hex"), isOfSession: sessionId !== undefined };
+      const created = factOf("accessToken", at, { case: "created", value }, secret);
+      const answer = await log.append(call, [created], { tokenId: at.stream, token, details: detailsAfter(at) });
+      if (sessionId !== undefined) await confirm({ at, userId, sessionId }, call);
+      return answer;
+    },
+
+    async listAccessTokens(request, call) {
+      const { userId } = request;
+      const owner = organizationOf(call);
+      const page = pageOf(ListAccessTokensRequestSchema, request, 1);
+      if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
+      const { rows, nextPageToken } = cut(await tokensOf(sql, userId, page), page, ({ id }) => [id]);
+      return { tokens: rows.map(accessToken), nextPageToken };
+    },
+
+    async revokeAccessToken({ userId, tokenId }, call) {
+      const row = await tokenById({ owner: organizationOf(call), user: userId, id: tokenId }, call.signal);
+      if (!row) throw refuse.notFound("token", tokenId);
+      const presented = await presentedOf(userId, call);
+      const successor = presented?.makerId === tokenId ? presented : undefined;
+      const at = next(row, clock());
+      const revoked = factOf("accessToken", at, { case: "revoked", value: { userId, successorId: successor?.id } });
+      return log.append(call, [revoked, ...inheriting(successor, row)], { details: detailsAfter(at) });
+    },
+  } satisfies Partial<ServiceImpl<typeof UserService>>;
+
+  /** Revokes a token of a session that ended meanwhile, and refuses the call. */
+  async function confirm({ at, userId, sessionId }: TokenOfSession, call: Call): Promise<void> {
+    if (await isSession(sql, sessionId)) return;
+    const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
+    const revoked = factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } });
+    // The end of the session may have seen the token, and ended it too.
+    await log.append(aside(call), [revoked], true).catch(lostRace);
+    throw refuse.because("TOKEN_INVALID");
+  }
+
+  /** The token that the call presents, if it is one of the user. */
+  async function presentedOf(userId: string, call: Call): Promise<AccessTokenRow | undefined> {
+    const { userId: id, organization: owner, tokenId } = callerOf(call);
+    if (id !== userId || tokenId === undefined) return undefined;
+    return tokenById({ owner, user: userId, id: tokenId }, call.signal);
+  }
+
+  /** The token by which a machine makes its own successor; refuses one that was revoked meanwhile. */
+  async function makerOf(userId: string, call: Call): Promise<AccessTokenRow | undefined> {
+    const { userId: id, tokenId } = callerOf(call);
+    if (id !== userId || tokenId === undefined) return undefined;
+    const maker = await presentedOf(userId, call);
+    if (!maker) throw refuse.because("TOKEN_INVALID");
+    return maker;
+  }
+
+  /** The fact that a token took the place of the one that made it. */
+  function inheriting(successor: AccessTokenRow | undefined, { makerId }: AccessTokenRow): NewFact[] {
+    if (!successor) return [];
+    const value = makerId === null ? {} : { makerId };
+    return [factOf("accessToken", next(successor, clock()), { case: "makerChanged", value })];
+  }
+};
+
+type TokenOfSession = { readonly at: At; readonly userId: string; readonly sessionId: string };
+
+/** The session in which users make a token of their own. */
+function ownSession(userId: string, call: Call): string | undefined {
+  const { userId: id, sessionId } = callerOf(call);
+  return id === userId ? sessionId : undefined;
+}
+
+/** Whether a session goes on: a statement that ends it sees its tokens and ends them, or came first and is seen here. */
+async function isSession(sql: Sql, sessionId: string): Promise<boolean> {
+  const rows = await sql`select from sessions where session_id = ${sessionId}`;
+  return rows.length > 0;
+}
+
+const tokenRead = (sql: Sql) =>
+  loadOne<{ owner: string; user: string; id: string }, AccessTokenRow>(sql, {
+    asked: `owner text, "user" text, id text`,
+    select: `select n, ${columns} from asked join access_tokens t
+               on t.owner = asked.owner and t.token_id = asked.id and t.user_id = asked."user"`,
+  });
+
+/** Refuses a token that would outlive the one that makes it. */
+function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTokenRow | undefined): void {
+  const most = maker?.expirationDate;
+  if (!most || (expirationDate && timestampDate(expirationDate) <= most)) return;
+  const description = `must not be later than that of the token that makes it, ${most.toISOString()}`;
+  const violation = { field: "expirationDate", description, reason: "EXPIRATION_LATE" };
+  throw refuse.because("VALIDATION_FAILED", { violations: [violation] });
+}
+
+// All that the token made, and what that made; not what its successor did.
+const madeEnd: Cascade = {
+  makes: "access_token.revoked",
+  extent: "few",
+  select: `select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from $input i cross join lateral (
+             with recursive made as (
+               select t.owner, t.token_id, t.version, t.user_id from access_tokens t
+               where t.maker_id = i.stream and t.token_id is distinct from i.payload->>'successorId'
+               union all
+               select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
+             ) select * from made) m`,
+};
+
+/** The folds of facts about an access token: they write its row and the directory of bearers. */
+export const accessTokenFolds = {
+  created: {
+    views: [
+      `insert into access_tokens (owner, token_id, user_id, expiration_date, name, permissions, maker_id, version,
+         created, changed)
+       select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
+         coalesce(f.payload->>'name', ''), array(select jsonb_array_elements_text(f.payload->'permissions')),
+         f.payload->>'makerId', f.version, f.time, f.time from $facts f`,
+    ],
+    credentials: [
+      `insert into bearers (hash, owner, user_id, token_id, expiration_date)
+       select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
+         (i.payload->>'expirationDate')::timestamptz from $input i`,
+      countOfSession,
+    ],
+  },
+  revoked: {
+    views: [`delete from access_tokens t using $facts f where t.owner = f.owner and t.token_id = f.stream`],
+    credentials: [`delete from bearers b using $facts f where b.token_id = f.stream`],
+    cascades: [madeEnd],
+  },
+  makerChanged: { views: [touch("access_tokens", "token_id", "maker_id = f.payload->>'makerId'")] },
+} satisfies NounFolds<"accessToken">;
+
+const mostTokens = 1_000;
+
+/** Reads a user, and whether it has as many access tokens in force as a user may have. */
+const tokenRoomRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string; now: string }, { isFull: boolean }>(sql, {
+    asked: "owner text, id text, now timestamptz",
+    select: `select n, exists (
+        select from access_tokens t where t.user_id = u.user_id and coalesce(t.expiration_date, 'infinity') > asked.now
+        offset ${mostTokens - 1}) as "isFull"
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
+  });
+
+function refuseFull(found: { isFull: boolean } | undefined, userId: string): void {
+  if (!found) throw refuse.notFound("user", userId);
+  if (found.isFull) throw refuse.because("ACCESS_TOKEN_LIMIT", { params: { limit: String(mostTokens) } });
+}
+
+type AccessTokenRow = Versioned & {
+  readonly userId: string;
+  readonly expirationDate: Date | null;
+  readonly name: string;
+  readonly permissions: readonly string[];
+  /** The token of the same user that made it. */
+  readonly makerId: string | null;
+};
+
+const columns = `t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
+  t.name, t.permissions, t.maker_id as "makerId", t.version, t.created, t.changed`;
+
+const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<AccessTokenRow[]>`
+  select ${sql.unsafe(columns)} from access_tokens t
+  where t.user_id = ${userId} and ${after ? sql`t.token_id < ${after[0] ?? ""}` : sql`true`}
+  order by t.token_id desc limit ${limit}`;
+
+const accessToken = ({ userId, expirationDate, name, permissions, makerId: _, ...row }: AccessTokenRow) => ({
+  id: row.id,
+  details: details(row),
+  userId,
+  ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(shownDate(expirationDate)) }),
+  name,
+  permissions: [...permissions],
+});
+
+const lastMoment = new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999));
+
+// Ends that were stored before they were rounded down can be in the year 10000, which no Timestamp has.
+const shownDate = (date: Date): Date => (date > lastMoment ? lastMoment : date);
+
+/** How long an access token may last. */
+export type AccessTokenSettings = { readonly accessTokenLifetimeMaxSeconds: number };
+
+/** Cross-field rules of requests about access tokens. */
+export const accessTokenRules = ({ clock }: Pick<Deps, "clock">, settings: AccessTokenSettings) => [
+  messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => past(expirationDate, clock())),
+  messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => late(expirationDate, clock(), settings)),
+  pageRule(ListAccessTokensRequestSchema, 1),
+];
+
+function past(expirationDate: Timestamp | undefined, now: Date): Violation[] {
+  if (expirationDate === undefined || timestampDate(expirationDate) > now) return [];
+  return [{ field: "expirationDate", description: "must be in the future", reason: "EXPIRATION_PAST" }];
+}
+
+function late(expirationDate: Timestamp | undefined, now: Date, settings: AccessTokenSettings): Violation[] {
+  const { accessTokenLifetimeMaxSeconds: most } = settings;
+  if (most === 0) return [];
+  if (expirationDate && timestampDate(expirationDate).getTime() <= now.getTime() + most * 1000) return [];
+  return [
+    { field: "expirationDate", description: `must be within ${most} seconds from now`, reason: "EXPIRATION_LATE" },
+  ];
+}

@@ -1,0 +1,63 @@
+import { loadOne, type Question } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { OrganizationRow } from "../organizations/organization.ts";
+import { type HeldProjectRole, heldProjectRoles, heldRolesOfProject } from "../projects/held_project_roles.ts";
+import type { UserRow } from "../users/user.ts";
+import { userColumns } from "../users/user_list.ts";
+
+/** A user with its organization and the roles that it holds in projects. */
+type OwnAccount = {
+  readonly user: Omit<UserRow, "lastOwner">;
+  readonly organization: OrganizationRow;
+  readonly roles: readonly HeldProjectRole[];
+};
+
+type Row = OwnAccount["user"] & {
+  readonly organizationName: string;
+  readonly organizationActive: boolean;
+  readonly organizationVersion: bigint;
+  readonly organizationCreated: Date;
+  readonly organizationChanged: Date;
+  readonly roles: readonly HeldProjectRole[] | null;
+};
+
+type AccountKey = { readonly owner: string; readonly id: string };
+
+/**
+ * Reads a user, its organization and the roles that it holds in projects, or in the one that is asked for; a statement for each of
+ * them costs twice as much.
+ */
+export function ownAccountRead(sql: Sql) {
+  const whole = loadOne<AccountKey, Row>(sql, questionOf("owner text, id text", heldProjectRoles));
+  const ofProject = loadOne<AccountKey & { project: string }, Row>(
+    sql,
+    questionOf("owner text, id text, project text", heldRolesOfProject),
+  );
+  type Key = AccountKey & { readonly project?: string };
+  return async ({ project, ...key }: Key, signal: AbortSignal): Promise<OwnAccount | undefined> => {
+    const row = await (project ? ofProject({ ...key, project }, signal) : whole(key, signal));
+    return row && { user: row, organization: organizationOf(row), roles: row.roles ?? [] };
+  };
+}
+
+const questionOf = (asked: string, roles: string): Question => ({
+  asked,
+  isPlain: true,
+  select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
+        h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
+        ${roles} as roles
+      from asked
+      cross join lateral (select * from users u where u.owner = asked.owner and u.user_id = asked.id limit 1) u
+      cross join lateral (select * from organizations h where h.organization_id = u.owner limit 1) h
+      where not h.deleted`,
+});
+
+const organizationOf = (row: Row): OrganizationRow => ({
+  id: row.owner,
+  owner: row.owner,
+  name: row.organizationName,
+  active: row.organizationActive,
+  version: row.organizationVersion,
+  created: row.organizationCreated,
+  changed: row.organizationChanged,
+});

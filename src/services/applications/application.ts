@@ -1,0 +1,397 @@
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { type Duration, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type ApplicationService,
+  ApplicationState,
+  type CreateOidcApplicationRequest,
+  CreateOidcApplicationRequestSchema,
+  ListApplicationsRequestSchema,
+  OidcAuthMethodType,
+  OidcAuthMethodTypeSchema,
+  type OidcConfiguration,
+  OidcConfigurationSchema,
+} from "../../../gen/postern/v1/application_pb.ts";
+import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
+import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
+import { type Condition, type NounFolds, touch } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import { errorText, type Language } from "../../messages/catalogue.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { hashToken, newToken } from "../../security/token.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { takenId } from "../users/new_user.ts";
+import { joined, type No } from "../writing/batch_refusal.ts";
+import { asRead, takenName } from "../writing/taken_name.ts";
+import { type apiApplicationFolds, apiConfigurationOf } from "./api_configuration.ts";
+import { applicationState, applicationStateFolds } from "./application_state.ts";
+import { apiComplianceOf, complianceOf } from "./compliance.ts";
+import { refuseFirstParty, refuseMark } from "./first_party.ts";
+import { configurationOf, flowOf, flowViolations, settingViolations } from "./oidc_configuration.ts";
+
+type Elsewhere =
+  | ("updateOidcApplication" | "createApiApplication" | "updateApiApplication")
+  | ("addApplicationKey" | "listApplicationKeys" | "removeApplicationKey");
+
+/** The applications of projects; their updates, their keys and API applications are in files of their own. */
+export const applicationService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
+  const projectForName = projectForNameRead(sql);
+  const applicationOf = applicationRead(sql);
+
+  return {
+    ...applicationState(deps, async (request, call) =>
+      found(await applicationOf(keyOf(request, call), call.signal), request),
+    ),
+
+    async createOidcApplication(request, call) {
+      const { projectId, name } = request;
+      const oidc = configurationOf(request);
+      if (oidc.firstParty) refuseMark(call, "firstParty");
+      const owner = organizationOf(call);
+      const compliance = complianceOf(oidc, languageOf(call));
+      if (request.validateOnly) {
+        const asked = { owner, project: projectId, name, client_id: request.clientId ?? null };
+        refuseTaken(request, await projectForName(asked, call.signal));
+        return log.append(call, [], compliance);
+      }
+      const at = first(owner, ids(), clock());
+      const clientId = request.clientId ?? ids();
+      const { secret, ...shown } = secretFor(request, oidc);
+      const fact = { case: "oidcCreated", value: { projectId, name, clientId, oidc } } as const;
+      const answer = { appId: at.stream, details: detailsAfter(at), clientId, ...shown, ...compliance };
+      const created = factOf("application", at, fact, secret);
+      const refused = await log.appendIf<RefusedApplication>(call, created, answer, applicationCondition);
+      return refused ? refuseNew(request, refused) : answer;
+    },
+
+    async getApplication(request, call) {
+      const row = found(await applicationOf(keyOf(request, call), call.signal), request);
+      return { application: application(row, call) };
+    },
+
+    async listApplications(request, call) {
+      const { projectId: project } = request;
+      const page = pageOf(ListApplicationsRequestSchema, request, 2);
+      const isThere = await projectForName({ ...unnamed, owner: organizationOf(call), project }, call.signal);
+      if (!isThere) throw refuse.notFound("project", project);
+      const query = queryByName(request, "folded(a.name)", ApplicationState);
+      const rows = await readNamed<ApplicationRow>(sql, [applicationList(sql, query, project)], page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+      return { applications: answered.map((row) => application(row, call)), nextPageToken };
+    },
+
+    async rotateClientSecret(request, call) {
+      const row = found(await applicationOf(keyOf(request, call), call.signal), request);
+      refuseFirstParty(row.oidc, call);
+      if (!keepsSecret(configurationIn(row))) throw refuse.because("CLIENT_SECRET_MISSING");
+      const at = next(row, clock());
+      const previousSecretExpirationDate = timestampFromDate(after(at.time, request.overlap));
+      const { secret, clientSecret } = newSecret();
+      const fact = { case: "clientSecretRotated", value: { previousSecretExpirationDate } } as const;
+      const answer = { clientSecret, details: detailsAfter(at), previousSecretExpirationDate };
+      return log.append(call, [factOf("application", at, fact, secret)], answer);
+    },
+
+    async deleteApplication(request, call) {
+      const row = found(await applicationOf(keyOf(request, call), call.signal), request);
+      const at = next(row, clock());
+      const deleted = factOf("application", at, { case: "deleted", value: {} });
+      return log.append(call, [deleted], { details: detailsAfter(at) });
+    },
+  } satisfies Omit<ServiceImpl<typeof ApplicationService>, Elsewhere>;
+};
+
+const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]
+  .map((method) => `'${OidcAuthMethodTypeSchema.value[method]?.name}'`)
+  .join(", ");
+
+const replaced = `(i.payload->>'previousSecretExpirationDate')::timestamptz`;
+
+/** The folds of facts about an application: they write its row, its client id and its client secrets. */
+export const applicationFolds = {
+  ...applicationStateFolds,
+  oidcCreated: {
+    views: [
+      `insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', f.payload->'oidc',
+         f.version, f.time, f.time from $facts f`,
+      `insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from $facts f`,
+    ],
+    credentials: [
+      `insert into client_secrets (app_id, hash)
+       select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`,
+    ],
+  },
+  clientSecretRotated: {
+    views: [touch("applications", "app_id")],
+    credentials: [
+      `delete from client_secrets s using $input i
+       where s.app_id = i.stream and (s.expiration_date is not null or ${replaced} <= i.time)`,
+      `update client_secrets s set expiration_date = ${replaced} from $input i
+       where s.app_id = i.stream and s.expiration_date is null and ${replaced} > i.time`,
+      `insert into client_secrets (app_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from $input i`,
+    ],
+  },
+  oidcChanged: {
+    views: [touch("applications", "app_id", "name = f.payload->>'name', oidc = f.payload->'oidc'")],
+    // A new secret comes only where there was none; methods without one end those that there are.
+    credentials: [
+      `insert into client_secrets (app_id, hash)
+       select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`,
+      `delete from client_secrets s using $facts f
+       where s.app_id = f.stream and f.payload->'oidc'->>'authMethodType' not in (${methodsWithSecret})`,
+    ],
+  },
+  keyAdded: {
+    views: [
+      `insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, version, created)
+       select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
+         f.payload->>'jwksUri', f.version, f.time from $facts f`,
+      touch("applications", "app_id"),
+    ],
+  },
+  keyRemoved: {
+    views: [
+      `delete from application_keys k using $facts f where k.app_id = f.stream and k.key_id = f.payload->>'keyId'`,
+      touch("applications", "app_id"),
+    ],
+  },
+  deleted: {
+    views: [
+      `delete from application_keys k using $facts f where k.app_id = f.stream`,
+      `delete from consents c using $facts f where c.app_id = f.stream`,
+      `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
+      `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
+    ],
+    credentials: [
+      `delete from client_secrets s using $facts f where s.app_id = f.stream`,
+      `delete from sign_ons s using $facts f where s.app_id = f.stream`,
+    ],
+  },
+} satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds>;
+
+/** Cross-field rules of requests about applications. */
+export const applicationRules = [
+  messageRule(CreateOidcApplicationRequestSchema, (request) => flowViolations(flowOf(request)), [
+    "responseTypes",
+    "grantTypes",
+  ]),
+  messageRule(CreateOidcApplicationRequestSchema, (request) => settingViolations(request)),
+  messageRule(CreateOidcApplicationRequestSchema, hashViolations, ["authMethodType"]),
+  pageRule(ListApplicationsRequestSchema, 2),
+  namedRule(ListApplicationsRequestSchema, ["name", "namePrefix"]),
+];
+
+function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
+  if (request.clientSecretHash === undefined || keepsSecret(request)) return [];
+  return [{ field: "clientSecretHash", description: errorText("SECRET_NOT_KEPT"), reason: "SECRET_NOT_KEPT" }];
+}
+
+/** An application as its row holds it. */
+export type ApplicationRow = {
+  id: string;
+  owner: string;
+  projectId: string;
+  name: string;
+  clientId: string;
+  oidc: JsonObject;
+  isApi: boolean;
+  active: boolean;
+  hasKey: boolean;
+  version: bigint;
+  created: Date;
+  changed: Date;
+};
+
+/** The row of a project that has no application to show. */
+export type Absent = { id: null };
+
+/** The key of an application in its project. */
+export type ApplicationKey = { owner: string; project: string; app: string };
+
+/** Returns the key of the application that a request names. */
+export const keyOf = ({ projectId, appId }: { projectId: string; appId: string }, call: Call): ApplicationKey => ({
+  owner: organizationOf(call),
+  project: projectId,
+  app: appId,
+});
+
+/** Returns the row of an application; refuses a missing one, or a missing project. */
+export function found<R extends ApplicationRow>(
+  row: R | Absent | undefined,
+  ids: { projectId: string; appId: string },
+): R {
+  if (!row) throw refuse.notFound("project", ids.projectId);
+  if (!isThere(row)) throw refuse.notFound("application", ids.appId);
+  return row;
+}
+
+const isThere = <R extends ApplicationRow>(row: R | Absent): row is R => row.id !== null;
+
+function application(row: ApplicationRow, call: Call) {
+  const { id, projectId, name, clientId } = row;
+  const state = row.active ? ApplicationState.ACTIVE : ApplicationState.INACTIVE;
+  return { id, details: details(row), projectId, name, clientId, state, ...configurationShown(row, languageOf(call)) };
+}
+
+function configurationShown(row: ApplicationRow, language: Language) {
+  const oidc = configurationIn(row);
+  if (row.isApi) return { api: apiConfigurationOf(oidc), ...apiComplianceOf(oidc, language, row.hasKey) };
+  return { oidc, ...complianceOf(oidc, language, row.hasKey) };
+}
+
+/** The configuration in a row. An older node ignores values that it does not know. */
+export const configurationIn = ({ oidc }: ApplicationRow) =>
+  fromJson(OidcConfigurationSchema, oidc, { ignoreUnknownFields: true });
+
+/** The language of the texts in a response. */
+export const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
+
+/** Whether an application has a client secret. */
+export const keepsSecret = ({ authMethodType }: Pick<OidcConfiguration, "authMethodType">) =>
+  authMethodType === OidcAuthMethodType.BASIC || authMethodType === OidcAuthMethodType.POST;
+
+/** Makes a client secret: the text to show, and the hash to keep. */
+export function newSecret() {
+  const clientSecret = newToken("cs");
+  return { clientSecret, secret: { hash: hashToken(clientSecret).toString("hex") } };
+}
+
+/** The secret of a new application: the hash that it came with, or a new one that the answer shows. */
+function secretFor({ clientSecretHash: hash }: CreateOidcApplicationRequest, oidc: OidcConfiguration) {
+  if (hash !== undefined) return { secret: { hash: hash.toLowerCase() } };
+  return keepsSecret(oidc) ? newSecret() : {};
+}
+
+function after(time: Date, overlap: Duration | undefined): Date {
+  const milliseconds = overlap ? Number(overlap.seconds) * 1000 + Math.trunc(overlap.nanos / 1e6) : 0;
+  return new Date(time.getTime() + milliseconds);
+}
+
+/** The application of the project that has a name, and whether the client id was ever used. */
+export type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
+
+// Asks for the project alone.
+const unnamed = { name: "", client_id: null } as const;
+
+// In a join the name was only a filter while the table was new: every application of the project was read for each key. Without
+// the offset all client ids that there ever were might be hashed.
+const takenColumns = `(
+               select a.app_id from applications a
+               where a.project_id = asked.project and ${asRead("a.name")} = ${asRead("asked.name")} limit 1) as "takenBy",
+               exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"`;
+
+/** The condition of the fact that creates an application: its project is there, its name and its client id are free. */
+export const applicationCondition: Condition = {
+  asked: `owner, payload->>'projectId' as project, payload->>'name' as name, payload->>'clientId' as client_id`,
+  select: `select found.*, "isThere" and "takenBy" is null and not "clientIdUsed" as holds
+    from (select n, p.project_id is not null as "isThere", ${takenColumns}
+      from asked left join projects p on p.owner = asked.owner and p.project_id = asked.project offset 0) found`,
+};
+
+/** Reads a project, with what of a new application is taken. */
+export const projectForNameRead = (sql: Sql) =>
+  loadOne<{ owner: string; project: string; name: string; client_id: string | null }, ProjectForName>(sql, {
+    asked: "owner text, project text, name text, client_id text",
+    select: `select n, ${takenColumns}
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
+  });
+
+/** Refuses an application without its project, and one whose name or client id is taken. */
+function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
+  if (!project) throw refuse.notFound("project", projectId);
+  const no = joined(takenIn({ name, clientId }, project));
+  if (no) throw refuse.because(no.reason, no);
+}
+
+/** The findings of a condition of a new application that does not hold. */
+export type RefusedApplication = ProjectForName & { readonly isThere: boolean };
+
+/** Refuses an application whose condition does not hold. */
+export function refuseNew(names: NewNames, refused: RefusedApplication): never {
+  refuseTaken(names, refused.isThere ? refused : undefined);
+  throw new Error("an application was not created for no reason");
+}
+
+/** The names of a new application. */
+export type NewNames = Pick<CreateOidcApplicationRequest, "projectId" | "name" | "clientId">;
+
+/** Finds what another application has: the name in the project, and the client id anywhere. */
+const takenIn = ({ name, clientId }: { name: string; clientId?: string | undefined }, project: ProjectForName) => [
+  project.takenBy ? applicationNameTaken({ field: "name", name, appId: project.takenBy }) : undefined,
+  clientId !== undefined && project.clientIdUsed ? takenId("clientId", clientId) : undefined,
+];
+
+/** Late rules of requests for a new application: its name and its client id must be free. */
+export function applicationLateRules({ sql }: Pick<Deps, "sql">) {
+  const projectForName = projectForNameRead(sql);
+  return [
+    lateRule(CreateOidcApplicationRequestSchema, ["projectId"], (request, call: Call, wrong) =>
+      takenInRequest(projectForName, request, { call, wrong }),
+    ),
+  ];
+}
+
+type Found = { readonly call: Call; readonly wrong: readonly Violation[] };
+
+/** Finds what of a request for a new application is taken, but for fields that are wrong already. */
+export async function takenInRequest(
+  projectForName: ReturnType<typeof projectForNameRead>,
+  request: NewNames,
+  { call, wrong }: Found,
+): Promise<readonly Violation[]> {
+  const isWrong = (name: string) => wrong.some(({ field }) => isWithin(field, name));
+  const named = isWrong("name") ? { name: "" } : { name: request.name };
+  const clientId = isWrong("clientId") ? undefined : request.clientId;
+  const asked = { ...named, owner: organizationOf(call), project: request.projectId, client_id: clientId ?? null };
+  const project = await projectForName(asked, call.signal);
+  return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
+}
+
+/** The columns of an application's row, for reads of it. */
+const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
+    a.active, a.version, a.created, a.changed,
+    exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
+
+/** The columns of an application `a`. */
+export const applicationColumns = `a.app_id as id, ${listedColumns}`;
+
+/** The application that a shared read asks for, by its key. */
+export const ofApplication = `
+    from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+    left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`;
+
+const applicationRead = (sql: Sql) =>
+  loadOne<ApplicationKey, ApplicationRow | Absent>(sql, {
+    asked: "owner text, project text, app text",
+    select: `select n, ${applicationColumns} ${ofApplication}`,
+  });
+
+/** The list of the applications of a project. */
+const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedList => ({
+  texts: query.texts,
+  words: query.words,
+  order: query.order,
+  active: query.active,
+  columns: listedColumns,
+  table: sql`applications a`,
+  alias: "a",
+  id: "a.app_id",
+  name: "a.name",
+  scope: { column: "a.project_id", value: projectId },
+  isAgeByBytes: true,
+  terms: sql`(select * from terms where noun = 'application' and scope = ${projectId}) w`,
+  ownWords: "a.words",
+});
+
+/** Makes the refusal of a name that another application of the project has. */
+export function applicationNameTaken({ field, name, appId }: TakenApplicationName): No {
+  const resource = { noun: "application", id: appId };
+  return takenName({ reason: "APPLICATION_NAME_TAKEN", field, name, params: { appId }, resource });
+}
+
+/** A name, the path to it in the request, and the application that has it. */
+type TakenApplicationName = { readonly field: string; readonly name: string; readonly appId: string };

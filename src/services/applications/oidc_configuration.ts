@@ -1,0 +1,113 @@
+import { create, type Message } from "@bufbuild/protobuf";
+import {
+  type CreateOidcApplicationRequest,
+  type OidcConfiguration,
+  OidcConfigurationSchema,
+  OidcGrantType,
+  OidcResponseType,
+} from "../../../gen/postern/v1/application_pb.ts";
+import type { Violation } from "../../errors.ts";
+import { isDeviceOnly } from "./compliance.ts";
+import { originFault, originOf } from "./web_origin.ts";
+
+/** Completes the configuration of a request by the default flow. */
+export const configurationOf = (request: CreateOidcApplicationRequest): OidcConfiguration =>
+  completed({ ...request, additionalOrigins: originsOf(request.additionalOrigins) });
+
+/** Completes settings by the default flow. */
+export function completed(settings: Settings): OidcConfiguration {
+  const { clockSkew } = settings;
+  return create(OidcConfigurationSchema, {
+    ...flowOf(settings),
+    redirectUris: settings.redirectUris,
+    appType: settings.appType,
+    authMethodType: settings.authMethodType,
+    postLogoutRedirectUris: settings.postLogoutRedirectUris,
+    version: settings.version,
+    devMode: settings.devMode,
+    accessTokenType: settings.accessTokenType,
+    accessTokenRoleAssertion: settings.accessTokenRoleAssertion,
+    idTokenRoleAssertion: settings.idTokenRoleAssertion,
+    idTokenUserinfoAssertion: settings.idTokenUserinfoAssertion,
+    additionalOrigins: settings.additionalOrigins,
+    skipNativeAppSuccessPage: settings.skipNativeAppSuccessPage,
+    idTokenAlgorithm: settings.idTokenAlgorithm,
+    backChannelLogoutUri: settings.backChannelLogoutUri,
+    firstParty: settings.firstParty,
+    ...(clockSkew ? { clockSkew } : {}),
+  } satisfies Settings);
+}
+
+/** Normalizes origins to the form that browsers send, each once. */
+export const originsOf = (origins: readonly string[]): string[] => [...new Set(origins.map(originOf))];
+
+/** The settings that make up a configuration. */
+type Settings = Omit<OidcConfiguration, keyof Message>;
+
+type Flow = Pick<OidcConfiguration, "responseTypes" | "grantTypes">;
+
+const { AUTHORIZATION_CODE, IMPLICIT } = OidcGrantType;
+const { CODE } = OidcResponseType;
+
+/**
+ * Completes the types of a flow (RFC 7591, 2): a client that names no response type means the code flow, and each response type has its
+ * grant type.
+ */
+export function flowOf({ responseTypes, grantTypes }: Flow): Flow {
+  if (responseTypes.length === 0 && grantTypes.length === 0)
+    return { responseTypes: [CODE], grantTypes: [AUTHORIZATION_CODE] };
+  if (responseTypes.length === 0)
+    return { responseTypes: grantTypes.includes(AUTHORIZATION_CODE) ? [CODE] : [], grantTypes };
+  if (grantTypes.length > 0) return { responseTypes, grantTypes };
+  const needed = new Set(responseTypes.map(grantTypeOf));
+  return { responseTypes, grantTypes: [AUTHORIZATION_CODE, IMPLICIT].filter((type) => needed.has(type)) };
+}
+
+const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
+
+/** Finds response types and grant types that do not fit each other; `path` leads to them in the request. */
+export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): Violation[] {
+  // Other servers store CODE for applications of the device flow, which never use the authorization endpoint.
+  const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
+  const uncovered = responseTypes.flatMap((type, index) => {
+    const needed = grantTypeOf(type);
+    return grantTypes.includes(needed) || isIdle(type)
+      ? []
+      : [flowViolation(`${path}responseTypes[${index}]`, `grant type ${grantName[needed]}`)];
+  });
+  const implicit = responseTypes.length === 0 ? grantTypes.indexOf(IMPLICIT) : -1;
+  return implicit < 0
+    ? uncovered
+    : [flowViolation(`${path}grantTypes[${implicit}]`, "response type ID_TOKEN or ID_TOKEN_TOKEN")];
+}
+
+const grantName = { [AUTHORIZATION_CODE]: "AUTHORIZATION_CODE", [IMPLICIT]: "IMPLICIT" } as const;
+
+function flowViolation(field: string, needs: string): Violation {
+  return { field, description: `needs the ${needs}`, reason: "FLOW_INCOMPLETE" };
+}
+
+/** Finds a malformed clock skew and malformed origins; `path` leads to them in the request. */
+export function settingViolations(settings: Pick<Settings, "clockSkew" | "additionalOrigins">, path = ""): Violation[] {
+  const violations = [...skewViolations(settings), ...originViolations(settings)];
+  return violations.map(({ field, ...rest }) => ({ field: `${path}${field}`, ...rest }));
+}
+
+const longestSeconds = 315_576_000_000n;
+
+function skewViolations({ clockSkew }: Pick<Settings, "clockSkew">): Violation[] {
+  if (!clockSkew) return [];
+  const { seconds, nanos } = clockSkew;
+  const valid = seconds >= 0n && seconds <= longestSeconds && nanos >= 0 && nanos < 1_000_000_000;
+  return valid
+    ? []
+    : [{ field: "clockSkew", description: "must be a duration of 0 or more", reason: "DURATION_MALFORMED" }];
+}
+
+function originViolations({ additionalOrigins }: Pick<Settings, "additionalOrigins">): Violation[] {
+  return additionalOrigins.flatMap((origin, index) => {
+    const fault = originFault(origin);
+    const description = `must be scheme://hostname[:port]: ${fault}`;
+    return fault ? [{ field: `additionalOrigins[${index}]`, description, reason: "ORIGIN_MALFORMED" }] : [];
+  });
+}

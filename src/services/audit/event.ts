@@ -1,0 +1,185 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type EventService,
+  type ListEventsRequest,
+  ListEventsRequestSchema,
+  type WatchEventsRequest,
+  WatchEventsRequestSchema,
+} from "../../../gen/postern/v1/event_pb.ts";
+import { type Deps, organizationOf } from "../../deps.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { descOf, factFrom } from "../../events/fact.ts";
+import {
+  endOfLog,
+  eventColumns,
+  formatPosition,
+  type Mark,
+  parsePosition,
+  type StoredEvent,
+  type Tail,
+} from "../../events/follow.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
+import { type EventFilter, isReached, matching, watch } from "./event_watch.ts";
+
+/** The audit log: every event with its actor and its time. */
+export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
+  ({
+    async listEvents(request, call) {
+      const page = pageOf(ListEventsRequestSchema, request, 2);
+      const filter = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
+      const rows = await eventsBefore(sql, filter, { before: cursorIn(page.after), limit: page.limit });
+      const { rows: events, nextPageToken } = cut(rows, page, keysOf);
+      return { events: events.map(event), nextPageToken };
+    },
+
+    watchEvents(request, call) {
+      const filter = filterOf(request, organizationOf(call));
+      const begins = begun(sql, request.after);
+      return { begins, [Symbol.asyncIterator]: () => eventsFrom(begins) };
+
+      async function* eventsFrom(begin: Promise<Mark>) {
+        const following = { sql, tail, filter, signal: call.signal };
+        for await (const one of watch(following, await begin)) yield { event: event(one) };
+      }
+    },
+  }) satisfies ServiceImpl<typeof EventService>;
+
+/** Cross-field rules of requests about events. */
+export const eventRules = [
+  messageRule(ListEventsRequestSchema, wrongInList),
+  messageRule(WatchEventsRequestSchema, wrongInWatch),
+];
+
+function wrongInList(request: ListEventsRequest): Violation[] {
+  return [...unknownTypes(request), ...wrongToken(request)];
+}
+
+function wrongToken(request: ListEventsRequest): readonly Violation[] {
+  const faults = tokenFaults(ListEventsRequestSchema, request, 2);
+  if (faults.length > 0 || !request.pageToken) return faults;
+  return cursorIn(tokenIn(request.pageToken, 2)?.keys) ? [] : [notAToken];
+}
+
+function wrongInWatch(request: WatchEventsRequest): Violation[] {
+  const isPosition = !request.after || parsePosition(request.after);
+  return [...unknownTypes(request), ...(isPosition ? [] : [notAPosition])];
+}
+
+function unknownTypes({ types }: { readonly types: readonly string[] }): Violation[] {
+  return types.flatMap((type, at) =>
+    descOf(type) ? [] : [{ field: `types[${at}]`, description: `there is no type of event "${type}"` }],
+  );
+}
+
+const notAPosition = { field: "after", description: "is not the position of an event", reason: "POSITION_INVALID" };
+
+type FilterFields = { instance: boolean; objectId: string; actorId: string; types: string[] };
+
+const filterOf = ({ instance, objectId, actorId, types }: FilterFields, organization: string): EventFilter => ({
+  owner: instance ? "" : organization,
+  objectId,
+  actorId,
+  types,
+});
+
+type Period = { readonly since: Date | undefined; readonly until: Date | undefined };
+
+const periodOf = ({ since, until }: Pick<ListEventsRequest, "since" | "until">): Period => ({
+  since: since && momentOf(since),
+  until: until && momentOf(until),
+});
+
+const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Rounds a bound up to whole milliseconds, the precision of events; no event is later than the last moment. */
+function momentOf({ seconds, nanos }: Timestamp): Date {
+  return new Date(Math.min(Number(seconds) * 1000 + Math.ceil(nanos / 1e6), lastMoment));
+}
+
+/** Finds the position where a watch begins, before its stream opens, so that no later event is missed. */
+async function begun(sql: Sql, after: string): Promise<Mark> {
+  const mark = parsePosition(after);
+  if (!mark) return { ...(await endOfLog(sql)), open: [] };
+  // A position beyond the end of the log is refused.
+  if (!(await isReached(sql, mark))) throw refuse.invalid([notAPosition]);
+  return mark;
+}
+
+function event(row: StoredEvent) {
+  return {
+    position: formatPosition(row),
+    type: row.type,
+    objectId: row.stream,
+    sequence: row.version,
+    resourceOwner: row.owner,
+    actorId: row.actor ?? undefined,
+    requestId: row.requestId,
+    time: timestampFromDate(row.time),
+    fact: factFrom(row.type, row.payload),
+  };
+}
+
+/** The position of an event in a list, whose latest events come first. */
+type EventCursor = Pick<StoredEvent, "time" | "position">;
+
+const keysOf = ({ time, position }: EventCursor) => [time.toISOString(), String(position)];
+
+function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined {
+  const [time = "", position = ""] = keys ?? [];
+  const ours = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time) && /^\d{1,18}$/.test(position);
+  return ours && !Number.isNaN(Date.parse(time)) ? { time: new Date(time), position: BigInt(position) } : undefined;
+}
+
+type Before = { readonly before: EventCursor | undefined; readonly limit: number };
+
+/** An event that was read for a page; see `cut`. */
+type ReadEvent = StoredEvent & Mark & { readonly isMatch: boolean; readonly isLast: boolean };
+
+// The order is by time and not by place in the log, so that an index leads to any time in the past. Those that match all of a filter may
+// be rare, so the rows that one index leads to are counted, and a page ends after so many of them.
+async function eventsBefore(
+  sql: Sql,
+  { since, until, ...filter }: EventFilter & Period,
+  { before, limit }: Before,
+): Promise<ReadEvent[]> {
+  const leading = await leadingOf(sql, filter);
+  return sql<ReadEvent[]>`
+    select ${eventColumns(sql)}, ${openBefore(sql)} as open, "isMatch", "isLast" from (
+      select *, coalesce(${matching(sql, filter)}, false) as "isMatch",
+        row_number() over (order by time desc, events.position desc) = ${mostRead} as "isLast"
+      from events where ${matching(sql, leading)}
+        and ${since ? sql`time >= ${since}` : sql`true`} and ${until ? sql`time < ${until}` : sql`true`}
+        and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}
+      order by time desc, events.position desc limit ${mostRead}
+    ) events where "isMatch" or "isLast" order by time desc, events.position desc limit ${limit}`;
+}
+
+const unfiltered: EventFilter = { owner: "", objectId: "", actorId: "", types: [] };
+
+/** The part of a filter that an index serves: that by object, else by actor, else by organization. */
+async function leadingOf(sql: Sql, { owner, objectId, actorId }: EventFilter): Promise<EventFilter> {
+  const isOurs = !owner || (await isKnown(sql, { owner, objectId, actorId }));
+  // The token after a page without events tells the time of one that was read: it must not be of somebody else's object.
+  if (!isOurs) return { ...unfiltered, owner };
+  if (objectId) return { ...unfiltered, objectId };
+  return actorId ? { ...unfiltered, actorId } : { ...unfiltered, owner };
+}
+
+type OwnKey = Pick<EventFilter, "owner" | "objectId" | "actorId">;
+
+/** Whether the object has events in the organization, or else the actor is a user of it. */
+async function isKnown(sql: Sql, { owner, objectId, actorId }: OwnKey): Promise<boolean> {
+  if (!objectId && !actorId) return true;
+  const [row] = await (objectId
+    ? sql`select from events where owner = ${owner} and stream = ${objectId} limit 1`
+    : sql`select from users where owner = ${owner} and user_id = ${actorId}`);
+  return row !== undefined;
+}
+
+/** The transactions, in the statement's snapshot, that may still write events before this one. */
+const openBefore = (sql: Sql) => sql`
+  case when is_settled(events.epoch, events.xid) then '{}'
+    else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end`;

@@ -1,0 +1,173 @@
+import type { Caller, Membership, TokenApplication } from "../../deps.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { mayUse, organizationIsThere, userInForce } from "./in_force.ts";
+import { loginNameOf } from "./login_name.ts";
+
+type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
+type BearerRow = {
+  userId: string;
+  organization: string;
+  sessionId: string | null;
+  tokenId: string | null;
+  expires: Date | null;
+  enrolmentOnly: boolean | null;
+  permissions: string[] | null;
+  application: TokenApplication | null;
+  memberships: Held[];
+};
+
+// A membership counts in its owner: the instance, the organization, the project's owner, or the grantee.
+const memberships = (which = "") => `
+  coalesce((
+    select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
+      'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
+    from members m left join project_grants g on g.project_grant_id = m.project_grant_id
+    where m.user_id = u.user_id${which}
+  ), '[]'::jsonb) as memberships`;
+
+// Those of a deactivated organization give a caller nothing; the instance is none.
+const inForce = " and not exists (select from organizations d where d.organization_id = m.owner and not d.active)";
+
+// Sessions and personal access tokens.
+const ofBearer = `
+  select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
+    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application
+  from bearers b
+  left join sessions s on s.session_id = b.session_id
+  left join access_tokens t on t.token_id = b.token_id
+  where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null)`;
+
+// Access tokens of first-party applications for this API, while user, session and application may have them.
+const ofApplication = `
+  select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
+    jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
+      'origins', to_jsonb(origins_of(a.oidc)))
+  from sign_on_tokens g
+  join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
+  join browser_sessions v on v.session_id = o.session_id
+  left join sessions s on s.session_id = o.session_id
+  join applications a on a.app_id = o.app_id and a.active and (a.oidc->>'firstParty')::boolean
+  join projects p on p.project_id = a.project_id and p.active
+  join organizations h on h.organization_id = p.owner and h.active and not h.deleted
+  join users u on u.user_id = o.user_id and ${mayUse}
+  where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())`;
+
+/**
+ * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token or one of a
+ * first-party application in force.
+ */
+export function callerRead(sql: Sql) {
+  const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
+    asked: "hash text",
+    select: `select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
+               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application,
+               ${memberships(inForce)}
+             from asked join lateral (${ofBearer} union all ${ofApplication}) b on true
+             join users u on u.user_id = b.user_id and ${userInForce}`,
+  });
+  return async (hash: string) => {
+    const row = await bearer({ hash });
+    if (!row) return undefined;
+    const only = row.permissions ?? undefined;
+    const caller: Caller = {
+      userId: row.userId,
+      organization: row.organization,
+      ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
+      ...(row.tokenId === null ? {} : { tokenId: row.tokenId }),
+      ...(only ? { isLimited: true } : {}),
+      ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
+      ...(row.application ? { application: row.application } : {}),
+      // A password alone gives nothing that a factor is wanted for: not over others either.
+      memberships: (row.enrolmentOnly ? [] : row.memberships)
+        .map(membership)
+        .map((held) => (only ? { ...held, only } : held)),
+    };
+    return { caller, expires: row.expires ?? undefined };
+  };
+}
+
+/** Reads the memberships of a user, also those that give nothing at the moment: nobody gets above it meanwhile. */
+export function membershipsRead(sql: Sql) {
+  const ofUser = loadOne<{ id: string }, { memberships: Held[] }>(sql, {
+    asked: "id text",
+    select: `select n, ${memberships()} from asked join users u on u.user_id = asked.id`,
+  });
+  return async (id: string) => ((await ofUser({ id }))?.memberships ?? []).map(membership);
+}
+
+/** Reads which organization owns a user. */
+export function ownerOfUserRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { owner: string }>(sql, {
+    asked: "id text",
+    select: `select n, u.owner from asked join users u on u.user_id = asked.id where ${organizationIsThere("u.owner")}`,
+  });
+  const same = sameTexts();
+  return async (id: string) => {
+    const owner = (await read({ id }))?.owner;
+    return owner === undefined ? undefined : same(owner);
+  };
+}
+
+/** Reads the user of a login name. */
+export function userOfLoginNameRead(sql: Sql) {
+  const read = loadOne<{ login_name: string }, { userId: string; owner: string }>(sql, {
+    asked: "login_name text",
+    select: `select n, l.user_id as "userId", l.owner from asked join login_names l using (login_name)
+             where ${organizationIsThere("l.owner")}`,
+  });
+  return async (name: string) => read({ login_name: loginNameOf(name) });
+}
+
+/** Reads the user of a session. */
+export function userOfSessionRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { userId: string; owner: string }>(sql, {
+    asked: "id text",
+    select: `select n, s.user_id as "userId", s.owner from asked join sessions s on s.session_id = asked.id
+             where ${organizationIsThere("s.owner")}`,
+  });
+  return async (id: string) => read({ id });
+}
+
+/** Reads whether an organization exists; undefined if it does not, so that only existence is cached. */
+export function organizationExistsRead(sql: Sql) {
+  const read = loadOne<{ id: string }, object>(sql, {
+    asked: "id text",
+    select: `select n from asked join organizations on organization_id = asked.id and not deleted`,
+  });
+  return async (id: string) => ((await read({ id })) ? true : undefined);
+}
+
+/** Reads the owner of a user grant and its project. */
+export function userGrantPlaceRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { owner: string; projectId: string; projectGrantId: string | null }>(sql, {
+    asked: "id text",
+    select: `select n, owner, project_id as "projectId", project_grant_id as "projectGrantId"
+             from asked join user_grants on user_grant_id = asked.id`,
+  });
+  return async (id: string) => read({ id });
+}
+
+/** Reads the record of an earlier write. */
+export function doneBeforeRead(sql: Sql) {
+  return loadOne<{ caller: string; operation: string; key: string }, { request: Buffer; answer: Buffer }>(sql, {
+    asked: "caller text, operation text, key text",
+    select: `select n, request, answer from asked join idempotency using (caller, operation, key)`,
+  });
+}
+
+/** Interns equal texts, so that entries cached for a million users share the name of their organization. */
+function sameTexts(most = 10_000): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const one = known.get(text);
+    if (one !== undefined) return one;
+    if (known.size >= most) known.clear();
+    known.set(text, text);
+    return text;
+  };
+}
+
+function membership({ project, ...held }: Held): Membership {
+  return project === null ? held : { ...held, project };
+}

@@ -1,0 +1,42 @@
+import type { Caller, Deps } from "../../deps.ts";
+import { loadOne } from "../../events/load.ts";
+import { isMultiFactor } from "./authentication_class.ts";
+
+/** How long a sign-in is fresh. */
+export type FreshSignInSettings = { readonly freshSignInSeconds: number };
+
+/** When and how somebody signed in, and whether the user has a factor beside the password. */
+export type SignInState = {
+  readonly authTime: Date;
+  readonly methods: readonly string[];
+  readonly hasFactor: boolean;
+};
+
+/**
+ * Whether a sign-in was a short while ago, with a factor where the user has one: with a stolen token nobody changes what a sign-in or
+ * a reset asks for, nor by a password that was enough before the factor came.
+ */
+export const isFreshSignIn = (
+  { authTime, methods, hasFactor }: SignInState,
+  { freshSignInSeconds }: FreshSignInSettings,
+  now: Date,
+): boolean => now.getTime() - authTime.getTime() <= freshSignInSeconds * 1000 && (!hasFactor || isMultiFactor(methods));
+
+type Row = { readonly kind: string; readonly authTime: Date | null } & Omit<SignInState, "authTime">;
+
+/** Makes the question whether callers may change their own account: people by a session that is fresh, machines by their token. */
+export function freshSignInRead({ sql, clock }: Pick<Deps, "sql" | "clock">, settings: FreshSignInSettings) {
+  const read = loadOne<{ user: string; session: string | null }, Row>(sql, {
+    asked: `"user" text, session text`,
+    select: `select n, u.kind, s.created as "authTime", coalesce(s.amr, '{}') as methods, exists (
+               select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes') as "hasFactor"
+             from asked join users u on u.user_id = asked."user"
+             left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
+  });
+  return async ({ userId, sessionId }: Caller): Promise<boolean> => {
+    const row = await read({ user: userId, session: sessionId ?? null });
+    if (row?.kind !== "human") return true;
+    const { authTime, ...signIn } = row;
+    return authTime !== null && isFreshSignIn({ ...signIn, authTime }, settings, clock());
+  };
+}

@@ -1,0 +1,167 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type ConsentService, ListConnectedApplicationsRequestSchema } from "../../../gen/postern/v1/consent_pb.ts";
+import { SignOnEnd, SignOnEndSchema } from "../../../gen/postern/v1/sign_on_pb.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
+import type { Cascade, NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import { lostRace } from "../../events/log.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { userExistsRead } from "../callers/user_exists.ts";
+import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+
+/** The applications that users have signed in to, and what they allowed those of other organizations. */
+export const consentService = ({ log, sql, clock, ids }: Deps) => {
+  const userExists = userExistsRead(sql);
+  const connectionOf = connectionRead(sql);
+
+  return {
+    async listConnectedApplications(request, call) {
+      const page = pageOf(ListConnectedApplicationsRequestSchema, request, 1);
+      const user = { owner: organizationOf(call), id: request.userId };
+      if (!(await userExists(user, call.signal))) throw refuse.notFound("user", user.id);
+      const rows = await applicationsOf(sql, user.id, { ...page, now: clock() });
+      const { rows: shown, nextPageToken } = cut(rows, page, ({ appId }) => [appId]);
+      return { applications: shown.map(application), nextPageToken };
+    },
+
+    async disconnectApplication({ userId, appId }, call) {
+      const owner = organizationOf(call);
+      if (!(await userExists({ owner, id: userId }, call.signal))) throw refuse.notFound("user", userId);
+      const { isConnected, ...row } = await connectionOf({ user: userId, app: appId, now: clock() }, call.signal);
+      if (!isConnected) throw refuse.notFound("connection", appId);
+      const at = isStored(row) ? next(row, clock()) : first(owner, ids(), clock());
+      const value = { userId, appId, byAdministrator: userId !== callerOf(call).userId };
+      const withdrawn = factOf("consent", at, { case: "withdrawn", value });
+      return log.append(call, [withdrawn], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof ConsentService>;
+};
+
+/** Cross-field rules of requests about consents. */
+export const consentRules = [pageRule(ListConnectedApplicationsRequestSchema, 1)];
+
+/** The consent that a user gives: to the application of this id, for these scopes. */
+export type NewConsent = {
+  readonly owner: string;
+  readonly userId: string;
+  readonly appId: string;
+  readonly scopes: readonly string[];
+};
+
+// A request can name any organization: the list has an end all the same.
+const mostScopes = 100;
+const mostRaces = 5;
+
+/** Makes the way in which users give their consent: it covers what they allowed before, too. */
+export function consents({ log, sql, clock, ids }: Pick<Deps, "log" | "sql" | "clock" | "ids">) {
+  const connectionOf = connectionRead(sql);
+
+  async function give(consent: NewConsent, call: Call): Promise<boolean> {
+    const { owner, userId, appId, scopes } = consent;
+    const row = await connectionOf({ user: userId, app: appId, now: clock() }, call.signal);
+    const before = row.scopes ?? [];
+    if (isStored(row) && scopes.every((scope) => before.includes(scope))) return true;
+    const at = isStored(row) ? next(row, clock()) : first(owner, ids(), clock());
+    const all = [...new Set([...scopes, ...before])].slice(0, mostScopes);
+    const given = factOf("consent", at, { case: "given", value: { userId, appId, scopes: all } });
+    return log.append(call, [given], true).catch(lostRace);
+  }
+
+  return async (consent: NewConsent, call: Call): Promise<void> => {
+    for (let races = 0; races < mostRaces; races++) if (await give(consent, call)) return;
+    throw refuse.because("CONFLICT", { params: { constraint: "consents_user_app" } });
+  };
+}
+
+const signOnsEnd: Cascade = {
+  makes: "sign_on.ended",
+  extent: "few",
+  select: `select i.n, b.owner, s.sign_on_id, 1::bigint, jsonb_build_object('userId', s.user_id, 'appId', s.app_id,
+             'sessionId', s.session_id, 'reason', '${SignOnEndSchema.value[SignOnEnd.DISCONNECTED]?.name}')
+           from $input i join sign_ons s on s.user_id = i.payload->>'userId' and s.app_id = i.payload->>'appId'
+             and s.expiration_date > i.time
+           join browser_sessions b on b.session_id = s.session_id`,
+};
+
+/** The folds of facts about a consent. */
+export const consentFolds = {
+  given: {
+    views: [
+      `insert into consents as c (owner, consent_id, user_id, app_id, scopes, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', f.payload->>'appId',
+         array(select jsonb_array_elements_text(f.payload->'scopes')), f.version, f.time, f.time from $facts f
+       on conflict (consent_id) do update
+         set scopes = excluded.scopes, version = excluded.version, changed = excluded.changed`,
+    ],
+  },
+  withdrawn: {
+    views: [`delete from consents c using $facts f where c.consent_id = f.stream`],
+    cascades: [signOnsEnd],
+  },
+} satisfies NounFolds<"consent">;
+
+type StoredConsent = Versioned & { readonly scopes: readonly string[] };
+
+/** The consent of a user to an application, its columns null where there is none, and whether the two are connected. */
+type Connection = { readonly isConnected: boolean } & (StoredConsent | { readonly id: null; readonly scopes: null });
+
+const isStored = (row: StoredConsent | { readonly id: null }): row is StoredConsent => row.id !== null;
+
+function connectionRead(sql: Sql) {
+  const read = loadOne<{ user: string; app: string; now: string }, Connection>(sql, {
+    asked: `"user" text, app text, now timestamptz`,
+    select: `select n, c.consent_id as id, c.owner, c.scopes, c.version, c.created, c.changed,
+        c.consent_id is not null or exists (select from sign_ons s
+          where s.user_id = asked."user" and s.app_id = asked.app and s.expiration_date > asked.now) as "isConnected"
+      from asked left join consents c on c.user_id = asked."user" and c.app_id = asked.app`,
+  });
+  const none = { isConnected: false, id: null, scopes: null } as const;
+  return async (key: { user: string; app: string; now: Date }, signal: AbortSignal): Promise<Connection> =>
+    (await read({ ...key, now: key.now.toISOString() }, signal)) ?? none;
+}
+
+type ApplicationRow = {
+  readonly appId: string;
+  readonly name: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly scopes: readonly string[] | null;
+  readonly consentDate: Date | null;
+  readonly lastSignInDate: Date | null;
+  readonly isOffline: boolean;
+  readonly offlineSinceDate: Date | null;
+};
+
+const applicationsOf = (sql: Sql, userId: string, { after, limit, now }: Page & { readonly now: Date }) => sql<
+  ApplicationRow[]
+>`
+  select a.app_id as "appId", a.name, a.owner as "organizationId", h.name as "organizationName",
+    c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
+    s.offline is not null as "isOffline", s.offline as "offlineSinceDate"
+  from (
+    select app_id from consents where user_id = ${userId}
+    union
+    select app_id from sign_ons where user_id = ${userId} and expiration_date > ${now}
+  ) k
+  join applications a on a.app_id = k.app_id
+  join organizations h on h.organization_id = a.owner
+  left join consents c on c.user_id = ${userId} and c.app_id = k.app_id
+  cross join lateral (
+    select max(o.created) as last, min(o.created) filter (where exists (
+      select from refresh_tokens r
+      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > ${now})) as offline
+    from sign_ons o where o.user_id = ${userId} and o.app_id = k.app_id and o.expiration_date > ${now}
+  ) s
+  where a.app_id > ${after?.[0] ?? ""}
+  order by a.app_id limit ${limit}`;
+
+const application = ({ scopes, consentDate, lastSignInDate, offlineSinceDate, ...row }: ApplicationRow) => ({
+  ...row,
+  scopes: [...(scopes ?? [])],
+  ...(consentDate === null ? {} : { consentDate: timestampFromDate(consentDate) }),
+  ...(lastSignInDate === null ? {} : { lastSignInDate: timestampFromDate(lastSignInDate) }),
+  ...(offlineSinceDate === null ? {} : { offlineSinceDate: timestampFromDate(offlineSinceDate) }),
+});

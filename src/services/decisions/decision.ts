@@ -1,0 +1,165 @@
+import {
+  DenialReason,
+  type EvaluateManyRequest,
+  type EvaluateRequest,
+  type Evaluation,
+} from "../../../gen/postern/v1/authorization_pb.ts";
+import { type Call, callerOf, type Reach, reachOf } from "../../deps.ts";
+import { load, loadEach, type Question } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+
+/** The parts of a question: a user, a role and a project. */
+export type Parts = Pick<EvaluateRequest | EvaluateManyRequest | Evaluation, "subject" | "action" | "resource">;
+
+/** The reason of a denial; undefined for a permission. */
+export type Denial = DenialReason | undefined;
+
+/** The property of a resource that names the organization whose grants count. */
+export const organizationProperty = "organizationId";
+
+/** A key of the shared read; an organization only where the grants of one count. */
+type Lookup = {
+  readonly user_id: string;
+  readonly role_key: string;
+  readonly project_id: string;
+  readonly organization_id: string;
+};
+
+/** A row of a question: its project, and one user grant of its role, if there is one. */
+type Finding = {
+  /** The organization that owns the project; null without a project. */
+  readonly projectOwner: string | null;
+  /** The grant of the project to the organization that the question names; absent where it names none. */
+  readonly projectGrantId?: string | null;
+  readonly isProjectActive: boolean | null;
+  readonly isOwnerActive: boolean | null;
+  /** Null without a user grant. */
+  readonly isGrantActive: boolean | null;
+  /** The organization that a project grant gave the role to is active; so it is where there is no project grant. */
+  readonly isGranteeActive: boolean | null;
+  /** The user and its organization are active; null where the organization is deleted. */
+  readonly isUserActive: boolean | null;
+};
+
+type InSql = { readonly columns: string; readonly grants: string };
+
+// Each part is read for each question by its indexes, also by a plan that was made while there were few projects or users: a
+// chain of left joins has one order, and those to organizations can be remembered (Memoize).
+const questionOf = ({ columns, grants }: InSql): Question => ({
+  asked: "user_id text, role_key text, project_id text, organization_id text",
+  select: `select n, case when not h.deleted then p.owner end as "projectOwner",${columns}
+      p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGranteeActive",
+      case when not o.deleted then u.active and o.active end as "isUserActive"
+    from asked
+    left join projects p on p.project_id = asked.project_id
+    left join organizations h on h.organization_id = p.owner
+    left join lateral (
+      select g.user_id, g.active, (g.project_grant_id is null or (
+        select e.active from organizations e where e.organization_id = g.owner)) as "isGranteeActive"
+      from user_grants g cross join lateral (
+        select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key limit 1
+      ) r
+      where g.user_id = asked.user_id and g.project_id = asked.project_id${grants}
+    ) g on true
+    left join users u on u.user_id = g.user_id
+    left join organizations o on o.organization_id = u.owner`,
+});
+
+const ofAll = questionOf({ columns: "", grants: "" });
+
+const ofOneOrganization = questionOf({
+  columns: `
+      case when asked.organization_id <> '' then (
+        select d.project_grant_id from project_grants d
+        where d.project_id = asked.project_id and d.granted_organization_id = asked.organization_id
+      ) end as "projectGrantId",`,
+  grants: `
+        and (asked.organization_id = '' or g.owner = asked.organization_id)`,
+});
+
+const namesOne = ({ organization_id }: Lookup): boolean => organization_id !== "";
+
+/** Makes the decision of one question; questions that come together share a statement. */
+export function denialRead(sql: Sql) {
+  const findOfAll = load<Lookup, Finding>(sql, ofAll);
+  const findOfOne = load<Lookup, Finding>(sql, ofOneOrganization);
+  return async (parts: Parts, call: Call): Promise<Denial> => {
+    const lookup = lookupOf(parts);
+    if (!isLookup(lookup)) return lookup;
+    const find = namesOne(lookup) ? findOfOne : findOfAll;
+    return denialOf(lookup, await find(lookup, call.signal), askerOf(call));
+  };
+}
+
+/** Makes the decisions of many questions, in their order, by one statement. */
+export function denialsRead(sql: Sql) {
+  const findOfAll = loadEach<Lookup, Finding>(sql, ofAll);
+  const findOfOne = loadEach<Lookup, Finding>(sql, ofOneOrganization);
+  return async (questions: readonly Parts[], call: Call): Promise<readonly Denial[]> => {
+    const lookups = questions.map(lookupOf);
+    const keys = lookups.filter(isLookup);
+    const find = keys.some(namesOne) ? findOfOne : findOfAll;
+    const findings = keys.length === 0 ? [] : await find(keys);
+    const asker = askerOf(call);
+    let next = 0;
+    return lookups.map((one) => (isLookup(one) ? denialOf(one, findings[next++] ?? [], asker) : one));
+  };
+}
+
+/** The key of a question; the reason of its denial where the database has no say. */
+function lookupOf({ subject, action, resource }: Parts): Lookup | DenialReason {
+  if (!subject?.type || !subject.id || !action?.name || !resource?.type || !resource.id) return DenialReason.INCOMPLETE;
+  if (subject.type !== "user" || resource.type !== "project") return DenialReason.ROLE_NOT_HELD;
+  const organization = resource.properties?.[organizationProperty];
+  return {
+    user_id: subject.id,
+    role_key: action.name,
+    project_id: resource.id,
+    organization_id: typeof organization === "string" ? organization : "",
+  };
+}
+
+const isLookup = (lookup: Lookup | DenialReason): lookup is Lookup => typeof lookup === "object";
+
+/** The caller, and how far its permission reaches; a limited token does not stand for its user. */
+type Asker = { readonly self: string | undefined; readonly reach: Reach };
+
+function askerOf(call: Call): Asker {
+  const { userId, isLimited } = callerOf(call);
+  return { self: isLimited ? undefined : userId, reach: reachOf(call) };
+}
+
+function denialOf(lookup: Lookup, findings: readonly Finding[], asker: Asker): Denial {
+  const [first] = findings;
+  if (!first || !mayAsk(lookup, first, asker)) return DenialReason.NOT_PERMITTED;
+  const held = first.projectOwner === null ? [] : findings.filter(isHeld);
+  if (held.length === 0) return DenialReason.ROLE_NOT_HELD;
+  const ranks = held.map((finding) => ranked.indexOf(shutBy(finding)));
+  return ranked[Math.min(...ranks)];
+}
+
+const isHeld = ({ isGrantActive, isUserActive }: Finding): boolean => isGrantActive !== null && isUserActive !== null;
+
+// One grant that counts suffices; else the first of these reasons is answered.
+const ranked: readonly Denial[] = [
+  undefined,
+  DenialReason.USER_GRANT_INACTIVE,
+  DenialReason.ORGANIZATION_INACTIVE,
+  DenialReason.PROJECT_INACTIVE,
+  DenialReason.USER_INACTIVE,
+];
+
+/** The part that keeps a user grant from counting. */
+function shutBy({ isProjectActive, isOwnerActive, isGrantActive, isGranteeActive, isUserActive }: Finding): Denial {
+  if (!isProjectActive) return DenialReason.PROJECT_INACTIVE;
+  if (!isOwnerActive || !isGranteeActive) return DenialReason.ORGANIZATION_INACTIVE;
+  if (!isGrantActive) return DenialReason.USER_GRANT_INACTIVE;
+  return isUserActive ? undefined : DenialReason.USER_INACTIVE;
+}
+
+function mayAsk(lookup: Lookup, { projectOwner, projectGrantId }: Finding, { self, reach }: Asker): boolean {
+  if (reach.whole || lookup.user_id === self || reach.projects.includes(lookup.project_id)) return true;
+  if (projectOwner !== null && reach.organizations.includes(projectOwner)) return true;
+  if (reach.organizations.includes(lookup.organization_id)) return true;
+  return typeof projectGrantId === "string" && reach.projectGrants.includes(projectGrantId);
+}

@@ -1,0 +1,43 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { FactorRefusal } from "../../../gen/postern/v1/factor_pb.ts";
+import type { Call, Deps } from "../../deps.ts";
+import { factOf, next } from "../../events/fact.ts";
+import { lostRace } from "../../events/log.ts";
+import { aside } from "../writing/aside.ts";
+import type { FactorRow } from "./factor_read.ts";
+
+export { FactorRefusal };
+
+/** A factor that a sign-in refuses, the reason, and until when codes are not taken after it. */
+export type RefusedFactor = {
+  readonly row: FactorRow;
+  readonly reason: FactorRefusal;
+  readonly until?: Date | undefined;
+};
+
+// Wrong codes are bounded by the wait after five of them. Answers of passkeys are not, and who knows a name of one can send them.
+const passkeysPerMinute = 5;
+
+/** Makes the recording of refused factors, by which operators see guesses and copied keys. */
+export function factorRefusals({ log, clock, failureRate }: Pick<Deps, "log" | "clock" | "failureRate">) {
+  const ofPasskey = failureRate("refused passkeys", passkeysPerMinute);
+
+  return async (refused: RefusedFactor, call: Call): Promise<void> => {
+    const { row, reason, until } = refused;
+    if (reason !== FactorRefusal.CODE && !mayRecord(row.id)) return;
+    const value = { userId: row.userId, reason, ...(until ? { until: timestampFromDate(until) } : {}) };
+    const fact = factOf("factor", next(row, clock()), { case: "refused", value });
+    // Of two refusals at once one has the fact; the sign-in is refused all the same.
+    await log.append(aside(call), [fact], true).catch(lostRace);
+  };
+
+  function mayRecord(factorId: string): boolean {
+    const now = performance.now();
+    if (ofPasskey.waitMs(factorId, now) > 0) return false;
+    ofPasskey.count(factorId, now);
+    return true;
+  }
+}
+
+/** Records a refused factor. */
+export type RecordRefusal = ReturnType<typeof factorRefusals>;

@@ -1,0 +1,76 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Call, Deps } from "../../deps.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { sameBytes } from "../../security/compare.ts";
+import { checkedRequest, credentialIdIn, type RelyingParty, userHandleIn } from "../../security/passkey.ts";
+import { userInForce } from "../callers/in_force.ts";
+import { type FactorRow, factorColumns } from "./factor_read.ts";
+import { FactorRefusal, type RecordRefusal } from "./factor_refusal.ts";
+import { amrOf, unproven } from "./passkey_enrolment.ts";
+
+/** The challenge that a passkey is to answer, the user where it is known already, and the field of the answer. */
+type Challenge = { readonly challenge: Uint8Array; readonly userId?: string; readonly field: string };
+
+type Row = FactorRow & {
+  readonly credentialId: Uint8Array;
+  readonly publicKey: Uint8Array;
+  readonly handle: Uint8Array;
+  readonly counter: bigint;
+  readonly transports: readonly string[];
+  readonly since: string | null;
+};
+
+/** Checks of the answers of passkeys. */
+export type PasskeyProof = ReturnType<typeof provenPasskey>;
+
+/** Makes the checks of the answers of passkeys, of active users. */
+export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, record: RecordRefusal) {
+  const passkeyOf = passkeyRead(sql);
+
+  return {
+    /** Answers the factor, what its fact has to keep, and the methods; refuses an answer that proves nothing. */
+    async check(answer: JsonObject, asked: Challenge, call: Call) {
+      const row = await rowOf(answer, call);
+      if (!row) throw unproven(asked.field);
+      const counter = isOf(row, answer, asked.userId) ? await counted(row, answer, asked.challenge) : "USER";
+      if (typeof counter === "number") return { row, since: row.since, secret: { counter }, amr: amrOf(row) };
+      await record({ row, reason: FactorRefusal[counter] }, call);
+      throw unproven(asked.field);
+    },
+
+    /** Records that an answer to a challenge came again. */
+    async replayed(answer: JsonObject, call: Call): Promise<void> {
+      const row = await rowOf(answer, call);
+      if (row) await record({ row, reason: FactorRefusal.REPLAY }, call);
+    },
+  };
+
+  async function rowOf(answer: JsonObject, { signal }: Call): Promise<Row | undefined> {
+    const id = credentialIdIn(answer);
+    return id && passkeyOf({ credential: id.toString("hex") }, signal);
+  }
+
+  async function counted(row: Row, answer: JsonObject, challenge: Uint8Array) {
+    const { credentialId: id, publicKey, transports } = row;
+    return checkedRequest(answer, { challenge, party }, { id, publicKey, transports, counter: Number(row.counter) });
+  }
+}
+
+/** Whether the answer is of the user: the one that is known, and the one that the authenticator names. */
+function isOf(row: Row, answer: JsonObject, userId: string | undefined): boolean {
+  const handle = userHandleIn(answer);
+  if (handle === undefined ? userId === undefined : !sameBytes(handle, row.handle)) return false;
+  return userId === undefined || userId === row.userId;
+}
+
+const passkeyRead = (sql: Sql) =>
+  loadOne<{ credential: string }, Row>(sql, {
+    asked: "credential text",
+    select: `select n, ${factorColumns}, k.credential_id as "credentialId", k.public_key as "publicKey",
+               k.user_handle as handle, k.counter, k.transports, p.changed::text as since
+             from asked join passkeys k on k.credential_id = decode(asked.credential, 'hex')
+             join factors f on f.factor_id = k.factor_id
+             join users u on u.user_id = f.user_id and ${userInForce}
+             left join passwords p on p.user_id = u.user_id`,
+  });

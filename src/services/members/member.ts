@@ -1,0 +1,376 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  AddMemberRequestSchema,
+  ChangeMemberRequestSchema,
+  type ListMembersRequest,
+  ListMembersRequestSchema,
+  type MemberService,
+  RemoveMemberRequestSchema,
+} from "../../../gen/postern/v1/member_pb.ts";
+import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
+import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../../deps.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
+import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Role } from "../../guards/permissions.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { organizationIsThere, userIsThere } from "../callers/in_force.ts";
+import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+import { refuseOvertaken } from "../reading/update_mask.ts";
+import { isEnded } from "./ended_roles.ts";
+
+/** The members who administer the instance, an organization, a project or a project grant. */
+export const memberService = ({ log, sql, clock, ids }: Deps) => {
+  const standingIn = standingRead(sql);
+  const objectThere = objectRead(sql);
+
+  return {
+    async addMember({ userId, roles, ...request }, call) {
+      const object = objectOf(request, call);
+      const standing = await standingIn(object, userId, call);
+      if (!standing.userExists) throw refuse.notFound("user", userId);
+      if (standing.member) throw memberExists(userId);
+      if (standing.isEnded) throw refuse.because("ENDED_BY_RECEIVER", { params: { userId } });
+      const at = first(object.owner, ids(), clock());
+      const value = { userId, roles, ...namedBy(object, standing.projectId) };
+      return log.append(call, [factOf("member", at, { case: "added", value })], { details: detailsAfter(at) });
+    },
+
+    async changeMember({ userId, roles, expectedSequence, ...request }, call) {
+      const object = objectOf(request, call);
+      const { member, othersOwn } = await standingIn(object, userId, call);
+      if (!member) throw refuse.notFound("member", userId);
+      refuseOvertaken(member, expectedSequence);
+      if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
+      if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      const at = next(member, clock());
+      const changed = factOf("member", at, { case: "changed", value: { roles } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+
+    async listMembers(request, call) {
+      const page = pageOf(ListMembersRequestSchema, request, 1);
+      const object = objectOf(request, call);
+      if (!(await objectThere(object, call.signal))) throw missing(object);
+      const rows = await membersOf(sql, { object, ...request }, page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
+      return { members: answered.map((row) => member(row, object)), nextPageToken };
+    },
+
+    async removeMember({ userId, ...request }, call) {
+      const { member, othersOwn } = await standingIn(objectOf(request, call), userId, call);
+      if (!member) throw refuse.notFound("member", userId);
+      if (owns(member.roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      const at = next(member, clock());
+      const removed = factOf("member", at, { case: "removed", value: { userId } });
+      return log.append(call, [removed], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof MemberService>;
+};
+
+/** The owner's role of a scope, in SQL; the instance and organizations are never left without an owner. */
+const owning = (scope: string) =>
+  `case ${scope} when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end`;
+
+// An owner cannot act, and so does not count, while it or its organization is deactivated. The owners of a deactivated organization
+// that are its own users count there: they can act once it is reactivated.
+const activeOwners = (scope: string, id: string) => `members o join users w on w.user_id = o.user_id and w.active
+  join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
+  where o.scope = ${scope} and o.scope_id = ${id} and ${owning("o.scope")} = any(o.roles)`;
+
+/**
+ * The SQL condition that the membership `m` of a user of the organization counts for its administrators: those that other
+ * organizations gave take nothing from them, not even where their last owner goes.
+ */
+const isAtHome = (organization: string) => `(m.scope = 'instance' or m.owner = ${organization})`;
+
+/** The SQL condition that the instance or its organization would have no active owner without the user `u`. */
+export const isLastOwner = `exists (
+  select from members m where m.user_id = u.user_id and ${isAtHome("u.owner")} and ${owning("m.scope")} = any(m.roles)
+    and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
+
+/**
+ * Makes a fact whose `leaving` memberships `m` (joined to `$input` i) would leave the instance or an organization without an
+ * owner lose its race, so that the command is decided again and refused.
+ */
+export function keepsAnOwner(makes: string, leaving: string): Cascade {
+  // The fact is inserted twice and breaks events_pkey. Each leaving owner locks one who stays, found in one order; so if the last
+  // two owners leave at once, the later one waits, and then finds no other.
+  const select = `
+    select i.n, i.owner, i.stream, i.version, i.payload
+    from $input i join members m on ${leaving}
+    where ${owning("m.scope")} = any(m.roles)
+      and not exists (
+        select from organizations d join users x on x.user_id = m.user_id
+        where d.deleted and d.organization_id in (m.owner, x.owner))
+      and not exists (
+      select from (
+        select o.user_id from ${activeOwners("m.scope", "m.scope_id")} order by o.member_id for no key update
+      ) owners where owners.user_id <> m.user_id)`;
+  return { makes, extent: "few", select };
+}
+
+/** The SQL condition that the organization would have no active owner without the user `u`. */
+export const isLastOwnerOf = (organization: string): string => `exists (
+  select from members m where m.user_id = u.user_id and m.scope = 'organization' and m.scope_id = ${organization}
+    and ${owning("m.scope")} = any(m.roles)
+    and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
+
+/** Makes a fact that stops a user lose its race where the instance, or its own organization, would be left without an owner. */
+export const keepsAnOwnerAtHome = (makes: string): Cascade =>
+  keepsAnOwner(makes, `m.user_id = i.stream and ${isAtHome("i.owner")}`);
+
+/** The SQL select of the active owners of the instance that are users of another organization than this one. */
+export const ownersElsewhere = (organization: string): string =>
+  `select from ${activeOwners("'instance'", "(select i.instance_id from instance i)")} and w.owner <> ${organization}`;
+
+/** Makes a fact that shuts an organization lose its race where no active owner of the instance would remain elsewhere. */
+export function keepsOwnersElsewhere(makes: string): Cascade {
+  // As in keepsAnOwner: the owners are locked in one order, so of two organizations that are shut at once the later one waits.
+  const select = `
+    select i.n, i.owner, i.stream, i.version, i.payload from $input i
+    where not exists (
+      select from (
+        select w.owner from ${activeOwners("'instance'", "(select i.instance_id from instance i)")}
+        order by o.member_id for no key update of o, w, h
+      ) owners where owners.owner <> i.stream)`;
+  return { makes, extent: "few", select };
+}
+
+/** The folds of facts about a membership: they write its row. */
+export const memberFolds = {
+  added: {
+    views: [
+      `insert into members (owner, member_id, user_id, scope, scope_id, project_id, project_grant_id, roles,
+         version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId',
+         case when f.payload ? 'projectGrantId' then 'project_grant' when f.payload ? 'projectId' then 'project'
+              when f.payload ? 'organizationId' then 'organization' else 'instance' end,
+         coalesce(f.payload->>'projectGrantId', f.payload->>'projectId', f.payload->>'organizationId', f.owner),
+         f.payload->>'projectId', f.payload->>'projectGrantId',
+         array(select jsonb_array_elements_text(f.payload->'roles')), f.version, f.time, f.time
+       from $facts f`,
+    ],
+  },
+  changed: {
+    views: [touch("members", "member_id", `roles = array(select jsonb_array_elements_text(f.payload->'roles'))`)],
+    cascades: [
+      keepsAnOwner(
+        "member.changed",
+        `m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? ${owning("m.scope")}`,
+      ),
+    ],
+  },
+  removed: {
+    views: [`delete from members m using $facts f where m.owner = f.owner and m.member_id = f.stream`],
+    cascades: [keepsAnOwner("member.removed", `m.owner = i.owner and m.member_id = i.stream`)],
+  },
+} satisfies NounFolds<"member">;
+
+type Scope = Membership["scope"];
+type ObjectFields = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
+
+/** The object that a membership is held on, in the organization worked in. */
+type MembershipObject = {
+  readonly owner: string;
+  readonly scope: Scope;
+  readonly id: string;
+  readonly project: string;
+};
+
+function objectOf(named: ObjectFields, call: Call): MembershipObject {
+  const { organizationId, projectId, projectGrantId } = named;
+  const owner = organizationOf(call);
+  const scope = scopeOf(named);
+  if (scope !== "instance" && organizationId && organizationId !== owner)
+    throw refuse.notFound("organization", organizationId);
+  switch (scope) {
+    case "project_grant":
+      return within({ owner, scope, id: projectGrantId, project: projectId }, call);
+    case "project":
+      return within({ owner, scope, id: projectId, project: projectId }, call);
+    case "organization":
+    case "instance":
+      return { owner, scope, id: owner, project: "" };
+  }
+}
+
+function scopeOf({ instance, projectId, projectGrantId }: ObjectFields): Scope {
+  if (instance) return "instance";
+  if (projectGrantId) return "project_grant";
+  return projectId ? "project" : "organization";
+}
+
+const objectFields = ["instance", "organizationId", "projectId", "projectGrantId"];
+
+/** Cross-field rules of requests about members. */
+export const memberRules = [
+  ...[AddMemberRequestSchema, ChangeMemberRequestSchema].map((type) => messageRule(type, wrongIn, objectFields)),
+  ...[ListMembersRequestSchema, RemoveMemberRequestSchema].map((type) =>
+    messageRule(type, besideInstance, objectFields),
+  ),
+  pageRule(ListMembersRequestSchema, 1),
+];
+
+function wrongIn(request: ObjectFields & { readonly roles: readonly string[] }): Violation[] {
+  const beside = besideInstance(request);
+  return beside.length > 0 ? beside : foreign(request.roles, scopeOf(request));
+}
+
+function besideInstance({ instance, organizationId, projectId, projectGrantId }: ObjectFields): Violation[] {
+  const others = instance ? { organizationId, projectId, projectGrantId } : {};
+  return Object.entries(others).flatMap(([field, id]) =>
+    id ? [{ field, description: "must be empty when instance is set", reason: "MUTUALLY_EXCLUSIVE" }] : [],
+  );
+}
+
+/** Refuses an object beyond the caller's reach: a role on one project or project grant says nothing about another. */
+function within(object: MembershipObject, call: Call): MembershipObject {
+  const reach = reachOf(call);
+  const reached = reach.whole || [...reach.projects, ...reach.projectGrants].includes(object.id);
+  if (!reached) throw missing(object);
+  return object;
+}
+
+const missing = ({ scope, id }: MembershipObject) => refuse.notFound(scope === "instance" ? "organization" : scope, id);
+
+const homes = {
+  INSTANCE_OWNER: "instance",
+  INSTANCE_VIEWER: "instance",
+  ORG_OWNER: "organization",
+  ORG_USER_MANAGER: "organization",
+  ORG_VIEWER: "organization",
+  PROJECT_OWNER: "project",
+  PROJECT_GRANT_OWNER: "project_grant",
+  PROJECT_VIEWER: "project",
+  PROJECT_GRANT_VIEWER: "project_grant",
+  PROJECT_EVALUATOR: "project",
+} as const satisfies Record<Role, Scope>;
+
+const homeOf: ReadonlyMap<string, Scope> = new Map(Object.entries(homes));
+
+const howTo = {
+  instance: "the instance: set instance",
+  organization: "an organization: set none of instance, projectId and projectGrantId",
+  project: "a project: set projectId without projectGrantId",
+  project_grant: "a project grant: set projectGrantId",
+} satisfies Record<Scope, string>;
+
+function foreign(roles: readonly string[], scope: Scope): Violation[] {
+  return roles.flatMap((role, at) => {
+    const home = homeOf.get(role);
+    // The rule of the field refuses unknown roles.
+    if (home === undefined || home === scope) return [];
+    const description = `role ${role} is a role on ${howTo[home]}`;
+    return [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
+  });
+}
+
+function memberExists(userId: string) {
+  return refuse.because("MEMBER_EXISTS", { params: { userId }, resource: { noun: "member", id: userId } });
+}
+
+/** Each of these roles can be held in one scope only. */
+const owns = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER") || roles.includes("ORG_OWNER");
+
+const sameSet = (some: readonly string[], others: readonly string[]) =>
+  some.length === others.length && some.every((one) => others.includes(one));
+
+function namedBy({ scope, id }: MembershipObject, projectId: string | null) {
+  switch (scope) {
+    case "instance":
+      return {};
+    case "organization":
+      return { organizationId: id };
+    case "project":
+      return { projectId: id };
+    case "project_grant":
+      return { projectGrantId: id, projectId: projectId ?? undefined };
+  }
+}
+
+type MemberRow = Versioned & { readonly userId: string; readonly roles: readonly string[] };
+type StandingFindings = {
+  readonly objectExists: boolean;
+  readonly projectId: string | null;
+  readonly userExists: boolean;
+  /** Whether the user, or its organization, ended what the organization worked in gave it. */
+  readonly isEnded: boolean;
+  /** Whether the instance, or the organization, has another owner who is active. */
+  readonly othersOwn: boolean;
+};
+type StandingKey = MembershipObject & { readonly user: string };
+type Standing = StandingFindings & (MemberRow | { [C in keyof MemberRow]: null });
+
+const askedObject = `from asked
+             left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
+             left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
+               and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
+               and ${organizationIsThere("g.owner")}`;
+
+/** Reads whether an object is in the organization worked in. */
+const objectRead = (sql: Sql) =>
+  loadOne<MembershipObject, object>(sql, {
+    asked: "owner text, scope text, id text, project text",
+    select: `select n ${askedObject}
+             where asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null`,
+  });
+
+/** Finds the membership of a user on an object; refuses if the object is not in the organization worked in. */
+function standingRead(sql: Sql) {
+  const read = loadOne<StandingKey, Standing>(sql, {
+    asked: `owner text, scope text, id text, project text, "user" text`,
+    select: `select n, coalesce(p.project_id, g.project_id) as "projectId",
+               asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
+               ${userIsThere('asked."user"')} as "userExists",
+               ${isEnded(RoleKind.MEMBERSHIP, { user: 'asked."user"', giver: "asked.owner" })} as "isEnded",
+               exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
+               m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
+             ${askedObject}
+             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id`,
+  });
+  return async (
+    object: MembershipObject,
+    user: string,
+    call: Call,
+  ): Promise<StandingFindings & { member: MemberRow | undefined }> => {
+    const row = await read({ ...object, user }, call.signal);
+    if (!row?.objectExists) throw missing(object);
+    return { ...row, member: row.id === null ? undefined : row };
+  };
+}
+
+type MemberQuery = Pick<ListMembersRequest, "filter" | "order"> & { readonly object: MembershipObject };
+
+function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, limit }: Page) {
+  const { userId = "", role = "" } = filter ?? {};
+  const { backwards, beyond } = ageDirection(order);
+  const columns = sql`m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed`;
+  const rest = (id: string) => sql`
+    and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
+    order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
+  // Terms are in the order of the list; the roles of a member are not.
+  if (role && !userId)
+    return sql<MemberRow[]>`
+      select ${columns} from terms w cross join lateral (
+        select * from members where owner = ${object.owner} and member_id = w.object_id limit 1) m
+      where w.noun = 'member' and w.scope = ${object.id} and w.term = ${role} ${rest("w.object_id")}`;
+  // Compared as a row one member is found by its key; else all of a scope are read where the table was not analyzed yet.
+  const key = sql`(${userId}, ${object.scope}, ${object.id})`;
+  const one = sql`(
+    select * from members m where (m.user_id, m.scope, m.scope_id) between ${key} and ${key} offset 0) m where true`;
+  const all = sql`members m where m.scope = ${object.scope} and m.scope_id = ${object.id}`;
+  return sql<MemberRow[]>`
+    select ${columns} from ${userId ? one : all}
+      and ${role ? sql`${role} = any(m.roles)` : sql`true`} ${rest("m.member_id")}`;
+}
+
+const member = ({ userId, roles, ...row }: MemberRow, { scope, id }: MembershipObject) => ({
+  details: details(row),
+  userId,
+  roles: [...roles],
+  ...(scope === "organization" ? { organizationId: id } : {}),
+  ...(scope === "project" ? { projectId: id } : {}),
+  ...(scope === "project_grant" ? { projectGrantId: id } : {}),
+});

@@ -1,0 +1,93 @@
+import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
+import type { Versioned } from "../../events/fact.ts";
+import type { Cascade, NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { touchUser } from "../writing/touch_user.ts";
+import { roleKindName } from "./ended_roles.ts";
+import { isLastOwnerOf, keepsAnOwner } from "./member.ts";
+
+/** A user with the roles of each kind that an organization gave it, or can give it no more. */
+export type Giver = Versioned & {
+  readonly kinds: readonly {
+    readonly kind: RoleKind;
+    readonly isGiven: boolean;
+    readonly endedBy: "user" | "administrator" | null;
+  }[];
+  /** Whether the organization would have no active owner without the user. */
+  readonly isLastOwner: boolean;
+};
+
+/** The organization of a user, the user, and an organization that gave it roles. */
+export type GiverKey = { readonly owner: string; readonly id: string; readonly giver: string };
+
+// Memberships on the instance are in no organization.
+const memberships = (user: string, giver: string) =>
+  `(m.user_id collate "C") = ${user} and (m.owner collate "C") = ${giver} and m.scope <> 'instance'`;
+const userGrants = (user: string, giver: string) =>
+  `(g.user_id collate "C") = ${user} and (g.owner collate "C") = ${giver}`;
+
+const kindOf = (
+  kind: RoleKind,
+  given: string,
+): string => `json_build_object('kind', ${kind}, 'isGiven', exists (${given}),
+        'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = '${roleKindName(kind)}'))`;
+
+/** Reads a user and what an organization gave it. */
+export const giverRead = (sql: Sql) =>
+  loadOne<GiverKey, Giver>(sql, {
+    asked: "owner text, id text, giver text",
+    select: `select n, u.user_id as id, u.owner, u.version, u.created, u.changed,
+      json_build_array(
+        ${kindOf(RoleKind.MEMBERSHIP, `select from members m where ${memberships("asked.id", "asked.giver")} offset 0`)},
+        ${kindOf(RoleKind.USER_GRANT, `select from user_grants g where ${userGrants("asked.id", "asked.giver")} offset 0`)}
+      ) as kinds,
+      ${isLastOwnerOf("asked.giver")} as "isLastOwner"
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
+  });
+
+const giver = "i.payload->>'organizationId'";
+const ends = (kind: RoleKind) => `i.payload->'kinds' ? '${roleKindName(kind)}'`;
+
+const membershipsEnd: Cascade = {
+  makes: "member.removed",
+  extent: "many",
+  select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from $input i join members m on ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
+};
+
+const userGrantsEnd: Cascade = {
+  makes: "user_grant.removed",
+  extent: "many",
+  select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+           from $input i join user_grants g on ${ends(RoleKind.USER_GRANT)} and ${userGrants("i.stream", giver)}`,
+};
+
+// Administrators take their users back even where an organization is left without an owner; users leave nobody behind like that.
+const keepsAnOwnerBehind = keepsAnOwner(
+  "user.roles_ended",
+  `not (i.payload->>'byAdministrator')::boolean and ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
+);
+
+/** The folds of facts about the roles that other organizations gave a user. */
+export const roleGiverFolds = {
+  rolesEnded: {
+    views: [
+      touchUser(),
+      `insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended)
+       select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time
+       from $facts f cross join jsonb_array_elements_text(f.payload->'kinds') k (kind)
+       on conflict (user_id, organization_id, kind) do update
+         set by_administrator = e.by_administrator or excluded.by_administrator`,
+    ],
+    cascades: [membershipsEnd, userGrantsEnd, keepsAnOwnerBehind],
+  },
+  rolesAllowed: {
+    views: [
+      touchUser(),
+      `delete from ended_roles e using $facts f
+       where e.user_id = f.stream and e.organization_id = f.payload->>'organizationId' and f.payload->'kinds' ? e.kind`,
+    ],
+  },
+} satisfies Pick<NounFolds<"user">, "rolesEnded" | "rolesAllowed">;

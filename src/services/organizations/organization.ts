@@ -1,0 +1,150 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ListOrganizationsRequestSchema,
+  type OrganizationService,
+  OrganizationState,
+} from "../../../gen/postern/v1/organization_pb.ts";
+import { type Deps, organizationOf, reachOf } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, first } from "../../events/fact.ts";
+import type { NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { userIsThere } from "../callers/in_force.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { asRead } from "../writing/taken_name.ts";
+import { brandingFolds, brandingRules, organizationBranding } from "./branding.ts";
+import { organizationState, organizationStateFolds } from "./organization_state.ts";
+import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
+
+/** The organizations of the instance. */
+export const organizationService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
+  const newOrganization = loadOne<{ name: string; owner: string }, { takenBy: string | null; ownerExists: boolean }>(
+    sql,
+    {
+      asked: "name text, owner text",
+      select: `select n, (select o.organization_id from organizations o
+                where ${asRead("o.name")} = ${asRead("asked.name")} and not o.deleted limit 1) as "takenBy",
+               ${userIsThere("asked.owner")} as "ownerExists" from asked`,
+    },
+  );
+  const organizationById = organizationRead(sql);
+
+  return {
+    ...organizationState(deps),
+    ...organizationUpdate(deps),
+    ...organizationBranding(deps),
+
+    async createOrganization({ name, ownerUserId }, call) {
+      const { takenBy = null, ownerExists = false } =
+        (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
+      if (takenBy !== null) throw organizationNameTaken({ field: "name", name, organizationId: takenBy });
+      if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
+      const id = ids();
+      const at = first(id, id, clock());
+      const created = factOf("organization", at, { case: "created", value: { name } });
+      const owner = { userId: ownerUserId, roles: ["ORG_OWNER"], organizationId: id };
+      const added = factOf("member", first(id, ids(), at.time), { case: "added", value: owner });
+      const facts = ownerUserId ? [created, added] : [created];
+      return log.append(call, facts, { organizationId: id, details: detailsAfter(at) });
+    },
+
+    async getOrganization({ organizationId }, call) {
+      const row = await organizationById({ id: organizationOf(call) }, call.signal);
+      if (!row) throw refuse.notFound("organization", organizationId);
+      return { organization: organization(row) };
+    },
+
+    async listOrganizations(request, call) {
+      const page = pageOf(ListOrganizationsRequestSchema, request, 2);
+      const reach = reachOf(call);
+      const query = queryByName(request, "folded(o.name)", OrganizationState);
+      const list = organizationList(sql, query, reach.whole ? undefined : reach.organizations);
+      const rows = await readNamed<OrganizationRow>(sql, [list], page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+      return { organizations: answered.map(organization), nextPageToken };
+    },
+  } satisfies ServiceImpl<typeof OrganizationService>;
+};
+
+/** Cross-field rules of requests about organizations. */
+export const organizationRules = [
+  pageRule(ListOrganizationsRequestSchema, 2),
+  namedRule(ListOrganizationsRequestSchema, ["name", "namePrefix"]),
+  ...organizationUpdateRules,
+  ...brandingRules,
+];
+
+/** The folds of facts about an organization: they write its row. */
+export const organizationFolds = {
+  ...organizationStateFolds,
+  ...brandingFolds,
+  created: {
+    views: [
+      `insert into organizations (organization_id, name, version, created, changed)
+       select f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
+    ],
+  },
+  changed: {
+    views: [
+      `update organizations o set name = f.payload->>'name', version = f.version, changed = f.time
+       from $facts f where o.organization_id = f.stream`,
+    ],
+  },
+} satisfies NounFolds<"organization">;
+
+/** The folds of the instance write nothing: its row is written before its first fact. */
+export const instanceFolds = { created: {} } satisfies NounFolds<"instance">;
+
+/** An organization as its row holds it. */
+export type OrganizationRow = {
+  id: string;
+  owner: string;
+  name: string;
+  active: boolean;
+  version: bigint;
+  created: Date;
+  changed: Date;
+};
+
+/** Reads an organization by its id. */
+const organizationRead = (sql: Sql) =>
+  loadOne<{ id: string }, OrganizationRow>(sql, {
+    asked: "id text",
+    select: `select n, organization_id as id, organization_id as owner, name, active, version, created, changed
+             from asked join organizations on organization_id = asked.id and not deleted`,
+  });
+
+/** Converts a row to the organization of a response. */
+export const organization = ({ id, name, active, ...row }: OrganizationRow) => ({
+  id,
+  details: details({ id, ...row }),
+  name,
+  state: active ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
+});
+
+/** The list of all organizations, or of some. */
+function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] | undefined): NamedList {
+  const some = only && [...only];
+  return {
+    texts: query.texts,
+    words: query.words,
+    order: query.order,
+    active: query.active,
+    columns: "o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed",
+    table: sql`organizations o`,
+    few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,
+    alias: "o",
+    id: "o.organization_id",
+    name: "o.name",
+    scope: undefined,
+    // The condition of the index by name.
+    served: sql`not o.deleted`,
+    terms: some
+      ? sql`(select * from terms where noun = 'organization' and scope = '' and object_id = any(${some}) offset 0) w`
+      : sql`(select * from terms where noun = 'organization' and scope = '') w`,
+    ownWords: "o.words",
+  };
+}

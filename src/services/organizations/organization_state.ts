@@ -1,0 +1,90 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { OrganizationService } from "../../../gen/postern/v1/organization_pb.ts";
+import type { Call, Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import type { NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { keepsOwnersElsewhere, ownersElsewhere } from "../members/member.ts";
+
+/** Deactivating, reactivating and deleting organizations. */
+export const organizationState = ({ log, sql, clock }: Deps) => {
+  const organizationToShut = shutRead(sql);
+
+  return {
+    async deactivateOrganization({ organizationId }, call) {
+      const row = await organizationOf(organizationId, call);
+      if (!row.active) return log.append(call, [], { details: details(row) });
+      if (!row.ownersElsewhere) throw refuse.because("LAST_OWNER");
+      const at = next(row, clock());
+      const deactivated = factOf("organization", at, { case: "deactivated", value: {} });
+      return log.append(call, [deactivated], { details: detailsAfter(at) });
+    },
+
+    async reactivateOrganization({ organizationId }, call) {
+      const row = await organizationOf(organizationId, call);
+      if (row.active) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const reactivated = factOf("organization", at, { case: "reactivated", value: {} });
+      return log.append(call, [reactivated], { details: detailsAfter(at) });
+    },
+
+    async deleteOrganization({ organizationId }, call) {
+      const row = await organizationOf(organizationId, call);
+      if (!row.ownersElsewhere) throw refuse.because("LAST_OWNER");
+      const at = next(row, clock());
+      const deleted = factOf("organization", at, { case: "deleted", value: {} });
+      return log.append(call, [deleted], { details: detailsAfter(at) });
+    },
+  } satisfies Partial<ServiceImpl<typeof OrganizationService>>;
+
+  async function organizationOf(id: string, { signal }: Call) {
+    const row = await organizationToShut({ id }, signal);
+    if (!row) throw refuse.notFound("organization", id);
+    return row;
+  }
+};
+
+function touchOrganization(columns: string): string {
+  return `update organizations t set ${columns}, version = f.version, changed = f.time
+   from $facts f where t.organization_id = f.stream`;
+}
+
+/** The folds of facts about the state of an organization: they write its row. */
+export const organizationStateFolds = {
+  deactivated: {
+    views: [touchOrganization("active = false")],
+    cascades: [keepsOwnersElsewhere("organization.deactivated")],
+  },
+  reactivated: { views: [touchOrganization("active = true")] },
+  deleted: {
+    views: [touchOrganization("active = false, deleted = true")],
+    cascades: [keepsOwnersElsewhere("organization.deleted")],
+  },
+  purged: {
+    views: [
+      "delete from password_policies p using $facts f where p.owner = f.stream",
+      "delete from lockout_policies p using $facts f where p.owner = f.stream",
+      "delete from factor_policies p using $facts f where p.owner = f.stream",
+      "delete from brandings b using $facts f where b.owner = f.stream",
+      "delete from ended_roles e using $facts f where e.organization_id = f.stream",
+      "delete from organizations o using $facts f where o.organization_id = f.stream",
+    ],
+    credentials: ["delete from branding_logos l using $facts f where l.owner = f.stream"],
+  },
+} satisfies Pick<NounFolds<"organization">, "deactivated" | "reactivated" | "deleted" | "purged">;
+
+type OrganizationToShut = Versioned & {
+  readonly active: boolean;
+  /** Whether the instance has an active owner whose organization is another one. */
+  readonly ownersElsewhere: boolean;
+};
+
+const shutRead = (sql: Sql) =>
+  loadOne<{ id: string }, OrganizationToShut>(sql, {
+    asked: "id text",
+    select: `select n, t.organization_id as id, t.organization_id as owner, t.active, t.version, t.created, t.changed,
+               exists (${ownersElsewhere("asked.id")}) as "ownersElsewhere"
+             from asked join organizations t on t.organization_id = asked.id and not t.deleted`,
+  });

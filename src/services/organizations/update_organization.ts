@@ -1,0 +1,62 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type OrganizationService,
+  OrganizationUpdateSchema,
+  UpdateOrganizationRequestSchema,
+} from "../../../gen/postern/v1/organization_pb.ts";
+import { type Deps, organizationOf } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
+import { asRead, takenName } from "../writing/taken_name.ts";
+
+type Update = Pick<ServiceImpl<typeof OrganizationService>, "updateOrganization">;
+
+/** The update of an organization. */
+export const organizationUpdate = ({ log, sql, clock }: Deps) => {
+  const organizationToUpdate = updateRead(sql);
+
+  return {
+    async updateOrganization({ organizationId, updateMask, expectedSequence, ...request }, call) {
+      const changes = changesOf(OrganizationUpdateSchema, request.organization, updateMask);
+      const row = await organizationToUpdate({ id: organizationOf(call), name: changes.name ?? null }, call.signal);
+      if (!row) throw refuse.notFound("organization", organizationId);
+      refuseOvertaken(row, expectedSequence);
+      const { name = row.name } = changes;
+      if (row.takenBy !== null)
+        throw organizationNameTaken({ field: "organization.name", name, organizationId: row.takenBy });
+      if (name === row.name) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const changed = factOf("organization", at, { case: "changed", value: { name } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+  } satisfies Update;
+};
+
+/** Cross-field rules of the update of an organization. */
+export const organizationUpdateRules = [updateRule(UpdateOrganizationRequestSchema, "organization")];
+
+/** Makes the refusal of a name that another organization has. */
+export function organizationNameTaken({ field, name, organizationId }: Taken) {
+  const resource = { noun: "organization", id: organizationId };
+  const no = takenName({ reason: "ORGANIZATION_NAME_TAKEN", field, name, params: { organizationId }, resource });
+  return refuse.because(no.reason, no);
+}
+
+/** A name, the path to it in the request, and the organization that has it. */
+type Taken = { readonly field: string; readonly name: string; readonly organizationId: string };
+
+type Row = Versioned & { readonly name: string; readonly takenBy: string | null };
+
+/** Reads an organization, and another one that has the new name. */
+const updateRead = (sql: Sql) =>
+  loadOne<{ id: string; name: string | null }, Row>(sql, {
+    asked: "id text, name text",
+    select: `select n, o.organization_id as id, o.organization_id as owner, o.name, o.version, o.created, o.changed,
+               (select t.organization_id from organizations t
+                where asked.name <> o.name and ${asRead("t.name")} = ${asRead("asked.name")}
+                  and t.organization_id <> asked.id and not t.deleted limit 1) as "takenBy"
+             from asked join organizations o on o.organization_id = asked.id and not o.deleted`,
+  });

@@ -1,0 +1,92 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { sendNotice } from "../verification/notice.ts";
+
+/** How long a browser stays known after its last full sign-in. */
+export const knownSeconds = 90 * 86_400;
+
+/** The most browsers that are known of one user; of more, those that signed in longest ago are forgotten. */
+const mostKnown = 10;
+
+/** How many wrong passwords in a row make a known browser an unknown one. */
+export const wrongUntilUnknown = 10;
+
+/** A known browser of a user, and the number of the attempt that was counted for it. */
+export type KnownAttempt = { readonly userId: string; readonly hash: string; readonly attempt: number };
+
+/** A browser of a user, by the hash of its cookie. */
+export type UserBrowser = { readonly userId: string; readonly hash: string };
+
+/**
+ * Counts an attempt of a known browser before the password is checked; undefined when none is left. Guesses of unknown callers have
+ * another count, so they take none of these.
+ */
+export async function reserveKnown(sql: Sql, { userId, hash }: UserBrowser): Promise<KnownAttempt | undefined> {
+  const [row] = await sql<{ attempt: number }[]>`
+    update known_browsers set attempts = attempts + 1
+    where hash = decode(${hash}, 'hex') and attempts < ${wrongUntilUnknown} returning attempts as attempt`;
+  return row && { userId, hash, ...row };
+}
+
+/** The counted attempts of a known browser: how they are cleared, and how one of them is given back. */
+export const knownAttempts = (sql: Sql, { hash }: UserBrowser) => ({
+  giveBack: () => sql`
+    update known_browsers set attempts = attempts - 1 where hash = decode(${hash}, 'hex') and attempts > 0`,
+  clear: () => sql`update known_browsers set attempts = 0 where hash = decode(${hash}, 'hex')`,
+});
+
+/** A browser whose user proved who it is: in a session, or by a code that set the password at a time. */
+export type ProvenBrowser = UserBrowser & { readonly now: Date; readonly earlier: readonly string[] } & (
+    | { readonly sessionId: string; readonly notice?: JsonObject }
+    | { readonly passwordSet: Date }
+  );
+
+/**
+ * The hashes of the cookies that the new one replaces, and whether the browser was known to the user before, by whatever password: if
+ * not, the user signs in on a new device.
+ */
+export type Remembered = { readonly replaced: readonly string[]; readonly wasKnown: boolean };
+
+// The first browser of a user is no news.
+const [mail, count] = sendNotice("i.stream").map((text) => text.replaceAll("$input", "told"));
+
+/** Makes a browser known to its user, by a new cookie in place of its earlier one, and tells users who had another one. */
+export async function rememberBrowser(sql: Sql, browser: ProvenBrowser): Promise<Remembered> {
+  const { userId, hash, now, earlier } = browser;
+  const sessionId = "sessionId" in browser ? browser.sessionId : null;
+  const passwordSet = "passwordSet" in browser ? browser.passwordSet : null;
+  const notice = "notice" in browser && browser.notice ? JSON.stringify(browser.notice) : null;
+  const ends = new Date(now.getTime() + knownSeconds * 1000);
+  const [row] = await sql<Remembered[]>`
+    with proven as (
+      select u.user_id, p.changed as since from users u left join passwords p using (user_id)
+      where u.user_id = ${userId} and (${passwordSet}::timestamptz is null or p.changed = ${passwordSet})
+        and (${sessionId}::text is null or exists (
+          select from browser_sessions b where b.session_id = ${sessionId} and b.user_id = ${userId} offset 0))
+    ),
+    replaced as (
+      delete from known_browsers where user_id = ${userId}
+        and hash in (select decode(value, 'hex') from unnest(string_to_array(${earlier.join()}, ',')) as value)
+      returning hash, expiration_date
+    ),
+    surplus as (
+      delete from known_browsers where hash in (
+        select hash from known_browsers where user_id = ${userId} order by created desc offset ${mostKnown - 1})
+    ),
+    remembered as (
+      insert into known_browsers (hash, user_id, since, created, expiration_date)
+      select decode(${hash}, 'hex'), user_id, since, ${now}, ${ends} from proven
+    ),
+    told as (
+      select 0 as n, u.owner, u.user_id as stream, ${now}::timestamptz as time,
+        jsonb_build_object('notice', ${notice}::text::jsonb) as secret
+      from proven join users u using (user_id)
+      where ${notice}::text is not null and not exists (select from replaced where expiration_date > ${now})
+        and exists (select from known_browsers k where k.user_id = ${userId} offset 0)
+    ),
+    mailed as (${sql.unsafe(mail ?? "")}),
+    counted as (${sql.unsafe(count ?? "")})
+    select coalesce((select array_agg(encode(hash, 'hex')) from replaced), '{}') as replaced,
+      exists (select from replaced where expiration_date > ${now}) as "wasKnown"`;
+  return row ?? { replaced: [], wasKnown: false };
+}

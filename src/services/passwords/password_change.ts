@@ -1,0 +1,63 @@
+import type { Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
+import type { TriedUser } from "./password.ts";
+import { type Guess, verified } from "./password_guess.ts";
+
+/**
+ * Checks the old password of a user who changes it; undefined when it is wrong. Wrong ones count apart from those at sign-in, on
+ * all nodes together: whoever is signed in can change the password while unknown callers guess at it elsewhere.
+ */
+export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
+  return async <T>(guess: Guess<T>, user: TriedUser) => {
+    if (!(await reserve(sql, user, clock()))) throw await tooMany(user);
+    const attempts = { giveBack: () => giveBack(sql, user.id), clear: () => clear(sql, user.id) };
+    return verified(guess, user, { passwords: secrets.passwords, attempts });
+  };
+
+  async function tooMany({ id }: TriedUser) {
+    const [row] = await sql<{ until: Date | null }[]>`
+      select blocked_until as until from password_change_attempts where user_id = ${id}`;
+    const seconds = row?.until ? (row.until.getTime() - clock().getTime()) / 1000 : 0;
+    return refuse.because("PASSWORD_ATTEMPTS", { retrySeconds: Math.max(1, Math.ceil(seconds)) });
+  }
+}
+
+/** Whether changes of the password are refused for the moment, after wrong old ones. */
+export async function isChangeBlocked(sql: Sql, userId: string, now: Date): Promise<boolean> {
+  const rows = await sql`select from password_change_attempts where user_id = ${userId} and blocked_until > ${now}`;
+  return rows.length > 0;
+}
+
+// A policy that never locks is about sign-ins, where unknown callers guess.
+const mostWithoutLock = 10;
+
+/**
+ * Counts an attempt before the password is checked; false when none is left. The last one that is allowed blocks those after it
+ * at once, so a process that ends before it is checked leaves nothing open.
+ */
+async function reserve(sql: Sql, { id, policy }: TriedUser, now: Date): Promise<boolean> {
+  const most = policy.maximumAttempts || mostWithoutLock;
+  const firstBlock = most === 1 ? new Date(now.getTime() + firstLockSeconds * 1000) : null;
+  const attempts = sql`case when a.blocked_until is null then a.attempts + 1 else 1 end`;
+  const rows = await sql`
+    insert into password_change_attempts as a (user_id, attempts, blocks, blocked_until)
+    values (${id}, 1, ${firstBlock ? 1 : 0}, ${firstBlock})
+    on conflict (user_id) do update set attempts = ${attempts},
+      blocks = a.blocks + (${attempts} >= ${most})::integer,
+      blocked_until = case when ${attempts} >= ${most} then ${now}::timestamptz
+        + least(${firstLockSeconds} * 2 ^ least(a.blocks, 16), ${longestLockSeconds}) * interval '1 second' end
+    where a.blocked_until is null or a.blocked_until <= ${now}
+    returning attempts`;
+  return rows.length > 0;
+}
+
+/** A right password ends the row of wrong ones. */
+const clear = (sql: Sql, id: string) => sql`delete from password_change_attempts where user_id = ${id}`;
+
+/** An attempt that was never checked counts for nothing. */
+const giveBack = (sql: Sql, id: string) => sql`
+  update password_change_attempts set attempts = attempts - 1, blocks = blocks - (blocked_until is not null)::integer,
+    blocked_until = null
+  where user_id = ${id} and attempts > 0`;

@@ -1,0 +1,166 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Call, Deps } from "../../deps.ts";
+import { type At, factOf, type NewFact, next } from "../../events/fact.ts";
+import { takenBack } from "../../events/given_back.ts";
+import { lostRace } from "../../events/log.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { PasswordBench } from "../../security/password.ts";
+import { MAX_PASSWORD_BYTES } from "../../security/policy.ts";
+import type { Secrets } from "../../security/secrets.ts";
+import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
+import type { PolicyInForce } from "../policies/policy.ts";
+import { aside } from "../writing/aside.ts";
+import { type KnownAttempt, knownAttempts } from "./known_browser.ts";
+import { hashing, isLocked, isTried, type PasswordUser, passwordUserRead, spent, type TriedUser } from "./password.ts";
+
+/** A guess at a password; the work after a right one runs in the same job of the queue. */
+export type Guess<T> = {
+  readonly password: string;
+  readonly call: Call;
+  /** The known browser that it comes from, whose attempt was counted; absent for those of unknown callers. */
+  readonly browser?: KnownAttempt | undefined;
+  readonly whenRight: (bench: PasswordBench, user: TriedUser) => Promise<T>;
+};
+
+/** The outcome of a guess: right, wrong, or unchecked because the user is locked. */
+export type GuessOutcome<T> =
+  | { readonly is: "right"; readonly user: TriedUser; readonly value: T }
+  | { readonly is: "wrong" }
+  | { readonly is: "locked" };
+
+/**
+ * The one way to check a password at sign-in. Wrong ones of unknown callers count toward the lock, on all nodes together, and during a lock
+ * none of theirs is checked; those of a known browser have a count of their own, and no lock stops them.
+ */
+export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secrets">) {
+  const { log, sql, clock, secrets } = deps;
+  const userById = passwordUserRead(sql);
+
+  return async <T>(guess: Guess<T>, user: PasswordUser | undefined): Promise<GuessOutcome<T>> => {
+    const { call, browser } = guess;
+    if (user && isTried(user) && browser?.userId === user.id) {
+      const attempts = knownAttempts(sql, browser);
+      return (await verified(guess, user, { passwords: secrets.passwords, attempts })) ?? { is: "wrong" };
+    }
+    if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess, user);
+    const attempt = await reserve(sql, user, clock());
+    if (attempt !== undefined) return checked(guess, user, attempt);
+    // The wait is as long as a wrong guess takes: guesses that are counted and unchecked are checked meanwhile.
+    await hashing(secrets.passwords.verifyDecoy(tried(guess.password), call.signal));
+    return late(guess, user);
+  };
+
+  /** Costs a guess that cannot be right the work of one that can. */
+  async function decoy(
+    { password, call }: Guess<unknown>,
+    user: PasswordUser | undefined,
+  ): Promise<GuessOutcome<never>> {
+    await reserve(sql, nobody, clock());
+    await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
+    return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
+  }
+
+  async function checked<T>(guess: Guess<T>, user: TriedUser, attempt: number): Promise<GuessOutcome<T>> {
+    const attempts = { giveBack: () => giveBack(sql, user.id), clear: () => clear(sql, user.id, clock()) };
+    const outcome = await verified(guess, user, { passwords: secrets.passwords, attempts });
+    if (!outcome && attempt === user.policy.maximumAttempts) await lock(guess.call, user);
+    return outcome ?? { is: "wrong" };
+  }
+
+  /** Waits while guesses under way hold all attempts: they end in a lock, or in a right one that clears them. */
+  async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<GuessOutcome<T>> {
+    const latest = performance.now() + longestWaitMs;
+    for (;;) {
+      const user = await userById({ owner, id }, guess.call.signal);
+      if (!user || !isTried(user)) return { is: "wrong" };
+      if (isLocked(user, clock())) return { is: "locked" };
+      const attempt = await reserve(sql, user, clock());
+      if (attempt !== undefined) return checked(guess, user, attempt);
+      if (performance.now() > latest) return lock(guess.call, user);
+      await pause(20, undefined, { signal: guess.call.signal });
+    }
+  }
+
+  async function lock(call: Call, user: PasswordUser): Promise<{ is: "locked" }> {
+    for (let current: PasswordUser | undefined = user; current && !isLocked(current, clock()); ) {
+      const at: At = next(current, clock());
+      const locked: NewFact = factOf("user", at, { case: "locked", value: lockOf(current, at.time) });
+      const won: boolean = await log.append(aside(call), [locked], true).catch(lostRace);
+      current = won ? undefined : await userById({ owner: user.owner, id: user.id });
+    }
+    return { is: "locked" };
+  }
+}
+
+/** Counted attempts: how they are cleared, and how one of them is given back. */
+export type CountedAttempts = Readonly<Record<"giveBack" | "clear", () => PromiseLike<unknown>>>;
+
+type Verification = Pick<Secrets, "passwords"> & { readonly attempts: CountedAttempts };
+
+/** Checks a guess that was counted, and does what follows a right one; undefined when it is wrong. */
+export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords, attempts }: Verification) {
+  let stage: "waiting" | "wrong" | "right" = "waiting";
+  const work = async (bench: PasswordBench) => {
+    stage = "wrong";
+    if (!(await bench.verify(user.hash, tried(guess.password))) || !fits(guess.password)) return undefined;
+    stage = "right";
+    return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
+  };
+  const count = async () => {
+    if (stage === "waiting") await takenBack(attempts.giveBack);
+    if (stage === "right") await attempts.clear();
+  };
+  return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);
+}
+
+/** Bounds the password to be hashed: one that no user can have costs no more than others. */
+const tried = (password: string): string => (fits(password) ? password : "");
+
+const fits = (password: string): boolean => Buffer.byteLength(password.normalize("NFC"), "utf8") <= MAX_PASSWORD_BYTES;
+
+const longestWaitMs = 5_000;
+
+const nobody = { id: "", locked: false, lockedUntil: null, policy: { maximumAttempts: 0 } };
+
+/**
+ * Counts an attempt before the password is checked; undefined if none is left. If fewer are allowed than when earlier ones were
+ * counted, it is the last one.
+ */
+async function reserve(
+  sql: Sql,
+  user: Pick<PasswordUser, "id" | "locked" | "lockedUntil"> & { policy: Pick<PolicyInForce, "maximumAttempts"> },
+  now: Date,
+): Promise<number | undefined> {
+  const most = user.policy.maximumAttempts || spent;
+  const lockIsOver = user.locked && !isLocked(user, now);
+  const [row] = await sql<{ attempts: number }[]>`
+    insert into password_attempts as a (user_id, attempts, allowed) values (${user.id}, 1, ${most})
+    on conflict (user_id) do update set allowed = excluded.allowed,
+      attempts = case when a.attempts = ${spent} then 1 else least(a.attempts + 1, excluded.allowed) end
+    where a.attempts < excluded.allowed or (${lockIsOver} and a.attempts = ${spent})
+      or (a.allowed is distinct from excluded.allowed and a.attempts < ${spent})
+    returning attempts`;
+  return row?.attempts;
+}
+
+/** Resets the counts of wrong passwords after a right one, which ends no wait that began while it was checked. */
+const clear = (sql: Sql, id: string, now: Date) => sql`
+  with cleared as (delete from password_attempts where user_id = ${id})
+  delete from sign_in_failures where subject = ${id} and (wait_until is null or wait_until <= ${now})`;
+
+/** Takes back an attempt that was never checked. */
+const giveBack = (sql: Sql, id: string) => sql`
+  update password_attempts set attempts = attempts - 1 where user_id = ${id} and attempts between 1 and ${spent - 1}`;
+
+const lastTimestampMs = Date.UTC(9999, 11, 31);
+
+function lockOf(user: Pick<PasswordUser, "policy" | "locks">, now: Date) {
+  const until = now.getTime() + lockSecondsOf(user) * 1000;
+  return until < lastTimestampMs ? { until: timestampFromMs(Math.round(until)) } : {};
+}
+
+function lockSecondsOf({ policy, locks }: Pick<PasswordUser, "policy" | "locks">): number {
+  if (policy.untilUnlocked) return Number.POSITIVE_INFINITY;
+  return policy.lockSeconds ?? Math.min(firstLockSeconds * 2 ** locks, longestLockSeconds);
+}

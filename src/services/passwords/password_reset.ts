@@ -1,0 +1,155 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type AccountService,
+  type RequestPasswordResetRequest,
+  RequestPasswordResetRequestSchema,
+  type ResetPasswordRequest,
+} from "../../../gen/postern/v1/account_pb.ts";
+import { type Call, type Deps, keys } from "../../deps.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { detailsAfter, factOf, next } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Language } from "../../messages/catalogue.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { passwordCodeMacs } from "../../security/mail_code.ts";
+import { userInForce } from "../callers/in_force.ts";
+import { loginNameOf } from "../callers/login_name.ts";
+import { countNetwork } from "../callers/network_rate.ts";
+import { type NoticeSettings, notices } from "../verification/notice.ts";
+import { newPasswordHash } from "./new_password.ts";
+import { type PasswordUser, passwordColumns, passwordSecret } from "./password.ts";
+
+/** How many requests and wrong codes may come from one address within a minute on this node; 0 sets no limit. */
+export type ResetSettings = NoticeSettings & {
+  readonly passwordResetsPerAddressPerMinute: number;
+  readonly signInFailuresPerAddressPerMinute: number;
+};
+
+/** The account that a new password is asked for: by its login name, its address, or a text that may be either. */
+export type ResetOf = { readonly loginName: string } | { readonly email: string } | { readonly nameOrEmail: string };
+
+/** A code that was mailed or answered, and the password from now on. */
+export type CodeAndPassword = Pick<ResetPasswordRequest, "verificationCode" | "newPassword">;
+
+/** The steps to a new password of those who cannot sign in, which calls and pages share. */
+export type PasswordResets = {
+  /** Asks for a mail: the answer is the same, in the same time, whether anybody is known or not. */
+  readonly request: (of: ResetOf, call: Call, language?: Language) => Promise<void>;
+  /** Sets a password by a code, or refuses. */
+  readonly reset: (request: CodeAndPassword, call: Call) => Promise<PasswordReset>;
+};
+
+/** A password that was set by a code: its user, and the time that tells it from a later one. */
+export type PasswordReset = {
+  readonly userId: string;
+  readonly passwordSet: Date;
+  readonly details: ReturnType<typeof detailsAfter>;
+};
+
+/** New passwords for those who cannot sign in, as calls. */
+export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
+  ({
+    async requestPasswordReset({ loginName, email }, call) {
+      await request(loginName === "" ? { email } : { loginName }, call);
+      return {};
+    },
+
+    async resetPassword(code, call) {
+      const { details } = await reset(code, call);
+      return { details };
+    },
+  }) satisfies Partial<ServiceImpl<typeof AccountService>>;
+
+/** Makes the steps to a new password. */
+export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordResets {
+  const { log, sql, clock, ids, secrets, failureRate } = deps;
+  const userByCode = userByCodeRead(sql);
+  const notice = notices(deps, settings);
+  const requests = failureRate("password resets", settings.passwordResetsPerAddressPerMinute);
+  const guesses = failureRate("codes for passwords", settings.signInFailuresPerAddressPerMinute);
+
+  return {
+    async request(of, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
+      countNetwork(requests, call);
+      await keepRequest(sql, { id: ids(), ...keptOf(of), language });
+    },
+
+    async reset({ verificationCode, newPassword }, call) {
+      const user = await userOf(verificationCode, call);
+      const hash = await newPasswordHash(secrets, { user, password: newPassword, signal: call.signal });
+      const at = next(user, clock());
+      const value = { byAdministrator: false, byCode: true, emailVerified: user.wasMailed };
+      const secret = { ...passwordSecret(hash, user.policy), ...notice("password_changed", call) };
+      const changed = factOf("user", at, { case: "passwordChanged", value }, secret);
+      const { details } = await log.append(call, [changed], { details: detailsAfter(at) });
+      return { userId: user.id, passwordSet: at.time, details };
+    },
+  };
+
+  /** Finds the user of a code. A guess counts before it is looked for, and a right one is taken back. */
+  async function userOf(code: string, call: Call): Promise<UserOfCode> {
+    const uncount = countNetwork(guesses, call);
+    const macs = passwordCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
+    const user = await userByCode({ macs, now: clock().toISOString() }, call.signal);
+    if (!user) throw refuse.because("CODE_INVALID", { violations: [notInForce] });
+    uncount();
+    return user;
+  }
+}
+
+const notInForce: Violation = {
+  field: "verificationCode",
+  description: "is not a code in force: it is wrong, was used or has expired",
+  reason: "CODE_INVALID",
+};
+
+/** Cross-field rules of requests for a new password. */
+export const accountRules = [messageRule(RequestPasswordResetRequestSchema, notOne)];
+
+/** Finds a request that names both a login name and an address, or none of them. */
+function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] {
+  if ((loginName === "") !== (email === "")) return [];
+  const isBoth = loginName !== "";
+  return (["loginName", "email"] as const).map((field) => ({
+    field,
+    description: isBoth
+      ? `cannot be combined with ${field === "email" ? "loginName" : "email"}`
+      : "one of loginName and email is required",
+    reason: isBoth ? "MUTUALLY_EXCLUSIVE" : "REQUIRED",
+  }));
+}
+
+type KeptRequest = Readonly<Record<"loginName" | "email" | "nameOrEmail", string | null>>;
+
+const keptOf = (of: ResetOf): KeptRequest => ({
+  loginName: "loginName" in of ? loginNameOf(of.loginName) : null,
+  email: "email" in of ? of.email : null,
+  nameOrEmail: "nameOrEmail" in of ? of.nameOrEmail : null,
+});
+
+type ResetRequest = KeptRequest & { readonly id: string; readonly language: Language };
+
+// The worker clears a hundred at a time: this many wait only while it cannot.
+const mostWaiting = 10_000;
+
+/** Writes the request for the worker, whether anybody is known or not. */
+async function keepRequest(sql: Sql, request: ResetRequest): Promise<void> {
+  const { id, loginName, email, nameOrEmail, language } = request;
+  const { count } = await sql`
+    insert into password_reset_requests (request_id, login_name, email, name_or_email, language)
+    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${language}
+    where not exists (select from password_reset_requests offset ${mostWaiting - 1})`;
+  if (count === 0) throw refuse.because("OVERLOADED", { retrySeconds: 10 });
+}
+
+type UserOfCode = PasswordUser & { readonly wasMailed: boolean };
+
+const userByCodeRead = (sql: Sql) =>
+  loadOne<{ macs: readonly string[]; now: string }, UserOfCode>(sql, {
+    asked: "macs text[], now timestamptz",
+    select: `select n, ${passwordColumns}, c.mail_id is not null as "wasMailed"
+             from asked cross join lateral unnest(asked.macs) as m (mac)
+             join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose = 'password' and c.expiration_date > asked.now
+             join users u on u.owner = c.owner and u.user_id = c.user_id and ${userInForce}
+             left join passwords p on p.user_id = u.user_id`,
+  });

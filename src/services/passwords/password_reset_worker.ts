@@ -1,0 +1,147 @@
+import { type Deps, systemCall } from "../../deps.ts";
+import { factOf, next, type Versioned } from "../../events/fact.ts";
+import { lookAgain } from "../../events/follow.ts";
+import { lostRace } from "../../events/log.ts";
+import type { Language } from "../../messages/catalogue.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { inForce, userInForce } from "../callers/in_force.ts";
+import { loginNameOf } from "../callers/login_name.ts";
+import { policyColumn } from "../policies/policy.ts";
+import {
+  type MailSends,
+  type MailSettings,
+  mailSecret,
+  mailSendsColumns,
+  mailWaitSeconds,
+} from "../verification/mail_code.ts";
+import { newPasswordCode, resetSeconds } from "../verification/password_code.ts";
+
+/**
+ * Starts the worker that answers requests for a new password: it looks for the accounts, so that a request takes the same time whether
+ * anybody is known or not.
+ */
+export function startPasswordResets(deps: Deps, settings: MailSettings, onError: (error: unknown) => void) {
+  const looking = lookAgain({ everyMs: 500, onError, look: () => answerRequests(deps, settings) });
+  return { [Symbol.asyncDispose]: looking.stop };
+}
+
+const atOnce = 100;
+
+/** Answers the requests that wait; returns whether there may be more. */
+export async function answerRequests(deps: Deps, settings: MailSettings): Promise<boolean> {
+  const taken = await take(deps.sql, atOnce);
+  for (const request of taken) {
+    await answer(deps, settings, request);
+    await forget(deps.sql, request.id);
+  }
+  return taken.length === atOnce;
+}
+
+async function answer(deps: Deps, settings: MailSettings, request: ResetRequest): Promise<void> {
+  for (const lookup of await lookupsOf(deps.sql, request)) await answerLookup(deps, settings, lookup);
+}
+
+async function answerLookup(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<void> {
+  // Another command about one of the users may be faster.
+  for (let tries = 0; tries < 5; tries++) if (await mailed(deps, settings, lookup)) return;
+}
+
+/**
+ * Finds how accounts are looked for. A text that may be a login name or an address is looked for as both, in a mail each: a user whose
+ * name is the address of another one must keep no mail from it, nor get a code for its account.
+ */
+async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Lookup[]> {
+  const { nameOrEmail, language } = request;
+  if (nameOrEmail === null) return [request];
+  const byName = { loginName: loginNameOf(nameOrEmail), email: null, language };
+  const [named] = await accountsOf(sql, byName);
+  if (named?.email.toLowerCase() === nameOrEmail.toLowerCase()) return [byName];
+  return [byName, { loginName: null, email: nameOrEmail, language }];
+}
+
+/** Writes the mail with the codes of all accounts, as facts about them; false when a race was lost. */
+async function mailed(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<boolean> {
+  const accounts = await accountsOf(deps.sql, lookup);
+  const [first] = accounts;
+  if (!first) return true;
+  const sends = await sendsOf(deps.sql, { userId: first.id, email: first.email }, settings);
+  if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) return true;
+  const facts = factsFor(deps, { accounts, email: first.email, language: lookup.language, nth: sends.nth });
+  return deps.log.append(systemCall(deps.ids()), facts, true).catch(lostRace);
+}
+
+type ResetMail = Pick<MailSends, "nth"> & {
+  readonly accounts: readonly Account[];
+  readonly email: string;
+  readonly language: Language;
+};
+
+function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
+  const now = deps.clock();
+  const mailId = deps.ids();
+  const expirationDate = new Date(now.getTime() + resetSeconds * 1000);
+  const made = accounts.map((account) => {
+    const id = deps.ids();
+    return { account, id, ...newPasswordCode(deps, { id, email, mailId, expirationDate }) };
+  });
+  const codes = made.map(({ account, code }) => ({ loginName: account.username, code }));
+  const written = { kind: "reset_password", purpose: "password", email, language, codes, expirationDate, nth } as const;
+  const mail = mailSecret(deps, mailId, written);
+  return made.map(({ account, id, mailCode }, index) => {
+    const value = { passwordCodeId: id, isInvitation: false };
+    const secret = index === 0 ? { mailCode, mail } : { mailCode };
+    return factOf("user", next(account, now), { case: "passwordCodeRequested", value }, secret);
+  });
+}
+
+type Lookup = {
+  readonly loginName: string | null;
+  readonly email: string | null;
+  readonly language: Language;
+};
+
+type ResetRequest = Lookup & { readonly id: string; readonly nameOrEmail: string | null };
+
+/** Leases requests; one that was not answered, because its node ended, is taken again a minute later. */
+const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
+  with due as materialized (
+    select request_id from password_reset_requests where due <= now() order by due limit ${most} for update skip locked
+  )
+  update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
+  returning r.request_id as id, r.login_name as "loginName", r.email,
+    r.name_or_email as "nameOrEmail", r.language`;
+
+const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
+
+type Account = Versioned & { readonly username: string; readonly email: string };
+
+// An address with more accounts is nobody's mailbox.
+const mostAccounts = 50;
+
+/**
+ * Finds the accounts that have the address, verified, or the address of the login name: the one of the login name first, whose address
+ * need not be verified unless the policy wants that, then the oldest. Somebody who gives the address to many users of another organization crowds out nobody who was there before.
+ */
+const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
+  with named as materialized (
+    select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
+    where l.login_name = ${loginName} and ${sql.unsafe(inForce("v"))}
+      and (v.email_verified or not (${sql.unsafe(policyColumn("v.owner"))}->>'resetRequiresVerifiedEmail')::boolean)
+  ), found as (
+    select n.user_id, 0 as place from named n
+    union all (
+      select u.user_id, 1 as place from users u join passwords p on p.user_id = u.user_id
+      where u.email_verified and ${sql.unsafe(userInForce)}
+        and lower(u.email) = coalesce(lower(${email}), (select n.email from named n))
+        and not exists (select from named n where n.user_id = u.user_id)
+      order by u.created, u.user_id limit ${mostAccounts})
+  )
+  select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
+  from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
+  order by f.place, u.created, u.user_id limit ${mostAccounts}`;
+
+async function sendsOf(sql: Sql, { userId, email }: { userId: string; email: string }, settings: MailSettings) {
+  const columns = mailSendsColumns({ user: "$1::text", email: "$2::text", purpose: "password" }, settings);
+  const [sends] = await sql.unsafe<MailSends[]>(`select ${columns}`, [userId, email], { prepare: true });
+  return sends;
+}

@@ -1,0 +1,312 @@
+import { create, equals } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  LockoutPolicySchema,
+  PasswordPolicySchema,
+  type PolicyService,
+  SetLockoutPolicyRequestSchema,
+} from "../../../gen/postern/v1/policy_pb.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
+import { messageRule, refuse } from "../../errors.ts";
+import { type At, details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
+import type { NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { refuseOvertaken } from "../reading/update_mask.ts";
+
+/** The rules for passwords and lockout. */
+export const policyService = ({ log, sql, clock }: Deps) => {
+  const passwordsOf = rowInForce<Passwords>(sql, passwordTable);
+  const lockoutOf = rowInForce<Lockouts>(sql, lockoutTable);
+  const ownPasswords = ownRow<Passwords>(sql, passwordTable);
+  const ownLockout = ownRow<Lockouts>(sql, lockoutTable);
+
+  return {
+    async getPasswordPolicy(request, call) {
+      const row = await passwordsOf({ owner: organizationOf(call) }, call.signal);
+      return { policy: passwordPolicy(row ?? builtInPassword), ...standing(row, request, call) };
+    },
+
+    async setPasswordPolicy(request, call) {
+      const policy = given(request.policy);
+      const row = await ownPasswords(call);
+      refuseOvertakenPolicy(row, request);
+      if (row.isSet && equals(PasswordPolicySchema, policy, create(PasswordPolicySchema, passwordPolicy(row))))
+        return log.append(call, [], { details: details(row) });
+      const at = place(row, call, passwordStream);
+      const set = factOf("policy", at, { case: "passwordSet", value: policy });
+      return log.append(call, [set], { details: detailsAfter(at) });
+    },
+
+    async getLockoutPolicy(request, call) {
+      const row = await lockoutOf({ owner: organizationOf(call) }, call.signal);
+      return { policy: lockoutPolicy(row ?? builtInLockout), ...standing(row, request, call) };
+    },
+
+    async setLockoutPolicy(request, call) {
+      const policy = given(request.policy);
+      const row = await ownLockout(call);
+      refuseOvertakenPolicy(row, request);
+      if (row.isSet && equals(LockoutPolicySchema, policy, create(LockoutPolicySchema, lockoutPolicy(row))))
+        return log.append(call, [], { details: details(row) });
+      const at = place(row, call, lockoutStream);
+      const set = factOf("policy", at, { case: "lockoutSet", value: policy });
+      return log.append(call, [set], { details: detailsAfter(at) });
+    },
+
+    async resetPasswordPolicy(_request, call) {
+      const row = await ownPasswords(call);
+      if (!row.isSet) return log.append(call, [], {});
+      const at = next(row, clock());
+      const reset = factOf("policy", at, { case: "passwordReset", value: {} });
+      return log.append(call, [reset], { details: detailsAfter(at) });
+    },
+
+    async resetLockoutPolicy(_request, call) {
+      const row = await ownLockout(call);
+      if (!row.isSet) return log.append(call, [], {});
+      const at = next(row, clock());
+      const reset = factOf("policy", at, { case: "lockoutReset", value: {} });
+      return log.append(call, [reset], { details: detailsAfter(at) });
+    },
+  } satisfies Partial<ServiceImpl<typeof PolicyService>>;
+
+  function place(row: OwnRow<unknown>, call: Call, stream: string): At {
+    return placeOf(row, { owner: organizationOf(call), stream, now: clock() });
+  }
+};
+
+/** A request that may name the version that it replaces. */
+type Expecting = { readonly expectedSequence?: bigint | undefined };
+
+/** Refuses to replace a policy of another version than expected; one that is not set has version 0. */
+export function refuseOvertakenPolicy(row: OwnRow<unknown>, { expectedSequence }: Expecting): void {
+  refuseOvertaken({ version: row.isSet ? row.version : 0n }, expectedSequence);
+}
+
+/** The place of the next fact. A policy that was reset and is set again begins anew, but its history goes on. */
+export function placeOf(
+  row: OwnRow<unknown>,
+  { owner, stream, now }: { owner: string; stream: string; now: Date },
+): At {
+  if (row.isSet) return next(row, now);
+  const at = first(owner, stream, now);
+  if (row.version === null || row.changed === null) return at;
+  return { ...at, version: row.version + 1n, time: at.time < row.changed ? row.changed : at.time };
+}
+
+const passwordStream = "password-policy";
+const lockoutStream = "lockout-policy";
+
+/** The stream of facts about the factor policy. */
+export const factorStream = "factor-policy";
+
+/** The streams of facts about policies, one of each in every organization: no object may have one of them as its id. */
+export const policyStreams: readonly string[] = [passwordStream, lockoutStream, factorStream];
+
+/** The rules between fields of requests about policies. */
+export const policyRules = [
+  messageRule(SetLockoutPolicyRequestSchema, ({ policy }) =>
+    policy?.lockDuration && policy.untilUnlocked ? [lockOfTwoLengths] : [],
+  ),
+];
+
+const lockOfTwoLengths = {
+  field: "policy.lockDuration",
+  description: "must be absent when untilUnlocked is true",
+  reason: "LOCK_DURATION_UNTIL_UNLOCKED",
+};
+
+/** The folds of facts about a policy: they write its row. */
+export const policyFolds = {
+  passwordSet: {
+    views: [
+      `insert into password_policies as p (owner, minimum_length, requires_upper, requires_lower, requires_digit,
+         requires_symbol, history_depth, change_at_next_sign_in, maximum_age_days, reset_requires_verified_email, version,
+         created, changed)
+       select f.owner, (f.payload->>'minimumLength')::integer, (f.payload->>'requiresUpper')::boolean,
+         (f.payload->>'requiresLower')::boolean, (f.payload->>'requiresDigit')::boolean,
+         (f.payload->>'requiresSymbol')::boolean, (f.payload->>'historyDepth')::integer,
+         coalesce((f.payload->>'changeAtNextSignIn')::boolean, false),
+         coalesce((f.payload->>'maximumAgeDays')::integer, 0),
+         coalesce((f.payload->>'resetRequiresVerifiedEmail')::boolean, false), f.version, f.time, f.time
+       from $facts f
+       on conflict (owner) do update set minimum_length = excluded.minimum_length,
+         requires_upper = excluded.requires_upper, requires_lower = excluded.requires_lower,
+         requires_digit = excluded.requires_digit, requires_symbol = excluded.requires_symbol,
+         history_depth = excluded.history_depth, change_at_next_sign_in = excluded.change_at_next_sign_in,
+         maximum_age_days = excluded.maximum_age_days,
+         reset_requires_verified_email = excluded.reset_requires_verified_email, version = excluded.version, changed = excluded.changed`,
+    ],
+  },
+  lockoutSet: {
+    views: [
+      `insert into lockout_policies as l (owner, maximum_attempts, lock_seconds, until_unlocked, version, created, changed)
+       select f.owner, (f.payload->>'maximumAttempts')::integer,
+         rtrim(f.payload->>'lockDuration', 's')::double precision,
+         coalesce((f.payload->>'untilUnlocked')::boolean, false), f.version, f.time, f.time
+       from $facts f
+       on conflict (owner) do update set maximum_attempts = excluded.maximum_attempts,
+         lock_seconds = excluded.lock_seconds, until_unlocked = excluded.until_unlocked, version = excluded.version, changed = excluded.changed`,
+    ],
+  },
+  passwordReset: { views: [`delete from password_policies p using $facts f where p.owner = f.owner`] },
+  lockoutReset: { views: [`delete from lockout_policies l using $facts f where l.owner = f.owner`] },
+} satisfies Omit<NounFolds<"policy">, "factorSet" | "factorReset">;
+
+/** The policies in force for an organization's users. */
+export type PolicyInForce = {
+  readonly minimumLength: number;
+  readonly requiresUpper: boolean;
+  readonly requiresLower: boolean;
+  readonly requiresDigit: boolean;
+  readonly requiresSymbol: boolean;
+  readonly historyDepth: number;
+  /** A password that an administrator set must be changed at the next sign-in. */
+  readonly changeAtNextSignIn: boolean;
+  /** The age in days at which a password must be changed; 0 for none. */
+  readonly maximumAgeDays: number;
+  /** A reset by login name reaches a verified address only, as one by address does. */
+  readonly resetRequiresVerifiedEmail: boolean;
+  /** The number of wrong passwords in a row that locks a user; 0 never locks. */
+  readonly maximumAttempts: number;
+  /** The duration of every lock; null where the length of a lock depends on those before it. */
+  readonly lockSeconds: number | null;
+  /** A lock lasts until an administrator ends it. */
+  readonly untilUnlocked: boolean;
+  /** The users who need a factor beside the password: a FactorRequirement, by its name in the contract. */
+  readonly factorRequirement: string;
+};
+
+/** Reads the policies in force in an organization. */
+export const policyInForce = (sql: Sql) =>
+  loadOne<{ owner: string }, { policy: PolicyInForce }>(sql, {
+    asked: "owner text",
+    select: `select n, ${policyColumn("asked.owner")} as policy from asked`,
+  });
+
+/** The policies in force in an organization as one jsonb column, a PolicyInForce; for reads of other services. */
+export const policyColumn = (owner: string) => `(
+  select jsonb_build_object(
+    'minimumLength', coalesce(p.minimum_length, ${builtInPassword.minimumLength}),
+    'requiresUpper', coalesce(p.requires_upper, ${builtInPassword.requiresUpper}),
+    'requiresLower', coalesce(p.requires_lower, ${builtInPassword.requiresLower}),
+    'requiresDigit', coalesce(p.requires_digit, ${builtInPassword.requiresDigit}),
+    'requiresSymbol', coalesce(p.requires_symbol, ${builtInPassword.requiresSymbol}),
+    'historyDepth', coalesce(p.history_depth, ${builtInPassword.historyDepth}),
+    'changeAtNextSignIn', coalesce(p.change_at_next_sign_in, ${builtInPassword.changeAtNextSignIn}),
+    'maximumAgeDays', coalesce(p.maximum_age_days, ${builtInPassword.maximumAgeDays}),
+    'resetRequiresVerifiedEmail', coalesce(p.reset_requires_verified_email, ${builtInPassword.resetRequiresVerifiedEmail}),
+    ${lockoutEntries},
+    'factorRequirement', coalesce(f.requirement, '${builtInFactorRequirement}'))
+  from instance
+    left join lateral (${nearest("password_policies", owner)}) p on true
+    left join lateral (${nearest("lockout_policies", owner)}) l on true
+    left join lateral (${nearest("factor_policies", owner)}) f on true)`;
+
+/** The requirement of factors that is in force while none was set. */
+export const builtInFactorRequirement = "FACTOR_REQUIREMENT_OPTIONAL";
+
+const builtInPassword = {
+  minimumLength: 8,
+  requiresUpper: true,
+  requiresLower: true,
+  requiresDigit: true,
+  requiresSymbol: true,
+  historyDepth: 0,
+  changeAtNextSignIn: false,
+  maximumAgeDays: 0,
+  resetRequiresVerifiedEmail: false,
+};
+const builtInLockout = { maximumAttempts: 10, lockSeconds: null, untilUnlocked: false };
+
+const lockoutEntries = `'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}),
+    'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked})`;
+
+/** The lockout policy of the instance as one jsonb column, Lockouts. */
+export const instanceLockoutColumn = `(
+  select jsonb_build_object(${lockoutEntries}) from instance left join lockout_policies l on l.owner = instance_id)`;
+
+/** The rules of a lockout policy. */
+export type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUnlocked">;
+type Passwords = Omit<PolicyInForce, keyof Lockouts | "factorRequirement">;
+
+const passwords = `minimum_length as "minimumLength", requires_upper as "requiresUpper", requires_lower as "requiresLower",
+  requires_digit as "requiresDigit", requires_symbol as "requiresSymbol", history_depth as "historyDepth",
+  change_at_next_sign_in as "changeAtNextSignIn", maximum_age_days as "maximumAgeDays",
+  reset_requires_verified_email as "resetRequiresVerifiedEmail"`;
+const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
+
+// The organization's own policy applies, else the instance's.
+const nearest = (table: string, owner: string) =>
+  `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
+
+/** A table of policies, the columns of a policy, and the stream of its facts. */
+export type PolicyTable = { readonly table: string; readonly columns: string; readonly stream: string };
+
+const passwordTable: PolicyTable = { table: "password_policies", columns: passwords, stream: passwordStream };
+const lockoutTable: PolicyTable = { table: "lockout_policies", columns: lockouts, stream: lockoutStream };
+
+/** An organization's own policy; where there is none, the last fact about one that was reset. */
+export type OwnRow<P> =
+  | (Versioned & P & { readonly isSet: true })
+  | { readonly isSet: false; readonly version: bigint | null; readonly changed: Date | null };
+
+/** Reads an organization's own policy. */
+export function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (call: Call) => Promise<OwnRow<P>> {
+  const read = loadOne<{ owner: string }, OwnRow<P>>(sql, {
+    asked: "owner text",
+    select: `select n, p.owner is not null as "isSet", p.owner, '${stream}' as id, ${columns}, e.version, p.created,
+               e.time as changed
+             from asked left join ${table} p on p.owner = asked.owner
+             left join lateral (
+               select e.version, e.time from events e
+               where e.owner = asked.owner and e.stream = '${stream}' order by e.version desc limit 1) e on true`,
+  });
+  return async (call) =>
+    (await read({ owner: organizationOf(call) }, call.signal)) ?? { isSet: false, version: null, changed: null };
+}
+
+/** Reads the policy in force in an organization. */
+export function rowInForce<P>(sql: Sql, { table, columns, stream }: PolicyTable) {
+  return loadOne<{ owner: string }, Versioned & P>(sql, {
+    asked: "owner text",
+    select: `select n, p.owner, '${stream}' as id, ${columns}, version, created, changed
+             from asked cross join instance cross join lateral (${nearest(table, "asked.owner")}) p`,
+  });
+}
+
+const passwordPolicy = ({ minimumLength, requiresUpper, requiresLower, ...rest }: Passwords) => ({
+  minimumLength,
+  requiresUpper,
+  requiresLower,
+  requiresDigit: rest.requiresDigit,
+  requiresSymbol: rest.requiresSymbol,
+  historyDepth: rest.historyDepth,
+  changeAtNextSignIn: rest.changeAtNextSignIn,
+  maximumAgeDays: rest.maximumAgeDays,
+  resetRequiresVerifiedEmail: rest.resetRequiresVerifiedEmail,
+});
+
+const lockoutPolicy = ({ maximumAttempts, lockSeconds, untilUnlocked }: Lockouts) => ({
+  maximumAttempts,
+  untilUnlocked,
+  ...(lockSeconds === null ? {} : { lockDuration: durationFromMs(Math.round(lockSeconds * 1000)) }),
+});
+
+/** Returns the row if it is the organization's own. */
+function own<R extends Versioned>(row: R | undefined, call: Call): R | undefined {
+  return row?.owner === organizationOf(call) ? row : undefined;
+}
+
+/** Describes the standing of a policy in a response: whether it is the default, and its details. */
+export function standing(row: Versioned | undefined, { instance }: { instance: boolean }, call: Call) {
+  return { isDefault: instance || !own(row, call), ...(row ? { details: details(row) } : {}) };
+}
+
+/** Returns the policy that a request sets; validation has required it. */
+export function given<P>(policy: P | undefined): P {
+  if (policy === undefined) throw refuse.invalid([{ field: "policy", description: "is required", reason: "REQUIRED" }]);
+  return policy;
+}

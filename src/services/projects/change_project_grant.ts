@@ -1,0 +1,67 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { ChangeProjectGrantRequestSchema, type ProjectService } from "../../../gen/postern/v1/project_pb.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
+import { lateRule, refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { refuseOvertaken } from "../reading/update_mask.ts";
+import { refuseUnknownRoles, unknownRoles } from "./project_grant.ts";
+
+type Change = Pick<ServiceImpl<typeof ProjectService>, "changeProjectGrant">;
+
+/** The change of the roles that a project grant lends. */
+export const projectGrantChange = ({ log, sql, clock }: Deps) => {
+  const grantAndRoles = changeRead(sql);
+
+  return {
+    async changeProjectGrant({ projectId, projectGrantId, roleKeys, expectedSequence }, call) {
+      const asked = { owner: organizationOf(call), project: projectId, grant: projectGrantId, keys: roleKeys };
+      const row = await grantAndRoles(asked, call.signal);
+      if (!row) throw refuse.notFound("project", projectId);
+      if (row.id === null) throw refuse.notFound("project_grant", projectGrantId);
+      refuseOvertaken(row, expectedSequence);
+      refuseUnknownRoles(roleKeys, row.known);
+      const isSame = new Set([...roleKeys, ...row.roleKeys]).size === roleKeys.length;
+      if (isSame && row.roleKeys.length === roleKeys.length) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const changed = factOf("projectGrant", at, { case: "changed", value: { roleKeys } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+  } satisfies Change;
+};
+
+/** Late rules of requests that change a project grant. */
+export function projectGrantChangeLateRules({ sql }: Pick<Deps, "sql">) {
+  const grantAndRoles = changeRead(sql);
+  return [
+    lateRule(
+      ChangeProjectGrantRequestSchema,
+      ["projectId", "roleKeys"],
+      async ({ projectId, roleKeys }, call: Call) => {
+        // The project grant may be what is wrong with the request.
+        const asked = { owner: organizationOf(call), project: projectId, grant: "", keys: roleKeys };
+        const row = await grantAndRoles(asked, call.signal);
+        return row ? unknownRoles(roleKeys, row.known) : [];
+      },
+    ),
+  ];
+}
+
+type Key = { owner: string; project: string; grant: string; keys: readonly string[] };
+type Roles = { readonly roleKeys: readonly string[]; readonly known: readonly string[] };
+type Row = (Versioned & Roles) | ({ readonly id: null } & Roles);
+
+/** Reads a project grant with its roles, and those of the new ones that the project has. */
+const changeRead = (sql: Sql) =>
+  loadOne<Key, Row>(sql, {
+    asked: `owner text, project text, "grant" text, keys text[]`,
+    select: `select n, g.project_grant_id as id, g.owner, g.version, g.created, g.changed,
+               array(select r.role_key from project_grant_roles r
+                     where r.project_grant_id = g.project_grant_id) as "roleKeys",
+               array(select r.role_key from project_roles r
+                     where r.project_id = p.project_id and r.role_key = any(asked.keys)) as known
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             left join project_grants g
+               on g.owner = p.owner and g.project_grant_id = asked."grant" and g.project_id = p.project_id`,
+  });

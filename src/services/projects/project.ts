@@ -1,0 +1,229 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { ListProjectsRequestSchema, type ProjectService, ProjectState } from "../../../gen/postern/v1/project_pb.ts";
+import { type Deps, organizationOf, type Reach, reachOf } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
+import { type NounFolds, touch } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { organizationIsThere } from "../callers/in_force.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { asRead } from "../writing/taken_name.ts";
+import { projectGrantChange } from "./change_project_grant.ts";
+import { projectGrants } from "./project_grant.ts";
+import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
+import { projectRoles } from "./project_role.ts";
+import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
+import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_project.ts";
+
+/** Projects, the roles they define, and the grants of projects to other organizations. */
+export const projectService = (deps: Deps) => {
+  const readable = readableProject(deps.sql);
+  return {
+    ...projects(deps, readable),
+    ...projectRoles(deps, readable),
+    ...projectGrants(deps, readable),
+    ...projectState(deps, readable),
+    ...projectGrantChange(deps),
+    ...projectUpdates(deps),
+  } satisfies ServiceImpl<typeof ProjectService>;
+};
+
+type Projects = Pick<
+  ServiceImpl<typeof ProjectService>,
+  "createProject" | "getProject" | "listProjects" | "deleteProject"
+>;
+
+const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => {
+  const projectNamed = loadOne<{ organization: string; name: string }, { id: string }>(sql, {
+    asked: "organization text, name text",
+    select: `select n, project_id as id from asked
+             cross join lateral (
+               select * from projects t
+               where t.owner = asked.organization and ${asRead("t.name")} = ${asRead("asked.name")} limit 1) p`,
+  });
+
+  return {
+    async createProject({ name, grantRequired }, call) {
+      const organization = organizationOf(call);
+      const taken = await projectNamed({ organization, name }, call.signal);
+      if (taken) throw projectNameTaken({ field: "name", name, projectId: taken.id });
+      const projectId = ids();
+      const at = first(organization, projectId, clock());
+      const created = factOf("project", at, { case: "created", value: { name, grantRequired } });
+      return log.append(call, [created], { projectId, details: detailsAfter(at) });
+    },
+
+    async getProject({ projectId }, call) {
+      return { project: project(await readable(projectId, call)) };
+    },
+
+    async listProjects(request, call) {
+      const page = pageOf(ListProjectsRequestSchema, request, 2);
+      const query = queryByName(request, "folded(p.name)", ProjectState);
+      const scope = { organization: organizationOf(call), reach: reachOf(call) };
+      const lists = [ownList, ...(request.includeGranted ? [grantedList] : [])];
+      const rows = await readNamed<ProjectRow>(
+        sql,
+        lists.map((list) => list(sql, query, scope)),
+        page,
+      );
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+      return { projects: answered.map(project), nextPageToken };
+    },
+
+    async deleteProject({ projectId }, call) {
+      const row = await readable(projectId, call);
+      if (row.grantId !== null) throw refuse.notFound("project", projectId);
+      const at = next(row, clock());
+      const deleted = factOf("project", at, { case: "deleted", value: {} });
+      return log.append(call, [deleted], { details: detailsAfter(at) });
+    },
+  } satisfies Projects;
+};
+
+/** Cross-field rules of requests about projects. */
+export const projectRules = [
+  pageRule(ListProjectsRequestSchema, 2),
+  namedRule(ListProjectsRequestSchema, ["name", "namePrefix"]),
+  ...projectUpdateRules,
+];
+
+/** The folds of facts about a project: they write its row and its roles. */
+export const projectFolds = {
+  ...projectStateFolds,
+  created: {
+    views: [
+      `insert into projects (owner, project_id, name, grant_required, version, created, changed)
+       select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
+         f.version, f.time, f.time from $facts f`,
+    ],
+  },
+  deleted: {
+    // Rows that refer to a project lock it before its roles: deleting in the same order makes one wait for the other.
+    views: [
+      `delete from projects p using $facts f where p.owner = f.owner and p.project_id = f.stream`,
+      `delete from project_roles r using $facts f where r.project_id = f.stream`,
+    ],
+    cascades: [
+      {
+        makes: "application.deleted",
+        extent: "many",
+        select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+                 from $input i join applications a on a.project_id = i.stream`,
+      },
+      {
+        makes: "project_grant.revoked",
+        extent: "many",
+        select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+                 from $input i join project_grants g on g.project_id = i.stream`,
+      },
+      {
+        makes: "user_grant.removed",
+        extent: "many",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from $input i join user_grants g on g.project_id = i.stream`,
+      },
+      {
+        makes: "member.removed",
+        extent: "many",
+        select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from $input i join members m on m.project_id = i.stream`,
+      },
+    ],
+  },
+  roleAdded: {
+    views: [
+      `insert into project_roles (owner, project_id, role_key, display_name)
+       select f.owner, f.stream, f.payload->>'key', f.payload->>'displayName' from $facts f`,
+      touch("projects", "project_id"),
+    ],
+  },
+  changed: {
+    views: [
+      touch(
+        "projects",
+        "project_id",
+        "name = f.payload->>'name', grant_required = coalesce((f.payload->>'grantRequired')::boolean, t.grant_required)",
+      ),
+    ],
+  },
+  roleChanged: {
+    views: [
+      `update project_roles r set display_name = f.payload->>'displayName' from $facts f
+       where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
+      touch("projects", "project_id"),
+    ],
+  },
+  roleRemoved: {
+    views: [
+      `delete from project_roles r using $facts f where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
+      touch("projects", "project_id"),
+    ],
+    cascades: [
+      {
+        makes: "project_grant.role_removed",
+        extent: "many",
+        select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from $input i
+                 join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join project_grants g on g.project_grant_id = r.project_grant_id`,
+      },
+      {
+        makes: "user_grant.role_removed",
+        extent: "many",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from $input i
+                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join user_grants g on g.user_grant_id = r.user_grant_id`,
+      },
+    ],
+  },
+} satisfies NounFolds<"project">;
+
+const project = ({ id, name, active, grantRequired, ...row }: ProjectRow) => ({
+  id,
+  details: details({ id, ...row }),
+  name,
+  state: stateOfProject(active),
+  grantRequired,
+});
+
+type Scope = { readonly organization: string; readonly reach: Reach };
+
+const listed = {
+  columns: `p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed`,
+  alias: "p",
+  id: "p.project_id",
+  name: "p.name",
+  ownWords: "p.words",
+} as const;
+
+function ownList(sql: Sql, query: NamedQuery, { organization, reach }: Scope): NamedList {
+  const some = reach.whole ? undefined : [...reach.projects];
+  const terms = sql`select * from terms where noun = 'project' and scope = ${organization}`;
+  return {
+    ...listed,
+    ...query,
+    table: sql`projects p`,
+    few: some && sql`(select * from projects where project_id = any(${some}) offset 0) p`,
+    scope: { column: "p.owner", value: organization },
+    terms: some ? sql`(${terms} and object_id = any(${some}) offset 0) w` : sql`(${terms}) w`,
+  };
+}
+
+function grantedList(sql: Sql, query: NamedQuery, { organization, reach }: Scope): NamedList {
+  const within = reach.whole ? sql`true` : sql`g.project_grant_id = any(${[...reach.projectGrants]})`;
+  const granted = sql`g.granted_organization_id = ${organization} and ${within}
+    and ${sql.unsafe(organizationIsThere("g.owner"))} offset 0`;
+  return {
+    ...listed,
+    ...query,
+    table: sql`projects p`,
+    few: sql`(select p.* from project_grants g join projects p on p.project_id = g.project_id where ${granted}) p`,
+    scope: undefined,
+    terms: sql`(select t.* from project_grants g
+      join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where ${granted}) w`,
+  };
+}

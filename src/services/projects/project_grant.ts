@@ -1,0 +1,276 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  GrantProjectRequestSchema,
+  type ListProjectGrantsRequest,
+  ListProjectGrantsRequestSchema,
+  type ProjectService,
+} from "../../../gen/postern/v1/project_pb.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
+import { lateRule, refuse, type Violation } from "../../errors.ts";
+import { details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
+import { type NounFolds, touch } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+import type { No } from "../writing/batch_refusal.ts";
+import { inactive } from "../writing/inactive.ts";
+import type { ReadableProject } from "./project_read.ts";
+
+type ProjectGrants = Pick<
+  ServiceImpl<typeof ProjectService>,
+  "grantProject" | "listProjectGrants" | "revokeProjectGrant"
+>;
+
+/** The grants of projects to other organizations. */
+export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => {
+  const prospectOf = prospectRead(sql);
+  const grantOf = grantRead(sql);
+
+  return {
+    async grantProject({ projectId, grantedOrganizationId, roleKeys }, call) {
+      const owner = organizationOf(call);
+      const asked = { owner, project: projectId, granted: grantedOrganizationId, keys: roleKeys };
+      refuseUnfit(asked, await prospectOf(asked, call.signal));
+      const projectGrantId = ids();
+      const at = first(owner, projectGrantId, clock());
+      const value = { projectId, grantedOrganizationId, roleKeys };
+      const created = factOf("projectGrant", at, { case: "created", value });
+      return log.append(call, [created], { projectGrantId, details: detailsAfter(at) });
+    },
+
+    async listProjectGrants(request, call) {
+      const page = pageOf(ListProjectGrantsRequestSchema, request, 1);
+      const { grantId } = await readable(request.projectId, call);
+      const rows = await grantsOf(sql, { ...request, only: grantId }, page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ id }) => [id]);
+      return { projectGrants: answered.map(projectGrant), nextPageToken };
+    },
+
+    async revokeProjectGrant({ projectId, projectGrantId }, call) {
+      const row = await grantOf(
+        { owner: organizationOf(call), project: projectId, grant: projectGrantId },
+        call.signal,
+      );
+      if (!row) throw refuse.notFound("project", projectId);
+      if (row.id === null) throw refuse.notFound("project_grant", projectGrantId);
+      const at = next(row, clock());
+      const revoked = factOf("projectGrant", at, { case: "revoked", value: {} });
+      return log.append(call, [revoked], { details: detailsAfter(at) });
+    },
+  } satisfies ProjectGrants;
+};
+
+/** Cross-field rules of requests about project grants. */
+export const projectGrantRules = [pageRule(ListProjectGrantsRequestSchema, 1)];
+
+/** Late rules of requests that grant a project. */
+export function projectGrantLateRules({ sql }: Pick<Deps, "sql">) {
+  const prospectOf = prospectRead(sql);
+  return [
+    lateRule(GrantProjectRequestSchema, ["projectId", "roleKeys"], async ({ projectId, roleKeys }, call: Call) => {
+      // The organization may be what is wrong with the request.
+      const asked = { owner: organizationOf(call), project: projectId, granted: "", keys: roleKeys };
+      const prospect = await prospectOf(asked, call.signal);
+      return prospect ? unknownRoles(roleKeys, prospect.known) : [];
+    }),
+    lateRule(GrantProjectRequestSchema, ["projectId", "grantedOrganizationId"], async (request, call: Call) => {
+      const { projectId, grantedOrganizationId: granted } = request;
+      const owner = organizationOf(call);
+      if (granted !== owner) return [];
+      return (await prospectOf({ owner, project: projectId, granted, keys: [] }, call.signal)) ? [grantToOwner] : [];
+    }),
+  ];
+}
+
+/** The folds of facts about the grant of a project: they write its row and its roles. */
+export const projectGrantFolds = {
+  created: {
+    views: [
+      `insert into project_grants (owner, project_grant_id, project_id, granted_organization_id, version, created, changed)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'grantedOrganizationId', f.version, f.time, f.time
+       from $facts f`,
+      `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
+       select f.owner, f.stream, f.payload->>'projectId', role_key
+       from $facts f, jsonb_array_elements_text(f.payload->'roleKeys') role_key`,
+    ],
+  },
+  changed: {
+    // In the order in which a user grant locks them: the project grant, then its roles.
+    views: [
+      touch("project_grants", "project_grant_id"),
+      `delete from project_grant_roles r using $facts f
+       where r.project_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
+      `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
+       select g.owner, g.project_grant_id, g.project_id, k.role_key
+       from $facts f join project_grants g on g.owner = f.owner and g.project_grant_id = f.stream
+       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
+       on conflict (project_grant_id, role_key) do nothing`,
+    ],
+    cascades: [
+      {
+        // A user grant may lose several roles at once, by one fact.
+        makes: "user_grant.changed",
+        extent: "many",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
+                   select k.role_key from user_grant_roles k
+                   where k.user_grant_id = g.user_grant_id and i.payload->'roleKeys' ? k.role_key
+                   order by k.role_key))
+                 from $input i
+                 cross join lateral (
+                   select distinct r.user_grant_id
+                   from project_grant_roles p join user_grant_roles r using (project_grant_id, role_key)
+                   where p.project_grant_id = i.stream and not i.payload->'roleKeys' ? p.role_key
+                 ) lost
+                 join user_grants g using (user_grant_id)`,
+      },
+    ],
+  },
+  roleRemoved: {
+    views: [
+      `delete from project_grant_roles r using $facts f
+       where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'`,
+      touch("project_grants", "project_grant_id"),
+    ],
+  },
+  revoked: {
+    // A user grant locks the project grant before its roles: deleting in the same order avoids a deadlock.
+    views: [
+      `delete from project_grants g using $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+      `delete from project_grant_roles r using $facts f where r.project_grant_id = f.stream`,
+    ],
+    cascades: [
+      {
+        makes: "user_grant.removed",
+        extent: "many",
+        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from $input i join user_grants g on g.project_grant_id = i.stream`,
+      },
+      {
+        makes: "member.removed",
+        extent: "many",
+        select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from $input i join members m on m.project_grant_id = i.stream`,
+      },
+    ],
+  },
+} satisfies NounFolds<"projectGrant">;
+
+type ProspectKey = { owner: string; project: string; granted: string; keys: string[] };
+type Prospect = {
+  /** Whether the organization that is to have the grant is active; null when there is none. */
+  organizationActive: boolean | null;
+  projectActive: boolean;
+  /** Whether the organization that owns the project is active. */
+  ownerActive: boolean;
+  grantId: string | null;
+  known: string[];
+};
+
+const prospectRead = (sql: Sql) =>
+  loadOne<ProspectKey, Prospect>(sql, {
+    asked: "owner text, project text, granted text, keys jsonb",
+    select: `select n, o.active as "organizationActive", p.active as "projectActive",
+               w.active as "ownerActive", g.project_grant_id as "grantId",
+               array(select r.role_key from project_roles r
+                     where r.project_id = p.project_id
+                       and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             join organizations w on w.organization_id = p.owner
+             left join organizations o on o.organization_id = asked.granted and not o.deleted
+             left join project_grants g
+               on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
+  });
+
+function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: Prospect | undefined): void {
+  if (!prospect) throw refuse.notFound("project", project);
+  if (granted === owner) throw refuse.because("GRANT_TO_OWNER", { violations: [grantToOwner] });
+  if (prospect.organizationActive === null) throw refuse.notFound("organization", granted);
+  const shut = inactiveIn({ owner, project, granted }, prospect);
+  if (shut) throw refuse.because(shut.reason, shut);
+  refuseUnknownRoles(keys, prospect.known);
+  if (prospect.grantId !== null) throw grantExists(prospect.grantId);
+}
+
+const grantToOwner = { field: "grantedOrganizationId", description: "is the owner of the project" };
+
+/** Refuses roles that the project does not have, each by its index. */
+export function refuseUnknownRoles(keys: readonly string[], there: readonly string[]): void {
+  const violations = unknownRoles(keys, there);
+  if (violations.length > 0) throw refuse.because("ROLE_UNKNOWN", { violations });
+}
+
+/** Finds the roles that the project does not have, each by its index. */
+export function unknownRoles(keys: readonly string[], there: readonly string[]): Violation[] {
+  const known = new Set(there);
+  return keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));
+}
+
+type Named = Pick<ProspectKey, "owner" | "project" | "granted">;
+
+function inactiveIn({ owner, project, granted }: Named, prospect: Prospect): No | undefined {
+  if (!prospect.ownerActive) return inactive("organization", owner, "projectId");
+  if (!prospect.projectActive) return inactive("project", project, "projectId");
+  return prospect.organizationActive ? undefined : inactive("organization", granted, "grantedOrganizationId");
+}
+
+function roleUnknown(key: string, at: number) {
+  return {
+    field: `roleKeys[${at}]`,
+    description: `role "${key}" does not exist in the project`,
+    reason: "ROLE_UNKNOWN",
+  };
+}
+
+function grantExists(projectGrantId: string) {
+  const resource = { noun: "project_grant", id: projectGrantId };
+  return refuse.because("PROJECT_GRANT_EXISTS", { params: { projectGrantId }, resource });
+}
+
+type Missing<R> = { [C in keyof R]: null };
+
+const grantRead = (sql: Sql) =>
+  loadOne<{ owner: string; project: string; grant: string }, Versioned | Missing<Versioned>>(sql, {
+    asked: `owner text, project text, "grant" text`,
+    select: `select n, g.project_grant_id as id, g.owner, g.version, g.created, g.changed
+             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
+             left join project_grants g
+               on g.owner = p.owner and g.project_grant_id = asked."grant" and g.project_id = p.project_id`,
+  });
+
+type GrantRow = Versioned & { projectId: string; grantedOrganizationId: string; roleKeys: string[] };
+type GrantsQuery = Pick<ListProjectGrantsRequest, "projectId" | "filter" | "order"> & { readonly only: string | null };
+
+function grantsOf(sql: Sql, { projectId, only, filter, order }: GrantsQuery, { after, limit }: Page) {
+  const { grantedOrganizationId: granted = "", roleKey = "" } = filter ?? {};
+  const { backwards, beyond } = ageDirection(order);
+  const columns = sql`g.project_grant_id as id, g.owner, g.version, g.created, g.changed, g.project_id as "projectId",
+    g.granted_organization_id as "grantedOrganizationId",
+    array(select role_key from project_grant_roles r
+          where r.project_grant_id = g.project_grant_id order by role_key) as "roleKeys"`;
+  const rest = (id: string) => sql`
+    and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
+    order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
+  if (roleKey && !granted && only === null)
+    return sql<GrantRow[]>`
+      select ${columns} from project_grant_roles k cross join lateral (
+        select * from project_grants where project_grant_id = k.project_grant_id limit 1) g
+      where (k.project_id collate "C") = ${projectId} and (k.role_key collate "C") = ${roleKey}
+        ${rest(`(k.project_grant_id collate "C")`)}`;
+  const one = sql`g.project_id = ${projectId}
+    and ${granted ? sql`g.granted_organization_id = ${granted}` : sql`true`}
+    and ${only === null ? sql`true` : sql`g.project_grant_id = ${only}`}`;
+  const few = granted || only !== null ? one : sql`(g.project_id collate "C") = ${projectId}`;
+  const hasRole = sql`exists (
+    select from project_grant_roles k where k.project_grant_id = g.project_grant_id and k.role_key = ${roleKey})`;
+  return sql<GrantRow[]>`
+    select ${columns} from project_grants g
+    where ${few} and ${roleKey ? hasRole : sql`true`} ${rest(`(g.project_grant_id collate "C")`)}`;
+}
+
+const projectGrant = (row: GrantRow) => ({
+  id: row.id,
+  details: details(row),
+  projectId: row.projectId,
+  grantedOrganizationId: row.grantedOrganizationId,
+  roleKeys: row.roleKeys,
+});

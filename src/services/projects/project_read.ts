@@ -1,0 +1,35 @@
+import { organizationOf } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import type { Versioned } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { organizationIsThere } from "../callers/in_force.ts";
+
+/** A project as its row holds it. */
+export type ProjectRow = Versioned & {
+  readonly name: string;
+  readonly active: boolean;
+  readonly grantRequired: boolean;
+};
+
+/** Reads a project that the organization may see. */
+export type ReadableProject = ReturnType<typeof readableProject>;
+
+/** Finds a project that the organization worked in owns or was granted; refuses when there is none. */
+export function readableProject(sql: Sql) {
+  const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
+    asked: "organization text, id text",
+    select: `select n, p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created,
+               p.changed, g.project_grant_id as "grantId"
+             from asked join projects p on p.project_id = asked.id
+             left join lateral (
+               select project_grant_id from project_grants g
+               where g.project_id = p.project_id and g.granted_organization_id = asked.organization limit 1) g on true
+             where p.owner = asked.organization or (g.project_grant_id is not null and ${organizationIsThere("p.owner")})`,
+  });
+  return async (id: string, call: Parameters<typeof organizationOf>[0] & { signal: AbortSignal }) => {
+    const row = await read({ organization: organizationOf(call), id }, call.signal);
+    if (!row) throw refuse.notFound("project", id);
+    return row;
+  };
+}

@@ -1,0 +1,131 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { NameOrder } from "../../../gen/postern/v1/list_order_pb.ts";
+import {
+  AddProjectRoleRequestSchema,
+  type ListProjectRolesRequest,
+  ListProjectRolesRequestSchema,
+  type ProjectService,
+} from "../../../gen/postern/v1/project_pb.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
+import { lateRule, messageRule, refuse } from "../../errors.ts";
+import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { type NamedList, type NamedQuery, namedRule, readNamed, textFilters, wordsIn } from "../reading/named_list.ts";
+import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { takenName } from "../writing/taken_name.ts";
+import type { ReadableProject } from "./project_read.ts";
+
+type ProjectRoles = Pick<
+  ServiceImpl<typeof ProjectService>,
+  "addProjectRole" | "listProjectRoles" | "removeProjectRole"
+>;
+type RoleKey = { organization: string; id: string; key: string };
+type ProjectWithRole = Versioned & { readonly hasRole: boolean };
+
+/** The roles that projects define. */
+export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProject) => {
+  const projectWithRole = projectWithRoleRead(sql);
+
+  return {
+    async addProjectRole({ projectId, key, displayName }, call) {
+      const row = await projectWithRole({ organization: organizationOf(call), id: projectId, key }, call.signal);
+      if (!row) throw refuse.notFound("project", projectId);
+      if (row.hasRole) throw refuse.because("ROLE_TAKEN", roleTaken(key));
+      const at = next(row, clock());
+      const added = factOf("project", at, { case: "roleAdded", value: { key, displayName: displayName || key } });
+      return log.append(call, [added], { details: detailsAfter(at) });
+    },
+
+    async listProjectRoles(request, call) {
+      const { projectId } = request;
+      const page = pageOf(ListProjectRolesRequestSchema, request, 2);
+      const { grantId } = await readable(projectId, call);
+      const list = roleList(sql, queryOf(request), { projectId, grantId });
+      const rows = await readNamed<RoleRow>(sql, [list], page);
+      const { rows: roles, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+      return { roles: roles.map(({ id, displayName }) => ({ key: id, displayName })), nextPageToken };
+    },
+
+    async removeProjectRole({ projectId, roleKey: key }, call) {
+      const row = await projectWithRole({ organization: organizationOf(call), id: projectId, key }, call.signal);
+      if (!row) throw refuse.notFound("project", projectId);
+      if (!row.hasRole) throw refuse.notFound("role", key);
+      const at = next(row, clock());
+      const removed = factOf("project", at, { case: "roleRemoved", value: { key } });
+      return log.append(call, [removed], { details: detailsAfter(at) });
+    },
+  } satisfies ProjectRoles;
+};
+
+/** Cross-field rules of requests about roles of projects. */
+export const projectRoleRules = [
+  messageRule(AddProjectRoleRequestSchema, ({ key }) => (key === "." || key === ".." ? [dots] : [])),
+  pageRule(ListProjectRolesRequestSchema, 2),
+  namedRule(ListProjectRolesRequestSchema, ["key", "keyPrefix"]),
+];
+
+const dots = {
+  field: "key",
+  description: "must not be one or two full stops, which clients take for a step in a path",
+  reason: "ROLE_KEY_DOTS",
+};
+
+/** Late rules of requests about roles of projects: the key of a new one must not be taken. */
+export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
+  const projectWithRole = projectWithRoleRead(sql);
+  return [
+    lateRule(AddProjectRoleRequestSchema, ["projectId", "key"], async ({ projectId: id, key }, call: Call) => {
+      const row = await projectWithRole({ organization: organizationOf(call), id, key }, call.signal);
+      return (row?.hasRole && roleTaken(key).violations) || [];
+    }),
+  ];
+}
+
+/** Reads a project, and whether it has a role. */
+const projectWithRoleRead = (sql: Sql) =>
+  loadOne<RoleKey, ProjectWithRole>(sql, {
+    asked: "organization text, id text, key text",
+    select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed, r.role_key is not null as "hasRole"
+             from asked join projects p on p.owner = asked.organization and p.project_id = asked.id
+             left join project_roles r on r.project_id = p.project_id and r.role_key = asked.key`,
+  });
+
+type RoleRow = { readonly displayName: string };
+
+function queryOf({ filter, descending }: ListProjectRolesRequest): NamedQuery {
+  const { key = "", keyPrefix = "", search = "" } = filter ?? {};
+  return {
+    texts: textFilters([["folded(r.role_key)", key, keyPrefix]]),
+    words: wordsIn(search),
+    order: descending ? NameOrder.DESCENDING : NameOrder.ASCENDING,
+  };
+}
+
+type Roles = { readonly projectId: string; readonly grantId: string | null };
+
+/** The list of the roles of a project, or of those that were granted. */
+function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): NamedList {
+  const granted = sql`g.project_grant_id = ${grantId} offset 0`;
+  const few = sql`(select r.* from project_grant_roles g
+    join project_roles r on r.project_id = g.project_id and r.role_key = g.role_key where ${granted}) r`;
+  const fewTerms = sql`(select t.* from project_grant_roles g
+    join terms t on t.noun = 'role' and t.scope = g.project_id and t.object_id = g.role_key where ${granted}) w`;
+  return {
+    texts: query.texts,
+    words: query.words,
+    order: query.order,
+    columns: `r.display_name as "displayName"`,
+    table: sql`project_roles r`,
+    few: grantId === null ? undefined : few,
+    alias: "r",
+    id: "r.role_key",
+    name: "r.role_key",
+    scope: { column: "r.project_id", value: projectId },
+    terms: grantId === null ? sql`(select * from terms where noun = 'role' and scope = ${projectId}) w` : fewTerms,
+    ownWords: "r.words",
+  };
+}
+
+const roleTaken = (key: string) =>
+  takenName({ reason: "ROLE_TAKEN", field: "key", name: key, resource: { noun: "role", id: key } });

@@ -1,0 +1,282 @@
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { NameOrder } from "../../../gen/postern/v1/list_order_pb.ts";
+import { type MessageRule, messageRule, type Violation } from "../../errors.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { mostRead, type Page, type PageRequest } from "./page.ts";
+
+const anything = (sql: Sql) => sql`true`;
+
+/** A part of a statement. */
+export type Fragment = ReturnType<typeof anything>;
+
+/** A filter by a text or its beginning; the SQL `column` is folded. */
+export type TextFilter = { readonly column: string; readonly text: string; readonly isPrefix: boolean };
+
+/** The filters and the order of a list. */
+export type NamedQuery = {
+  readonly texts: readonly TextFilter[];
+  readonly words: readonly string[];
+  readonly order: NameOrder;
+  /** Whether the things are active, by their column of that name; undefined for all. */
+  readonly active?: boolean | undefined;
+};
+
+/** A list of things that have a name, in SQL. */
+export type NamedList = NamedQuery & {
+  /** The columns of a row beside its id. */
+  readonly columns: string;
+  /** The table under the alias that the columns have. */
+  readonly table: Fragment;
+  /** The same, of a few rows: a subquery with an offset, which stays apart, so that the others are not read. */
+  readonly few?: Fragment | undefined;
+  readonly alias: string;
+  /** The column of the id. */
+  readonly id: string;
+  /** The column of the usual order. */
+  readonly name: string;
+  /** The column that has one value in the whole list, and the value. */
+  readonly scope: { readonly column: string; readonly value: string } | undefined;
+  /** Whether the index of the list by age compares by bytes. */
+  readonly isAgeByBytes?: boolean;
+  /** The rows of `terms` as `w` that are of the list. */
+  readonly terms: Fragment;
+  /** The column of the words of a row, in the order of their bytes, each between blanks. */
+  readonly ownWords: string;
+  /** The condition that an index serves in the order by name. */
+  readonly served?: Fragment | undefined;
+  /** The conditions that no index serves. */
+  readonly unserved?: readonly Fragment[];
+};
+
+/** The columns by which a page is cut. */
+export type NamedRow = {
+  readonly id: string;
+  readonly key: string;
+  readonly isMatch: boolean;
+  readonly isLast: boolean;
+};
+
+/** Reads a page: in the order of the first exact text, else of the search, else of the first beginning, else as requested. */
+export async function readNamed<R>(sql: Sql, lists: readonly NamedList[], { after, limit }: Page) {
+  const order = sql.unsafe(orderOf(lists[0]));
+  const [one, other] = lists.map((list) => candidates(sql, withState(sql, list), after));
+  return sql<(R & NamedRow)[]>`
+    select * from (${other ? sql`(${one ?? sql``}) union all (${other})` : (one ?? sql``)}) found
+    where "isMatch" or "isLast" order by ${order} limit ${limit}`;
+}
+
+// Rows found by an exact text have one key. The planner knows so within them, but not here: asked for an order by both, it would
+// read all of them to sort them.
+function orderOf(list: NamedList | undefined): string {
+  const { backwards, isByAge } = directionOf(list?.order);
+  return isByAge || exactIn(list?.texts) ? `id ${backwards}` : `key ${backwards}, id ${backwards}`;
+}
+
+function directionOf(order: NameOrder = NameOrder.ASCENDING) {
+  const isBackwards = order === NameOrder.DESCENDING || order === NameOrder.NEWEST;
+  const isByAge = order === NameOrder.NEWEST || order === NameOrder.OLDEST;
+  return { backwards: isBackwards ? "desc" : "asc", beyond: isBackwards ? "<" : ">", isByAge };
+}
+
+/** Adds the condition of the state. An index serves the inactive ones by name, as they are the few. */
+function withState(sql: Sql, list: NamedList): NamedList {
+  const { active, alias, served, unserved = [] } = list;
+  if (active === undefined) return list;
+  if (active) return { ...list, unserved: [...unserved, sql`${sql.unsafe(alias)}.active`] };
+  const inactive = sql`not ${sql.unsafe(alias)}.active`;
+  return { ...list, served: served ? sql`${served} and ${inactive}` : inactive };
+}
+
+type After = Page["after"];
+
+function candidates(sql: Sql, list: NamedList, after: After): Fragment {
+  const { texts, words } = list;
+  const exact = exactIn(texts);
+  const word = exact ? undefined : longest(words);
+  if (word !== undefined) return byWord(sql, list, { word, after });
+  const leading = exact ?? texts[0];
+  if (leading) return byText(sql, list, { leading, after });
+  return directionOf(list.order).isByAge ? byAge(sql, list, after) : byName(sql, list, after);
+}
+
+const exactIn = (texts: readonly TextFilter[] = []) => texts.find(({ isPrefix }) => !isPrefix);
+
+const longest = (words: readonly string[]) => [...words].sort((one, other) => other.length - one.length)[0];
+
+function byName(sql: Sql, list: NamedList, after: After): Fragment {
+  const served = list.served ? sql`${within(sql, list, bytes)} and ${list.served}` : within(sql, list);
+  return byColumn(sql, list, { key: list.name, id: list.id, served, rest: restOf(sql, list), after });
+}
+
+function byText(sql: Sql, list: NamedList, { leading, after }: { leading: TextFilter; after: After }): Fragment {
+  const texts = list.texts.filter((text) => text !== leading);
+  const rest = restOf(sql, { ...list, texts, unserved: unservedIn(list) });
+  const served = sql`${within(sql, list, bytes)} and ${compared(sql, leading)}`;
+  return byColumn(sql, list, { key: bytes(leading.column), id: bytes(list.id), served, rest, after });
+}
+
+/** The condition that holds for every row of a list. */
+function within(sql: Sql, { scope }: NamedList, collated = (column: string) => column): Fragment {
+  return scope ? sql`${sql.unsafe(collated(scope.column))} = ${scope.value}` : anything(sql);
+}
+
+type ByColumn = {
+  readonly key: string;
+  readonly id: string;
+  readonly served: Fragment;
+  readonly rest: Fragment;
+  readonly after: After;
+};
+
+function byColumn(sql: Sql, list: NamedList, { key, id, served, rest, after }: ByColumn): Fragment {
+  const { backwards, beyond } = directionOf(list.order);
+  const order = sql.unsafe(`${key} ${backwards}, ${id} ${backwards}`);
+  const [lastKey = "", lastId = ""] = after ?? [];
+  return sql`
+    select ${sql.unsafe(`${id} as id, ${list.columns}, ${key}`)} as key, ${rest} as "isMatch",
+      row_number() over (order by ${order}) = ${mostRead} as "isLast"
+    from ${list.few ?? list.table} where ${served}
+      and ${after ? sql`(${sql.unsafe(`${key}, ${id}`)}) ${sql.unsafe(beyond)} (${lastKey}, ${lastId})` : sql`true`}
+    order by ${order} limit ${mostRead}`;
+}
+
+function byAge(sql: Sql, list: NamedList, after: After): Fragment {
+  const { backwards, beyond } = directionOf(list.order);
+  const id = list.isAgeByBytes ? bytes(list.id) : list.id;
+  const order = sql.unsafe(`${id} ${backwards}`);
+  return sql`
+    select ${sql.unsafe(`${id} as id, ${list.columns}`)}, '' as key,
+      ${restOf(sql, { ...list, unserved: unservedIn(list) })} as "isMatch",
+      row_number() over (order by ${order}) = ${mostRead} as "isLast"
+    from ${list.few ?? list.table} where ${within(sql, list, list.isAgeByBytes ? bytes : undefined)}
+      and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[1] ?? ""}` : sql`true`}
+    order by ${order} limit ${mostRead}`;
+}
+
+/** Reads in the order of the words that begin with one; a thing with several of them comes once, with the first in this order. */
+function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; after: After }): Fragment {
+  const { backwards, beyond } = directionOf(list.order);
+  const order = sql.unsafe(`w.term ${backwards}, w.object_id ${backwards}`);
+  const words = list.words.filter((one) => one !== word);
+  const rest = restOf(sql, { ...list, words, unserved: unservedIn(list) });
+  const [lastKey = "", lastId = ""] = after ?? [];
+  const own = sql.unsafe(list.ownWords);
+  const isFirst =
+    backwards === "asc"
+      ? sql`strpos(${own}, ${beginning(sql, word)}) = strpos(${own}, ' ' || w.term || ' ')`
+      : sql`strpos(${own}, ' ' || w.term || ${beginning(sql, word)}) = 0`;
+  // The rows to read are counted before the things are looked up: a join of as many rows as begin with the word gets room for all
+  // of them, which took longer than a page.
+  return sql`
+    select w.object_id as id, ${sql.unsafe(list.columns)}, w.term as key, ${rest} and ${isFirst} as "isMatch", w."isLast"
+    from (
+      select w.term, w.object_id, row_number() over (order by ${order}) = ${mostRead} as "isLast" from ${list.terms}
+      where ${termBegins(sql, word)}
+        and ${after ? sql`(w.term, w.object_id) ${sql.unsafe(beyond)} (${lastKey}, ${lastId})` : sql`true`}
+      order by ${order} limit ${mostRead}
+    ) w cross join lateral (
+      select * from ${list.table} where ${within(sql, list)} and ${sql.unsafe(list.id)} = w.object_id limit 1
+    ) ${sql.unsafe(list.alias)}`;
+}
+
+const unservedIn = ({ served, unserved = [] }: NamedList) => (served ? [served, ...unserved] : unserved);
+
+/** The conditions of the filters that the order does not serve. */
+function restOf(sql: Sql, { texts, words, ownWords, unserved = [] }: NamedList): Fragment {
+  const ofWord = (word: string) => sql`strpos(${sql.unsafe(ownWords)}, ${beginning(sql, word)}) > 0`;
+  const all = [...texts.map((text) => compared(sql, text)), ...words.map(ofWord), ...unserved];
+  return all.reduce<Fragment>((some, one) => sql`${some} and coalesce(${one}, false)`, anything(sql));
+}
+
+/** Terms and folded texts are compared by their bytes, which an index in any collation of the database does. */
+const bytes = (column: string) => `(${column} collate "C")`;
+
+// As a scalar subquery a text is folded once, and not for each row.
+function compared(sql: Sql, { column, text, isPrefix }: TextFilter): Fragment {
+  const key = sql.unsafe(bytes(column));
+  if (!isPrefix) return sql`${key} = (select folded(${text}))`;
+  return sql`${key} >= (select folded(${text})) and ${sql.unsafe(bytes(column))} < (select folded(${text}) || chr(1114111))`;
+}
+
+const termBegins = (sql: Sql, word: string): Fragment => sql`
+  w.term >= (select left(folded(${word}), 50)) and w.term < (select left(folded(${word}), 50) || chr(1114111))`;
+
+/** How a word of a row begins that begins with this one. */
+const beginning = (sql: Sql, word: string): Fragment => sql`(select ' ' || left(folded(${word}), 50))`;
+
+/** The fields of a filter by the name and the state of things. */
+export type NameFilter = {
+  readonly name: string;
+  readonly namePrefix: string;
+  readonly search: string;
+  readonly state: number;
+};
+
+/** The states of things that can be deactivated, by their numbers in the contract. */
+export type States = { readonly ACTIVE: number; readonly INACTIVE: number };
+
+type Filtered = { readonly filter?: NameFilter | undefined; readonly order: NameOrder };
+
+/** Reads a filter by name and state; the column is that of the name. */
+export function queryByName({ filter, order }: Filtered, column: string, states: States): NamedQuery {
+  const { name = "", namePrefix = "", search = "", state } = filter ?? {};
+  const texts = textFilters([[column, name, namePrefix]]);
+  return { texts, words: wordsIn(search), order, active: isActive(states, state) };
+}
+
+/** Returns whether a filter asks for what is active; undefined if it leaves the state open. */
+export function isActive(states: States, state: number | undefined): boolean | undefined {
+  if (state === states.ACTIVE) return true;
+  return state === states.INACTIVE ? false : undefined;
+}
+
+/** Makes the filters of columns by whole texts and by beginnings; an empty one filters nothing. */
+export function textFilters(columns: readonly (readonly [column: string, whole: string, prefix: string])[]) {
+  return columns.flatMap(([column, whole, prefix]): TextFilter[] => [
+    ...(whole ? [{ column, text: whole, isPrefix: false }] : []),
+    ...(prefix ? [{ column, text: prefix, isPrefix: true }] : []),
+  ]);
+}
+
+// Like words_of of the database, which takes the words of what is searched; accents are combining characters here.
+const accents = /[\u0300-\u036f]/g;
+const signs = /[\p{Cc} -/:-@[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u3000-\u303f]+/u;
+const number = /^\+[\d\s()./-]+$/;
+
+/** Splits a search into its words; a phone number is one. */
+export function wordsIn(search: string): string[] {
+  const plain = search.normalize("NFKD").replace(accents, "");
+  const whole = number.test(plain) ? plain.replace(/\D/g, "") : plain;
+  return [...new Set(whole.split(signs).filter((word) => word !== ""))];
+}
+
+type NamedRequest = PageRequest & {
+  readonly order?: NameOrder;
+  readonly filter?: (object & { readonly search: string }) | undefined;
+};
+
+const mostWords = 8;
+
+/** Cross-field rules of a list with a filter by text: the words of its search, and an order that the filter leaves open. */
+export const namedRule = <R extends NamedRequest>(
+  type: GenMessage<R>,
+  texts: readonly (string & keyof NonNullable<R["filter"]>)[],
+): MessageRule =>
+  messageRule(type, (request) => [...wrongSearch(request as R), ...wrongOrder(request as R, texts)], [
+    "filter",
+    "order",
+  ]);
+
+function wrongSearch({ filter }: NamedRequest): Violation[] {
+  const count = filter?.search ? wordsIn(filter.search).length : 1;
+  if (count >= 1 && count <= mostWords) return [];
+  const description = count === 0 ? "must have a letter or a digit" : `must have at most ${mostWords} words`;
+  return [{ field: "filter.search", description, reason: "SEARCH_WORDS" }];
+}
+
+function wrongOrder({ filter, order }: NamedRequest, texts: readonly string[]): Violation[] {
+  const set = [...texts, "search"].find((name) => filter && Boolean((filter as Record<string, unknown>)[name]));
+  if (!set || !directionOf(order).isByAge) return [];
+  const description = `must be by name when filter.${set} is set`;
+  return [{ field: "order", description, reason: "MUTUALLY_EXCLUSIVE" }];
+}

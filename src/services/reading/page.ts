@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { AgeOrder } from "../../../gen/postern/v1/list_order_pb.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
+
+/** A request for a page of a list. */
+export type PageRequest = Message & { readonly pageSize: number; readonly pageToken: string };
+
+/** The page that a request asks for. */
+export type Page = {
+  /** One row more than the page has, to know whether there is more. */
+  readonly limit: number;
+  /** The keys of the last row of the page before; undefined for the first page. */
+  readonly after: readonly string[] | undefined;
+  /** Computes the digest of the request, which its page tokens carry. */
+  readonly query: () => string;
+};
+
+/** The most rows that a page reads, whatever it then leaves out; more than the largest page has. */
+export const mostRead = 2000;
+
+/** The direction of a list by age, in SQL: identifiers sort by time. */
+export const ageDirection = (order: AgeOrder) =>
+  order === AgeOrder.OLDEST
+    ? ({ backwards: "asc", beyond: ">" } as const)
+    : ({ backwards: "desc", beyond: "<" } as const);
+
+const usualSize = 100;
+
+/** Reads the page out of a request; `keys` is the number of columns in the order of the list. */
+export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, keys: number): Page {
+  const { pageSize, pageToken } = request;
+  const [fault] = tokenFaults(type, request, keys);
+  if (fault) throw refuse.invalid([fault]);
+  const after = pageToken ? tokenIn(pageToken, keys)?.keys : undefined;
+  return { limit: (pageSize || usualSize) + 1, after, query: () => queryOf(type, request) };
+}
+
+/** Cross-field rules of a request for a page. */
+export const pageRule = <R extends PageRequest>(type: GenMessage<R>, keys: number) =>
+  messageRule(type, (request) => tokenFaults(type, request as R, keys), ["pageToken"]);
+
+/** Finds the violation of a token that the list did not issue, or issued for another query. */
+export function tokenFaults(type: DescMessage, request: PageRequest, keys: number): readonly Violation[] {
+  if (!request.pageToken) return [];
+  const token = tokenIn(request.pageToken, keys);
+  if (!token) return [notAToken];
+  return token.query === queryOf(type, request) ? [] : [tokenOfAnotherQuery];
+}
+
+/** The violation of a token that the list did not issue. */
+export const notAToken: Violation = {
+  field: "pageToken",
+  description: "is not a page token of this list",
+  reason: "PAGE_TOKEN_INVALID",
+};
+
+const tokenOfAnotherQuery: Violation = {
+  field: "pageToken",
+  description: "belongs to another query: the first page of this one has no token",
+  reason: "PAGE_TOKEN_INVALID",
+};
+
+/** A row that a list read; one that misses a filter is read where no index serves all filters. */
+type Candidate = { readonly isMatch?: boolean; readonly isLast?: boolean };
+
+/** Returns the rows of the page, and the token of the next one. A row with `isLast` ends a page that may have too few rows. */
+export function cut<R extends object>(
+  rows: readonly R[],
+  { limit, query }: Page,
+  keysOfRow: (row: R) => readonly string[],
+) {
+  const end = rows.findIndex((row) => (row as Candidate).isLast);
+  const isStopped = end >= 0 && end < limit - 1;
+  const taken = rows.slice(0, isStopped ? end + 1 : limit - 1);
+  const last = taken.at(-1);
+  const nextPageToken = last && (isStopped || rows.length === limit) ? tokenOf(query(), keysOfRow(last)) : "";
+  return { rows: taken.filter((row) => (row as Candidate).isMatch ?? true), nextPageToken };
+}
+
+/** Computes the digest of everything that a request asks for beside the page. */
+export function queryOf(type: DescMessage, request: PageRequest): string {
+  const asked = { ...request, pageSize: 0, pageToken: "" };
+  const bytes = toBinary(type, asked, { writeUnknownFields: false });
+  return createHash("sha256").update(bytes).digest("base64url").slice(0, 12);
+}
+
+/** Makes the token of the page behind these keys. */
+export const tokenOf = (query: string, keys: readonly string[]) =>
+  Buffer.from(JSON.stringify([query, ...keys])).toString("base64url");
+
+/** Decodes a token; undefined if no list with so many keys issued it. */
+export function tokenIn(token: string, count: number): { query: string; keys: string[] } | undefined {
+  const parts = parsed(token);
+  const isOurs = Array.isArray(parts) && parts.length === count + 1 && parts.every(isText);
+  if (!isOurs) return undefined;
+  const [query, ...keys] = parts;
+  return { query, keys };
+}
+
+// PostgreSQL takes neither U+0000 nor half a surrogate pair.
+const isText = (key: unknown) => typeof key === "string" && !key.includes("\0") && key.isWellFormed();
+
+function parsed(token: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,171 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type CompleteSessionRequest,
+  CompleteSessionRequestSchema,
+  type SessionService,
+} from "../../../gen/postern/v1/session_pb.ts";
+import type { Call, Deps } from "../../deps.ts";
+import { messageRule, type Violation } from "../../errors.ts";
+import { factOf, type NewFact, next } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { PublicSettings } from "../../security/passkey.ts";
+import { recoveryCodeMac } from "../../security/recovery_code.ts";
+import { stepOfCode } from "../../security/totp.ts";
+import { countNetwork } from "../callers/network_rate.ts";
+import { countFactorTry } from "../factors/factor_attempts.ts";
+import { type FactorRow, factorSecretRead, secretContext } from "../factors/factor_read.ts";
+import { FactorRefusal, type RecordRefusal } from "../factors/factor_refusal.ts";
+import type { PasskeyProof } from "../factors/passkey_proof.ts";
+import { wrongCode } from "../factors/totp_enrolment.ts";
+import { isLocked } from "../passwords/password.ts";
+import { type NoticeSettings, notices } from "../verification/notice.ts";
+import {
+  callSession,
+  confirmedSessions,
+  type NewSession,
+  newSessions,
+  passwordReplaced,
+  type SessionKind,
+  type SessionLifetime,
+} from "./new_session.ts";
+import { challengeOver, type PendingUser, pendingSessions } from "./pending_session.ts";
+import type { SignInLimits } from "./sign_in_limit.ts";
+
+/** Settings of sign-ins by factors. */
+export type FactorSignInSettings = PublicSettings & SessionLifetime & SignInLimits & NoticeSettings;
+
+/** A factor that a sign-in used: its secret goes along with its fact. */
+export type UsedFactor = {
+  readonly row: FactorRow;
+  readonly secret: Readonly<Record<string, JsonValue>>;
+  readonly amr: readonly string[];
+};
+
+/** The challenge that a sign-in answered, and when it ends by itself. */
+export type Answered = { readonly challenge: Uint8Array; readonly until: Date };
+
+const codeAmr = ["pwd", "otp", "mfa"];
+
+/** The second step of a sign-in, as a call. */
+export const completedSessions = (options: SessionLifetime & { readonly complete: SignInCompletion }) =>
+  ({
+    completeSession: ({ pendingToken, answer }, call) =>
+      options.complete({ pendingToken, answer, call }, callSession(options)),
+  }) satisfies Partial<ServiceImpl<typeof SessionService>>;
+
+/** An answer to a sign-in that waits for a factor. */
+export type Completion = Pick<CompleteSessionRequest, "pendingToken" | "answer"> & { readonly call: Call };
+
+/** Ends the second step of a sign-in, or refuses. */
+export type SignInCompletion = <A>(completion: Completion, kind: SessionKind<A>) => Promise<A>;
+
+type Parts = {
+  readonly settings: PublicSettings & SignInLimits & NoticeSettings;
+  readonly proof: PasskeyProof;
+  readonly record: RecordRefusal;
+};
+
+/** Makes the one way to end a sign-in that waits for a factor, for calls and for pages. */
+export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts): SignInCompletion => {
+  const { log, sql, clock, secrets } = deps;
+  const pending = pendingSessions(deps, settings);
+  const sessionOf = newSessions(deps);
+  const confirm = confirmedSessions(deps);
+  const notice = notices(deps, settings);
+  const secretOf = factorSecretRead(sql);
+  const codeIsLeft = recoveryCodeRead(sql);
+  const guesses = deps.failureRate("second factors", settings.signInFailuresPerAddressPerMinute);
+
+  return async ({ pendingToken, answer, call }, kind) => {
+    const uncount = countNetwork(guesses, call);
+    const user = await pending.find(pendingToken, call);
+    const factor = await used(user, answer, call);
+    uncount();
+    const { hashes, challenge, pendingUntil: until } = user;
+    const since = hashes.replaced === undefined ? user.since : null;
+    const made = sessionOf({ ...user, since }, { amr: factor.amr, rehashed: hashes.rehashed }, kind);
+    const facts = factsOf(user, call, [usedFact(factor, made, { challenge, until }), made.created]);
+    await log.append(call, facts, made.answer);
+    if (hashes.replaced === undefined) await confirm(made, { ...user, isComplete: true }, call);
+    return made.answer;
+  };
+
+  function factsOf(user: PendingUser, call: Call, signIn: readonly NewFact[]): readonly NewFact[] {
+    const { replaced } = user.hashes;
+    if (replaced === undefined) return signIn;
+    return [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call) }), ...signIn];
+  }
+
+  /** Finds the factor that an answer proves. A lock ends what an unknown caller began with a password, but for passkeys. */
+  function used(user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> {
+    if (answer.case !== "passkey" && !user.isKnown && isLocked(user, clock())) throw challengeOver("pendingToken");
+    switch (answer.case) {
+      case "totpCode":
+        return byTotp(user, answer.value, call);
+      case "recoveryCode":
+        return byRecoveryCode(user, answer.value, call);
+      case "passkey":
+        return byPasskey(user, answer.value, call);
+      case undefined:
+        throw new Error("a rule requires an answer");
+    }
+  }
+
+  async function byTotp({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
+    const until = await countFactorTry(sql, id, clock());
+    const row = await secretOf({ user: id, kind: "totp" }, call.signal);
+    if (!row) throw wrongCode("totpCode");
+    const secret = secrets.keyring.open(row.sealed, secretContext(row.id));
+    const step = stepOfCode(secret, code, { now: clock(), last: Number(row.lastStep ?? -1) });
+    if (step === undefined) {
+      await record({ row, reason: FactorRefusal.CODE, until }, call);
+      throw wrongCode("totpCode");
+    }
+    return { row, secret: { step }, amr: codeAmr };
+  }
+
+  async function byRecoveryCode({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
+    const until = await countFactorTry(sql, id, clock());
+    const row = await secretOf({ user: id, kind: "recovery_codes" }, call.signal);
+    if (!row) throw wrongCode("recoveryCode");
+    const mac = recoveryCodeMac(secrets.keyring.open(row.sealed, secretContext(row.id)), code);
+    if (!(await codeIsLeft({ factor: row.id, mac }, call.signal))) {
+      await record({ row, reason: FactorRefusal.CODE, until }, call);
+      throw wrongCode("recoveryCode");
+    }
+    return { row, secret: { recoveryCode: mac }, amr: codeAmr };
+  }
+
+  async function byPasskey({ id, challenge }: PendingUser, answer: JsonObject, call: Call): Promise<UsedFactor> {
+    const { row, secret, amr } = await proof.check(answer, { challenge, userId: id, field: "passkey" }, call);
+    return { row, secret, amr: ["pwd", ...amr] };
+  }
+};
+
+/** Makes the fact that a sign-in used a factor, which spends the challenge. */
+export function usedFact(
+  { row, secret }: UsedFactor,
+  { at }: Pick<NewSession<unknown>, "at">,
+  { challenge, until }: Answered,
+): NewFact {
+  const spent = { challenge: Buffer.from(challenge).toString("hex"), until: until.toISOString() };
+  const value = { userId: row.userId, sessionId: at.stream };
+  return factOf("factor", next(row, at.time), { case: "used", value }, { ...secret, ...spent });
+}
+
+const recoveryCodeRead = (sql: Sql) =>
+  loadOne<{ factor: string; mac: string }, object>(sql, {
+    asked: "factor text, mac text",
+    select: `select n from asked
+             join recovery_codes r on r.factor_id = asked.factor and r.mac = decode(asked.mac, 'hex')`,
+  });
+
+/** Cross-field rules of requests that complete a sign-in. */
+export const completionRules = [messageRule(CompleteSessionRequestSchema, noAnswer)];
+
+function noAnswer({ answer }: CompleteSessionRequest): Violation[] {
+  if (answer.case !== undefined) return [];
+  return [{ field: "answer", description: "is required", reason: "REQUIRED" }];
+}

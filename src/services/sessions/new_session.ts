@@ -1,0 +1,152 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Call, Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { type At, detailsAfter, factOf, first, type NewFact, next, type Versioned } from "../../events/fact.ts";
+import { lostRace } from "../../events/log.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { hashToken, newToken } from "../../security/token.ts";
+import { userInForce } from "../callers/in_force.ts";
+import { type PasswordUser, passwordSecret } from "../passwords/password.ts";
+
+/** How long a session lasts. */
+export type SessionLifetime = { readonly sessionLifetimeSeconds: number };
+
+/** A user who signed in, and the password that counted then: none, where it is replaced or the user has none. */
+export type SignedInUser = { readonly owner: string; readonly id: string; readonly since: string | null };
+
+/** How the user proved who it is, whether the session may only enrol a factor, and the same password's hash at another cost. */
+export type SignIn = {
+  readonly amr: readonly string[];
+  readonly enrolmentOnly?: boolean;
+  readonly rehashed?: string | undefined;
+};
+
+/** A session that has begun. */
+export type BegunSession = {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly details: ReturnType<typeof detailsAfter>;
+  readonly expirationDate: Timestamp;
+  readonly enrolmentOnly: boolean;
+  /** How its user proved who it is (RFC 8176). */
+  readonly amr: readonly string[];
+};
+
+/** The kind of session that a sign-in begins: its life, its credentials, and the answer that is recorded with it. */
+export type SessionKind<A> = {
+  readonly lifetimeSeconds: number;
+  /** Whether it is one of a browser, which makes no calls. */
+  readonly browser: boolean;
+  /**
+   * Whether pages lead its user through an enrolment where the factor policy requires one, or, as the application asks for a factor,
+   * wherever the policy allows one. Without it a browser gets no session that may only enrol.
+   */
+  readonly enrolment?: "required" | "wanted" | undefined;
+  readonly secret: JsonObject;
+  readonly answer: (begun: BegunSession) => A;
+};
+
+/** Makes the kind of session that makes calls, with a token of its own. */
+export function callSession({ sessionLifetimeSeconds }: SessionLifetime) {
+  const token = newToken("ps");
+  return {
+    lifetimeSeconds: sessionLifetimeSeconds,
+    browser: false,
+    secret: { hash: hashToken(token).toString("hex") },
+    answer: ({ sessionId, details, expirationDate }: BegunSession) => ({ sessionId, token, details, expirationDate }),
+  };
+}
+
+/** A session that is about to begin: its place, its fact, and the answer. */
+export type NewSession<A> = { readonly at: At; readonly created: NewFact; readonly answer: A };
+
+/** Makes sessions. */
+export const newSessions =
+  ({ ids, clock }: Pick<Deps, "ids" | "clock">) =>
+  <A>({ owner, id: userId, since }: SignedInUser, signIn: SignIn, kind: SessionKind<A>): NewSession<A> => {
+    const { amr, enrolmentOnly = false, rehashed } = signIn;
+    const methods = amr.length === 0 ? ["pwd"] : amr;
+    const at = first(owner, ids(), clock());
+    const expirationDate = timestampFromDate(new Date(at.time.getTime() + kind.lifetimeSeconds * 1000));
+    const secret = { ...kind.secret, since, ...(rehashed ? { rehashed } : {}) };
+    const value = { userId, expirationDate, amr: [...amr], enrolmentOnly, browser: kind.browser };
+    const created = { ...factOf("session", at, { case: "created", value }, secret), by: userId };
+    const begun = {
+      userId,
+      sessionId: at.stream,
+      details: detailsAfter(at),
+      expirationDate,
+      enrolmentOnly,
+      amr: methods,
+    };
+    return { at, created, answer: kind.answer(begun) };
+  };
+
+/** Makes the fact that a sign-in replaced the password. It counts the sign-in: of a statement's two updates of one row only one would last. */
+export function passwordReplaced(user: PasswordUser, hash: string, { now, notice }: Told): NewFact {
+  const secret = { ...passwordSecret(hash, user.policy), ...notice };
+  return factOf("user", next(user, now), { case: "passwordChanged", value: { byAdministrator: false } }, secret);
+}
+
+/** The time of a fact, and the mail that tells of it. */
+type Told = { readonly now: Date; readonly notice: JsonObject };
+
+/** The state in which a sign-in is right. */
+export type StillRight = SignedInUser & {
+  /** Whether a factor was asked for; if none was, there must be none. */
+  readonly isComplete: boolean;
+};
+
+/**
+ * Ends a new session and refuses the sign-in if the password was changed, or the user shut out, during the check. If the user has too
+ * many sessions with it, the oldest are signed out.
+ */
+export const confirmedSessions =
+  (deps: Pick<Deps, "log" | "sql" | "clock">) =>
+  async ({ at }: Pick<NewSession<unknown>, "at">, user: StillRight, call: Call): Promise<void> => {
+    const { log, sql, clock } = deps;
+    const found = await stillRight(sql, user);
+    if (found?.hasSurplus) await signOutSurplus(deps, user.id, call);
+    if (found) return;
+    const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
+    throw await log.append(call, [endedAt(next(row, clock()), user.id)], refuse.because("SIGN_IN_FAILED"));
+  };
+
+const mostSessions = 1_000;
+
+/** Finds the user who may still sign in with what was checked, and whether it has more sessions than a user may have. */
+async function stillRight(sql: Sql, { id, since, isComplete }: StillRight) {
+  // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
+  const [found] = await sql<{ hasSurplus: boolean }[]>`
+    select exists (select from sessions s where s.user_id = u.user_id offset ${mostSessions}) as "hasSurplus"
+    from users u left join passwords p using (user_id)
+    where u.user_id = ${id} and p.changed::text is not distinct from ${since}::text and ${sql.unsafe(userInForce)}
+      and (${isComplete}::boolean or not exists (
+        select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0))`;
+  return found;
+}
+
+// Sign-ins at the same moment see each other's sessions: one of them ends a surplus, and the others look again.
+const mostTries = 5;
+
+/** Signs out the sessions of a user that it has too many, the oldest ones. */
+async function signOutSurplus({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">, userId: string, call: Call) {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const rows = await surplusOf(sql, userId);
+    if (rows.length === 0) return;
+    const facts = rows.map((row) => signedOutAt(next(row, clock()), userId));
+    await log.append(call, facts, true).catch(lostRace);
+  }
+}
+
+const surplusOf = (sql: Sql, userId: string) => sql<Versioned[]>`
+  select s.session_id as id, s.owner, s.version, s.created, s.changed from sessions s
+  where s.user_id = ${userId} order by s.session_id desc offset ${mostSessions} limit 100`;
+
+/** Makes the fact that a session ended with everything that came of it. */
+export const endedAt = (at: At, userId: string): NewFact => factOf("session", at, { case: "ended", value: { userId } });
+
+/** Makes the fact of a sign-out: what applications got by the session ends, but for refresh tokens of `offline_access`. */
+export const signedOutAt = (at: At, userId: string): NewFact =>
+  factOf("session", at, { case: "ended", value: { userId, keepsOffline: true } });

@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Call, Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { loadOne } from "../../events/load.ts";
+import { errorText } from "../../messages/catalogue.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { type PublicSettings, relyingParty, requestOptions } from "../../security/passkey.ts";
+import { userInForce } from "../callers/in_force.ts";
+import { factorKindOf } from "../factors/factor.ts";
+import { isFullFactor } from "../factors/factor_read.ts";
+import { passkeysRead } from "../factors/passkey_enrolment.ts";
+import {
+  isTried,
+  type PasswordUser,
+  passwordColumns,
+  passwordUserRead,
+  type TriedUser,
+} from "../passwords/password.ts";
+
+/** The hash of the same password at another cost, or of the one that replaces it. */
+export type Hashes = { readonly rehashed?: string; readonly replaced?: string };
+
+/** A user whose password was right, and the sign-in that waits for a factor. */
+export type PendingUser = PasswordUser & {
+  readonly challenge: Uint8Array;
+  readonly hashes: Hashes;
+  readonly pendingUntil: Date;
+  /** Whether its password came from a known browser. */
+  readonly isKnown: boolean;
+};
+
+/** Sign-ins that wait for a factor. */
+export type PendingSessions = ReturnType<typeof pendingSessions>;
+
+/** A sign-in that waits for a factor, as it is answered. */
+export type PendingSession = Awaited<ReturnType<PendingSessions["begin"]>>;
+
+/** How long a sign-in waits for a factor. */
+export const pendingSeconds = 300;
+
+const purpose = "pending session";
+
+/** Sign-ins that wait for a factor: how one begins, and how it is found by its token. */
+export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicSettings) {
+  const { keyring } = secrets;
+  const passkeysOf = passkeysRead(sql);
+  const pendingByToken = pendingRead(sql);
+  const userById = passwordUserRead(sql);
+  const party = relyingParty(settings);
+
+  return {
+    begin,
+    find,
+
+    /** Begins a sign-in of a user whose password was right in this browser before; undefined without a factor to ask for. */
+    async beginAgain({ owner, userId }: { readonly owner: string; readonly userId: string }, call: Signalled) {
+      const user = await userById({ owner, id: userId }, call.signal);
+      if (!user || !isTried(user) || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
+      return begin({ user, hashes: {}, isKnown: true }, call);
+    },
+
+    /** Reads what a sign-in asks for, to ask again. */
+    async again(token: string, call: Signalled) {
+      const user = await find(token, call);
+      return questionOf(user, { token, challenge: user.challenge, end: user.pendingUntil }, call);
+    },
+  };
+
+  async function begin({ user, hashes, isKnown }: RightPassword, call: Signalled) {
+    const token = randomBytes(32).toString("base64url");
+    const challenge = randomBytes(32);
+    const end = new Date(clock().getTime() + pendingSeconds * 1000);
+    await keep(sql, { user, hashes, isKnown, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
+    return questionOf(user, { token, challenge, end }, call);
+  }
+
+  async function questionOf(
+    { id, factorKinds }: PasswordUser,
+    { token, challenge, end }: Question,
+    { signal }: Signalled,
+  ) {
+    const passkeys = factorKinds.includes("passkey") ? await passkeysOf({ user: id }, signal) : [];
+    const options = passkeys.length > 0 ? { passkeyOptions: requestOptions({ challenge, party }, passkeys) } : {};
+    return { token, expirationDate: timestampFromDate(end), factors: factorKinds.map(factorKindOf), ...options };
+  }
+
+  async function find(token: string, { signal }: Signalled): Promise<PendingUser> {
+    const macs = keyring.macs(purpose, token).map((mac) => mac.toString("hex"));
+    const user = await pendingByToken({ macs, now: clock().toISOString() }, signal);
+    if (!user) throw challengeOver("pendingToken");
+    return user;
+  }
+}
+
+type Signalled = Pick<Call, "signal">;
+
+type Question = { readonly token: string; readonly challenge: Uint8Array; readonly end: Date };
+
+/** Makes the refusal of a token whose sign-in has ended, or never began. */
+export function challengeOver(field: string) {
+  const violation = { field, description: errorText("CHALLENGE_NOT_IN_FORCE"), reason: "CHALLENGE_INVALID" };
+  return refuse.because("CHALLENGE_INVALID", { violations: [violation] });
+}
+
+type RightPassword = { readonly user: TriedUser; readonly hashes: Hashes; readonly isKnown: boolean };
+
+type ToKeep = RightPassword & {
+  readonly mac: Uint8Array;
+  readonly challenge: Uint8Array;
+  readonly now: Date;
+  readonly end: Date;
+};
+
+// With a password one can begin as many sign-ins as one likes: these are kept.
+const mostPending = 10;
+
+/** Writes the sign-in, and clears away the oldest ones of the user. */
+const keep = (sql: Sql, { user, hashes, isKnown, mac, challenge, now, end }: ToKeep) => sql`
+  with gone as (
+    delete from pending_sessions where mac in (
+      select mac from pending_sessions where user_id = ${user.id} order by created desc offset ${mostPending - 1})
+  )
+  insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known)
+  values (${Buffer.from(mac)}, ${user.id}, ${user.since}, ${Buffer.from(challenge)},
+    ${JSON.stringify(hashes)}::text::jsonb, ${now}, ${end}, ${isKnown})`;
+
+/** Finds the user of a pending sign-in whose password still counts. */
+const pendingRead = (sql: Sql) =>
+  loadOne<{ macs: readonly string[]; now: string }, PendingUser>(sql, {
+    asked: "macs text[], now timestamptz",
+    select: `select n, ${passwordColumns}, s.challenge, s.hashes, s.expiration_date as "pendingUntil", s.is_known as "isKnown"
+             from asked cross join lateral unnest(asked.macs) as m (mac)
+             join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
+             join users u on u.user_id = s.user_id and ${userInForce}
+             join passwords p on p.user_id = u.user_id and p.changed::text = s.since
+             where not exists (select from spent_challenges c where c.challenge = s.challenge)`,
+  });

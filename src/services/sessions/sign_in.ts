@@ -1,0 +1,127 @@
+import type { Call, Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { type PublicSettings, relyingParty } from "../../security/passkey.ts";
+import type { PasswordBench } from "../../security/password.ts";
+import { loginNameOf } from "../callers/login_name.ts";
+import { isFullFactor } from "../factors/factor_read.ts";
+import { factorRefusals } from "../factors/factor_refusal.ts";
+import { provenPasskey } from "../factors/passkey_proof.ts";
+import { evenTime } from "../passwords/even_time.ts";
+import type { KnownAttempt } from "../passwords/known_browser.ts";
+import { replacementHash } from "../passwords/new_password.ts";
+import { mustChange, passwordUserByLoginName, type TriedUser } from "../passwords/password.ts";
+import { passwordGuesses } from "../passwords/password_guess.ts";
+import { isEnrolmentOff, isFactorRequired } from "../policies/factor_policy.ts";
+import { type NoticeSettings, notices } from "../verification/notice.ts";
+import { type SignInCompletion, signInCompletion } from "./complete_session.ts";
+import { confirmedSessions, newSessions, passwordReplaced, type SessionKind } from "./new_session.ts";
+import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
+import { type Hashes, type PendingSession, type PendingSessions, pendingSessions } from "./pending_session.ts";
+import { passwordAttempts, type SignInLimits, signInLimit } from "./sign_in_limit.ts";
+
+/** A login name and a password, and the one that replaces it where it has to be changed. */
+export type SignIn = {
+  readonly loginName: string;
+  readonly password: string;
+  readonly newPassword: string | undefined;
+  /** The hashes of the cookies by which its browser may be known; a call has none. */
+  readonly browsers: readonly string[];
+  readonly call: Call;
+};
+
+/** The outcome of a right password: the answer of a session, or a sign-in that waits for a factor. */
+export type SignInOutcome<A> = { readonly answer: A } | { readonly pending: PendingSession };
+
+/** Signs a user in, or refuses. */
+export type PasswordSignIn = <A>(request: SignIn, kind: SessionKind<A>) => Promise<SignInOutcome<A>>;
+
+/** The steps of signing in, which calls and pages share. */
+export type SignIns = {
+  readonly signIn: PasswordSignIn;
+  readonly complete: SignInCompletion;
+  readonly passkeys: PasskeySignIn;
+  readonly pending: PendingSessions;
+};
+
+type SignInSettings = SignInLimits & PublicSettings & NoticeSettings;
+
+/** Makes the steps of signing in. */
+export function signInsOf(deps: Deps, settings: SignInSettings): SignIns {
+  const record = factorRefusals(deps);
+  const proof = provenPasskey(deps, relyingParty(settings), record);
+  return {
+    signIn: passwordSignIn(deps, settings),
+    complete: signInCompletion(deps, { settings, proof, record }),
+    passkeys: passkeySignIn(deps, { settings, proof }),
+    pending: pendingSessions(deps, settings),
+  };
+}
+
+/** Makes the one way to sign in by password, for calls and for pages: they share the count of failures. */
+const passwordSignIn = (deps: Deps, settings: SignInSettings): PasswordSignIn => {
+  const { log, sql, clock, secrets } = deps;
+  const userByLoginName = passwordUserByLoginName(sql);
+  const guess = passwordGuesses(deps);
+  const limited = signInLimit(deps, settings);
+  const even = evenTime(sql);
+  const pending = pendingSessions(deps, settings);
+  const sessionOf = newSessions(deps);
+  const notice = notices(deps, settings);
+  const confirm = confirmedSessions(deps);
+
+  return async <A>(request: SignIn, kind: SessionKind<A>): Promise<SignInOutcome<A>> => {
+    const { call, newPassword } = request;
+    const signIn = { ...request, loginName: loginNameOf(request.loginName) };
+    // The limit counts first: whoever hangs up during the wait has made a guess all the same.
+    const outcome = await even(call.signal, () => limited(signIn, (browser) => tried(signIn, browser)));
+    if (outcome.is === "waiting") throw passwordAttempts(outcome.until.getTime() - clock().getTime());
+    if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
+    const { user, value } = outcome;
+    if (newPassword === undefined && mustChange(user, clock())) throw refuse.because("PASSWORD_CHANGE_REQUIRED");
+    if (user.factorKinds.some((kind) => isFullFactor({ kind })))
+      return { pending: await pending.begin({ user, ...value }, call) };
+    return { answer: await signedIn({ user, hashes: value.hashes, call }, kind) };
+  };
+
+  async function tried({ loginName, password, newPassword, call }: SignIn, browser: KnownAttempt | undefined) {
+    const user = await userByLoginName({ login_name: loginName }, call.signal);
+    const hashesOf = async (bench: PasswordBench, user: TriedUser): Promise<Hashes> => {
+      if (newPassword !== undefined)
+        return { replaced: await replacementHash(secrets, { bench, user, oldPassword: password, newPassword }) };
+      return secrets.passwords.needsRehash(user.hash) ? { rehashed: await bench.hash(password) } : {};
+    };
+    const whenRight = async (bench: PasswordBench, user: TriedUser) => ({
+      hashes: await hashesOf(bench, user),
+      isKnown: browser !== undefined,
+    });
+    return guess({ password, call, browser, whenRight }, user);
+  }
+
+  /** Signs a user without a factor in; where one is wanted, only to enrol it, for which a browser needs pages. */
+  async function signedIn<A>({ user, hashes: { rehashed, replaced }, call }: RightPassword, kind: SessionKind<A>) {
+    const enrolmentOnly = mustEnrol(user, kind);
+    if (enrolmentOnly && kind.browser && !kind.enrolment) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
+    // The fact that replaces a password counts this sign-in.
+    const since = replaced === undefined ? user.since : null;
+    const made = sessionOf({ ...user, since }, { amr: [], enrolmentOnly, rehashed }, kind);
+    const facts =
+      replaced === undefined
+        ? []
+        : [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call) })];
+    await log.append(call, [...facts, made.created], made.answer);
+    if (replaced === undefined) await confirm(made, { ...user, isComplete: false }, call);
+    return made.answer;
+  }
+};
+
+/** Whether a user without a factor may only enrol one. */
+function mustEnrol(user: TriedUser, { enrolment }: Pick<SessionKind<unknown>, "enrolment">): boolean {
+  const { factorRequirement } = user.policy;
+  return (
+    user.requiresFactor ||
+    isFactorRequired(factorRequirement, user) ||
+    (enrolment === "wanted" && !isEnrolmentOff(factorRequirement))
+  );
+}
+
+type RightPassword = { readonly user: TriedUser; readonly hashes: Hashes; readonly call: Call };

@@ -1,0 +1,22 @@
+import type { Cascade } from "../../events/fold.ts";
+
+/** Ends the sessions of a user, but for the one that its fact keeps. */
+export const sessionsEnd: Cascade = {
+  makes: "session.ended",
+  extent: "few",
+  select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from $input i join sessions s on s.user_id = i.stream
+           where s.session_id is distinct from i.payload->>'keepSessionId'`,
+};
+
+/** Ends the access tokens of a user, for which a condition on `i` and `t` may hold. */
+export const tokensEnd = (condition = "true"): Cascade => ({
+  makes: "access_token.revoked",
+  extent: "few",
+  select: `select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+           from $input i join access_tokens t on t.user_id = i.stream where ${condition}`,
+});
+
+/** Ends the sessions of a user's browsers: refresh tokens may outlive the session that they came of, and with it the cascade. */
+export const browsersEnd = `delete from browser_sessions b using $input i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'`;

@@ -1,0 +1,217 @@
+import type { AddUserGrantRequest } from "../../../gen/postern/v1/user_grant_pb.ts";
+import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
+import type { Reach } from "../../deps.ts";
+import type { Refusal, Violation } from "../../errors.ts";
+import { type At, factOf, type NewFact } from "../../events/fact.ts";
+import type { Condition } from "../../events/fold.ts";
+import { organizationIsThere } from "../callers/in_force.ts";
+import { isEnded } from "../members/ended_roles.ts";
+import type { No } from "../writing/batch_refusal.ts";
+import { inactive } from "../writing/inactive.ts";
+
+/** A user grant as a request wants it added. */
+export type WantedGrant = {
+  /** The organization worked in, which the grant will belong to. */
+  readonly owner: string;
+  readonly userId: string;
+  readonly projectId: string;
+  /** Empty when the project is the organization's own. */
+  readonly projectGrantId: string;
+  readonly roleKeys: readonly string[];
+};
+
+/** The state that decides about a wanted grant. */
+export type GrantFindings = {
+  /** Whether the organization owns the project; null when there is no such project. */
+  readonly owned: boolean | null;
+  /** Whether the project itself is active; null when there is none. */
+  readonly projectActive: boolean | null;
+  /** The deactivated organization among the one that grants and the one that owns the project. */
+  readonly inactiveOrganization: string | null;
+  /** The grant of the project to the organization. */
+  readonly projectGrantId: string | null;
+  readonly userId: string | null;
+  /** The grant that is there already. */
+  readonly existing: string | null;
+  /** Whether the user, or its organization, ended the grants that the organization gave it. */
+  readonly isEnded: boolean;
+  /** The wanted roles that exist. */
+  readonly roleKeys: readonly string[];
+  /** Whether nothing refuses the grant. */
+  readonly holds: boolean;
+};
+
+/** The reach of the caller's permission, and the path of an item in the request. */
+export type Within = { readonly reach: Reach; readonly path: string };
+
+/** Converts an item of a request to the grant that it wants in the organization. */
+export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant => ({
+  owner,
+  userId: item.userId,
+  projectId: item.projectId,
+  projectGrantId: item.projectGrantId,
+  roleKeys: item.roleKeys,
+});
+
+/** The query for the state that decides about a wanted grant. */
+export const findingsQuestion = {
+  asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
+  // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
+  // Compared as a row, user and project fit one index only: of those that fit two columns the planner took the project's
+  // while the table was new, and read every grant of the project for each key until the next analyze.
+  // The findings stand apart, so that each is found once.
+  select: `select found.*, coalesce(
+      coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
+      and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
+      and not "isEnded" and cardinality("roleKeys") = "askedRoles", false) as holds
+    from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
+    p.owner = asked.owner as owned, p.active as "projectActive",
+    (select o.organization_id from organizations o
+     where not o.active and o.organization_id = any(array[asked.owner, p.owner]) limit 1) as "inactiveOrganization",
+    (select g.project_grant_id from project_grants g
+     where g.project_id = asked.project_id and g.granted_organization_id = asked.owner
+       and ${organizationIsThere("g.owner")}) as "projectGrantId",
+    (select u.user_id from users u
+     where u.user_id = asked.user_id and ${organizationIsThere("u.owner")}) as "userId",
+    (select g.user_grant_id from (
+       select * from user_grants g where (g.user_id, g.project_id)
+         between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
+     where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    ${isEnded(RoleKind.USER_GRANT, { user: "asked.user_id", giver: "asked.owner" })} as "isEnded",
+    case when asked.project_grant_id = '' then array(
+      select r.role_key from project_roles r
+      where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
+    else array(
+      select r.role_key from project_grant_roles r
+      where r.project_grant_id = asked.project_grant_id and r.role_key = any(asked.role_keys))
+    end as "roleKeys"
+    from asked left join lateral (
+      select owner, active from projects where project_id = asked.project_id offset 0) p on true offset 0) found`,
+};
+
+/** The condition of the fact that adds a grant. */
+export const grantCondition: Condition = {
+  asked: `owner, payload->>'userId' as user_id, payload->>'projectId' as project_id,
+    coalesce(payload->>'projectGrantId', '') as project_grant_id,
+    array(select jsonb_array_elements_text(payload->'roleKeys')) as role_keys`,
+  select: findingsQuestion.select,
+};
+
+/** Converts a wanted grant to the key of `findingsQuestion`. */
+export const lookupKeyOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
+  owner,
+  user_id: userId,
+  project_id: projectId,
+  project_grant_id: projectGrantId,
+  role_keys: roleKeys,
+});
+
+/** Finds the reason why a wanted grant cannot be added; undefined if it can. `path` leads to its item in a batch. */
+export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefined, path = ""): No | undefined {
+  return (
+    refusedProject(wanted, findings, path) ??
+    refusedInactive(wanted, findings, path) ??
+    refusedUser(wanted, findings, path) ??
+    refusedEnded(wanted, findings, path) ??
+    refusedRoles(wanted, findings?.roleKeys ?? [], path) ??
+    refusedTwice(findings, path)
+  );
+}
+
+/** Finds the violations of a wanted grant in its project and roles, whoever its user is; none for a project that is not found. */
+export function wrongInProject(
+  wanted: WantedGrant,
+  findings: GrantFindings | undefined,
+  path = "",
+): readonly Violation[] {
+  const no =
+    refusedProject(wanted, findings, path) ??
+    refusedInactive(wanted, findings, path) ??
+    refusedRoles(wanted, findings?.roleKeys ?? [], path);
+  return no?.violations ?? [];
+}
+
+/** Finds the roles that cannot be given: one violation for each unknown role. */
+export function refusedRoles(
+  { projectId, projectGrantId, roleKeys }: Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">,
+  known: readonly string[],
+  path = "",
+): No | undefined {
+  const there = new Set(known);
+  const where = projectGrantId ? `project grant ${projectGrantId}` : `project ${projectId}`;
+  const violations: Violation[] = roleKeys.flatMap((key, at) =>
+    there.has(key)
+      ? []
+      : { field: `${path}roleKeys[${at}]`, description: `role ${key} is not in ${where}`, reason: "ROLE_UNKNOWN" },
+  );
+  if (violations.length === 0) return undefined;
+  const params = { projectId, ...(projectGrantId ? { projectGrantId } : {}) };
+  return { reason: "ROLE_UNKNOWN", field: `${path}roleKeys`, params, violations };
+}
+
+/** Finds the reason why the caller may not grant in the project; its permission may reach only some projects and project grants. */
+export function refusedReach(
+  { projectId }: WantedGrant,
+  findings: GrantFindings | undefined,
+  { reach, path }: Within,
+): No | undefined {
+  if (reach.whole || reach.projects.includes(projectId)) return undefined;
+  if (findings?.projectGrantId && reach.projectGrants.includes(findings.projectGrantId)) return undefined;
+  return missing("project", projectId, `${path}projectId`);
+}
+
+/** Makes the fact that adds a wanted grant. */
+export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: WantedGrant): NewFact {
+  const granted = projectGrantId ? { projectGrantId } : {};
+  return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });
+}
+
+function refusedProject(wanted: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined {
+  const { owner, projectId, projectGrantId } = wanted;
+  const granted = findings?.projectGrantId ?? undefined;
+  if (!findings?.owned && !granted) return missing("project", projectId, `${path}projectId`);
+  const field = `${path}projectGrantId`;
+  if (projectGrantId && projectGrantId !== granted)
+    return missing("project_grant", projectGrantId, field, { projectId, organizationId: owner });
+  if (projectGrantId || !granted) return undefined;
+  const description = `project ${projectId} is not of organization ${owner}, but granted to it`;
+  const violations = [{ field, description, reason: "PROJECT_GRANT_NEEDED" }];
+  const params = { projectId, organizationId: owner, projectGrantId: granted };
+  return { reason: "PROJECT_GRANT_NEEDED", field, params, violations };
+}
+
+function refusedInactive(
+  { projectId }: WantedGrant,
+  findings: GrantFindings | undefined,
+  path: string,
+): No | undefined {
+  const field = `${path}projectId`;
+  const organization = findings?.inactiveOrganization;
+  if (organization) return inactive("organization", organization, field);
+  return findings?.projectActive === false ? inactive("project", projectId, field) : undefined;
+}
+
+const refusedUser = ({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined =>
+  findings?.userId ? undefined : missing("user", userId, `${path}userId`);
+
+/** An organization that reads this gave the user a role before: the reason tells it of no user that it did not know. */
+function refusedEnded({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined {
+  return findings?.isEnded ? { reason: "ENDED_BY_RECEIVER", field: `${path}userId`, params: { userId } } : undefined;
+}
+
+function refusedTwice(findings: GrantFindings | undefined, path: string): No | undefined {
+  if (!findings?.existing) return undefined;
+  const params = { userGrantId: findings.existing };
+  const resource = { noun: "user_grant", id: findings.existing };
+  return { reason: "USER_GRANT_EXISTS", field: path.replace(/\.$/, ""), params, resource };
+}
+
+const reasonsOfMissing = {
+  project: "PROJECT_NOT_FOUND",
+  project_grant: "PROJECT_GRANT_NOT_FOUND",
+  user: "USER_NOT_FOUND",
+} as const;
+
+function missing(noun: keyof typeof reasonsOfMissing, id: string, field: string, more: Refusal["params"] = {}): No {
+  return { reason: reasonsOfMissing[noun], field, params: { id, ...more }, resource: { noun, id } };
+}

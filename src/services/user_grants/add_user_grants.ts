@@ -1,0 +1,203 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type AddUserGrantOutcomeSchema,
+  type AddUserGrantRequest,
+  AddUserGrantsRequestSchema,
+  type UserGrantService,
+} from "../../../gen/postern/v1/user_grant_pb.ts";
+import { type Call, type Deps, keys, organizationOf, type Reach, reachOf } from "../../deps.ts";
+import { isWithin, lateRule, maxViolations, reasonOf, type Violation } from "../../errors.ts";
+import { detailsAfter, first, type NewFact } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import {
+  allEnded,
+  malformed,
+  type No,
+  refuseBatch,
+  refusedOutcome,
+  violationsByItem,
+  violationsOf,
+} from "../writing/batch_refusal.ts";
+import {
+  addedFact,
+  findingsQuestion,
+  type GrantFindings,
+  lookupKeyOf,
+  refusalOf,
+  refusedReach,
+  type WantedGrant,
+  wantedOf,
+  wrongInProject,
+} from "./add_user_grant.ts";
+
+type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
+
+/** An item and its outcome: the fact that adds it, or the reason why it is refused. */
+type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
+  | { readonly fact: NewFact; readonly no?: undefined }
+  | { readonly no: No; readonly fact?: undefined }
+);
+
+/** Adds many grants at once. */
+export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
+  const findingsOfOne = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
+
+  return {
+    async addUserGrants({ items: asked, allOrNothing }, call) {
+      const items = itemsOf(asked, call, call.values.get(keys.wrongItems));
+      const decided = decide(items, await findingsOfAll(sql, items), call);
+      if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
+      return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
+        // A request with a key is written together with its record or not at all, and then runs again as a whole.
+        const keyed = call.values.get(keys.idempotency) !== undefined;
+        if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
+        return oneByOne(decided, call);
+      });
+    },
+  } satisfies Pick<ServiceImpl<typeof UserGrantService>, "addUserGrants">;
+
+  function decide(items: readonly Item[], findings: readonly GrantFindings[], call: Call): Decided[] {
+    const repeated = repeatedIn(items);
+    const reach = reachOf(call);
+    return items.map((item, n) => {
+      const { wanted, path, wrong } = item;
+      const no =
+        malformed(wrong.length > 0 ? [...wrong, ...violationsIn(item, findings[n], reach)] : []) ??
+        refusedReach(wanted, findings[n], { reach, path }) ??
+        repeated[n] ??
+        refusalOf(wanted, findings[n], path);
+      return no ? { wanted, path, no } : { wanted, path, fact: factFor(wanted) };
+    });
+  }
+
+  function factFor(wanted: WantedGrant): NewFact {
+    return addedFact(first(wanted.owner, ids(), clock()), wanted);
+  }
+
+  /** Adds each item by itself, after one of them lost a race. */
+  async function oneByOne(decided: readonly Decided[], call: Call) {
+    const settled = await allEnded(decided.map((item) => (item.no ? item : addAlone(item, call))));
+    return log.append(call, [], answerOf(settled, call));
+  }
+
+  async function addAlone(item: Decided, call: Call): Promise<Decided> {
+    const { wanted, path } = item;
+    for (let tries = 5; ; tries--) {
+      const no = refusalOf(wanted, await findingsOfOne(lookupKeyOf(wanted), call.signal), path);
+      if (no) return { wanted, path, no };
+      const fact = factFor(wanted);
+      try {
+        return await log.append(call, [fact], { wanted, path, fact });
+      } catch (error) {
+        if (reasonOf(error) !== "CONFLICT") throw error;
+        if (tries === 1) return { wanted, path, no: { reason: "CONFLICT", field: itemOf(path) } };
+      }
+    }
+  }
+};
+
+/** Late rules of requests for many grants: all or nothing is refused for whatever is wrong with any of them. */
+export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
+  return [
+    lateRule(AddUserGrantsRequestSchema, [], async ({ items, allOrNothing }, call: Call, wrong) => {
+      // Else each item has an outcome of its own. A list that is too long is not looked at.
+      if (!allOrNothing || wrong.some(({ field }) => field === "items")) return [];
+      const known = itemsOf(items, call, wrong);
+      const findings = await findingsOfAll(sql, known);
+      return known.flatMap((item, n) => violationsIn(item, findings[n], reachOf(call)));
+    }),
+  ];
+}
+
+/** An item with the path to it, and what is wrong with its fields; what it wants is without what is. */
+type Item = {
+  readonly wanted: WantedGrant;
+  readonly path: string;
+  readonly wrong: readonly Violation[];
+  readonly hasProject: boolean;
+  readonly hasUser: boolean;
+};
+
+function itemsOf(requests: readonly AddUserGrantRequest[], call: Call, found: readonly Violation[]): Item[] {
+  const wrongIn = violationsByItem(found);
+  return requests.map((request, n) => {
+    const path = `items[${n}].`;
+    return soundItem(wantedOf(organizationOf(call), request), path, wrongIn(path));
+  });
+}
+
+function soundItem(wanted: WantedGrant, path: string, wrong: readonly Violation[]): Item {
+  // A search that ended early has not seen every field.
+  const isWrong = (...names: string[]) =>
+    wrong.length >= maxViolations || wrong.some(({ field }) => names.some((name) => isWithin(field, `${path}${name}`)));
+  const [hasUser, hasProject] = [!isWrong("userId"), !isWrong("projectId", "projectGrantId")];
+  const sound = {
+    ...wanted,
+    userId: hasUser ? wanted.userId : "",
+    projectId: hasProject ? wanted.projectId : "",
+    projectGrantId: hasProject ? wanted.projectGrantId : "",
+    roleKeys: isWrong("roleKeys") ? [] : wanted.roleKeys,
+  };
+  return { wanted: sound, path, wrong, hasProject, hasUser };
+}
+
+/** Finds what only the database knows to be wrong with an item; its user or its project may be wrong already. */
+function violationsIn(
+  { wanted, path, hasProject, hasUser }: Item,
+  findings: GrantFindings | undefined,
+  reach: Reach,
+): readonly Violation[] {
+  if (!hasProject) return [];
+  const beyond = refusedReach(wanted, findings, { reach, path });
+  if (!beyond && !hasUser) return wrongInProject(wanted, findings, path);
+  const no = beyond ?? refusalOf(wanted, findings, path);
+  return no ? violationsOf(no) : [];
+}
+
+/** Reads the state for every item in a statement of its own: a thousand items would hold up the shared ones. */
+async function findingsOfAll(sql: Sql, items: readonly Item[]): Promise<GrantFindings[]> {
+  const asked = JSON.stringify(items.map(({ wanted }, n) => ({ n, ...lookupKeyOf(wanted) })));
+  return await sql<GrantFindings[]>`
+    with asked as materialized (
+      select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(findingsQuestion.asked)})
+    )
+    ${sql.unsafe(findingsQuestion.select)} order by n`;
+}
+
+// Streams are written in the order of their names, so that two batches never wait for each other.
+const factsIn = (decided: readonly Decided[]): NewFact[] =>
+  decided
+    .toSorted((one, other) => (nameOf(one.wanted) < nameOf(other.wanted) ? -1 : 1))
+    .flatMap(({ fact }) => (fact ? [fact] : []));
+
+function answerOf(decided: readonly Decided[], call: Call) {
+  const refused = refusedOutcome(call);
+  return { outcomes: decided.map(({ fact, no }) => (fact ? added(fact) : refused(no))) };
+}
+
+const added = ({ at }: NewFact): ItemOutcome => ({
+  outcome: { case: "added", value: { userGrantId: at.stream, details: detailsAfter(at) } },
+});
+
+/** Finds the items that repeat an earlier item; one without user or project is like no other. */
+function repeatedIn(items: readonly Item[]): (No | undefined)[] {
+  const seen = new Map<string, number>();
+  return items.map(({ wanted, hasUser, hasProject }, n) => {
+    if (!hasUser || !hasProject) return undefined;
+    const before = seen.get(nameOf(wanted));
+    if (before === undefined) seen.set(nameOf(wanted), n);
+    return before === undefined ? undefined : repeats(`items[${n}]`, `items[${before}]`);
+  });
+}
+
+function repeats(field: string, before: string): No {
+  const violations = [{ field, description: `is for the same user and project as ${before}`, reason: "REPEATED" }];
+  return { reason: "VALIDATION_FAILED", field, params: { fields: field }, violations };
+}
+
+const nameOf = ({ userId, projectId, projectGrantId }: WantedGrant): string =>
+  JSON.stringify([userId, projectId, projectGrantId]);
+
+const itemOf = (path: string): string => path.replace(/\.$/, "");

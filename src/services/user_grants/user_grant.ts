@@ -1,0 +1,187 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  AddUserGrantRequestSchema,
+  ListUserGrantsRequestSchema,
+  type UserGrant,
+  type UserGrantService,
+  UserGrantState,
+} from "../../../gen/postern/v1/user_grant_pb.ts";
+import { type Call, type Deps, organizationOf, reachOf } from "../../deps.ts";
+import { lateRule, messageRule, refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
+import { type NounFolds, touch } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { stateOfProject } from "../projects/project_state.ts";
+import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { refuseOvertaken } from "../reading/update_mask.ts";
+import {
+  addedFact,
+  findingsQuestion,
+  type GrantFindings,
+  grantCondition,
+  lookupKeyOf,
+  refusalOf,
+  refusedRoles,
+  wantedOf,
+  wrongInProject,
+} from "./add_user_grant.ts";
+import { userGrantBatch } from "./add_user_grants.ts";
+import { userGrantList } from "./user_grant_list.ts";
+import { grantAndRolesRead, userGrantRoles } from "./user_grant_roles.ts";
+import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
+import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
+
+/** The roles that users hold in projects. */
+export const userGrantService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
+  const listedGrants = userGrantList(sql);
+  const grantToRead = grantRead(sql);
+  const grantToChange = grantAndRolesRead(sql);
+
+  return {
+    ...userGrantBatch(deps),
+    ...userGrantRoles(deps),
+    ...userGrantState(deps, grantOf),
+
+    async addUserGrant(request, call) {
+      const wanted = wantedOf(organizationOf(call), request);
+      const at = first(wanted.owner, ids(), clock());
+      const answer = { userGrantId: at.stream, details: detailsAfter(at) };
+      const found = await log.appendIf<GrantFindings>(call, addedFact(at, wanted), answer, grantCondition);
+      if (!found) return answer;
+      const no = refusalOf(wanted, found);
+      throw no ? refuse.because(no.reason, no) : new Error("a grant was not added for no reason");
+    },
+
+    async getUserGrant({ userGrantId }, call) {
+      return { userGrant: userGrant(await grantOf(userGrantId, call)) };
+    },
+
+    async listUserGrants(request, call) {
+      const page = pageOf(ListUserGrantsRequestSchema, request, 1);
+      const listed = { owner: organizationOf(call), request, reach: reachOf(call) };
+      const { rows, nextPageToken } = cut(await listedGrants(listed, page, call.signal), page, ({ id }) => [id]);
+      return { userGrants: rows.map(userGrant), nextPageToken };
+    },
+
+    async changeUserGrant({ userGrantId, roleKeys, expectedSequence }, call) {
+      const asked = { owner: organizationOf(call), id: userGrantId, role_keys: roleKeys };
+      const row = await grantToChange(asked, call.signal);
+      if (!row) throw refuse.notFound("user_grant", userGrantId);
+      refuseOvertaken(row, expectedSequence);
+      const no = refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known);
+      if (no) throw refuse.because(no.reason, no);
+      if (sameRoles(row.roleKeys, roleKeys)) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const changed = factOf("userGrant", at, { case: "changed", value: { roleKeys } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+
+    async removeUserGrant({ userGrantId }, call) {
+      const row = await grantToRead({ owner: organizationOf(call), id: userGrantId }, call.signal);
+      if (!row) throw refuse.notFound("user_grant", userGrantId);
+      const at = next(row, clock());
+      const removed = factOf("userGrant", at, { case: "removed", value: {} });
+      return log.append(call, [removed], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof UserGrantService>;
+
+  async function grantOf(id: string, call: Call): Promise<UserGrantRow> {
+    const row = await grantToRead({ owner: organizationOf(call), id }, call.signal);
+    if (!row) throw refuse.notFound("user_grant", id);
+    return row;
+  }
+};
+
+/** Cross-field rules of requests about user grants. */
+export const userGrantRules = [
+  pageRule(ListUserGrantsRequestSchema, 1),
+  messageRule(ListUserGrantsRequestSchema, ({ projectId, roleKey }) => (roleKey && !projectId ? [withoutProject] : [])),
+];
+
+/** Late rules of requests about user grants. */
+export function userGrantLateRules({ sql }: Pick<Deps, "sql">) {
+  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
+  return [
+    lateRule(AddUserGrantRequestSchema, ["projectId", "projectGrantId", "roleKeys"], async (request, call: Call) => {
+      // The user may be what is wrong with the request.
+      const wanted = { ...wantedOf(organizationOf(call), request), userId: "" };
+      return wrongInProject(wanted, await findingsOf(lookupKeyOf(wanted), call.signal));
+    }),
+  ];
+}
+
+const withoutProject = {
+  field: "projectId",
+  description: "is required with roleKey: each project has roles of its own",
+  reason: "PROJECT_ID_NEEDED",
+};
+
+/** The folds of facts about a user grant: they write its row and the rows of its roles. */
+export const userGrantFolds = {
+  ...userGrantStateFolds,
+  added: {
+    views: [
+      `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
+         f.version, f.time, f.time
+       from $facts f`,
+      `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
+       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
+       from $facts f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)`,
+    ],
+  },
+  changed: {
+    views: [
+      touch("user_grants", "user_grant_id"),
+      `delete from user_grant_roles r using $facts f
+       where r.user_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
+      `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
+       select g.owner, g.user_grant_id, g.project_id, g.project_grant_id, k.role_key
+       from $facts f join user_grants g on g.owner = f.owner and g.user_grant_id = f.stream
+       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
+       on conflict (user_grant_id, role_key) do nothing`,
+    ],
+  },
+  roleRemoved: {
+    views: [
+      touch("user_grants", "user_grant_id"),
+      `delete from user_grant_roles r using $facts f
+       where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'`,
+    ],
+  },
+  removed: {
+    views: [
+      `delete from user_grant_roles r using $facts f where r.user_grant_id = f.stream`,
+      `delete from user_grants g using $facts f where g.owner = f.owner and g.user_grant_id = f.stream`,
+    ],
+  },
+} satisfies NounFolds<"userGrant">;
+
+/** A whole message, which nothing has to complete: a list may have a thousand of them. */
+function userGrant(row: UserGrantRow): UserGrant {
+  const { id, userId, projectId, projectGrantId, roleKeys, active, shutBy } = row;
+  const message: UserGrant = {
+    $typeName: "postern.v1.UserGrant",
+    id,
+    details: details(row),
+    userId,
+    projectId,
+    roleKeys,
+    state: active ? UserGrantState.ACTIVE : UserGrantState.INACTIVE,
+    projectState: stateOfProject(shutBy !== "project"),
+    inEffect: active && shutBy === "",
+  };
+  if (projectGrantId !== null) message.projectGrantId = projectGrantId;
+  return message;
+}
+
+const grantRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, UserGrantRow>(sql, {
+    asked: "owner text, id text",
+    select: `select n, ${columns} from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
+  });
+
+const sameRoles = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && new Set([...some, ...others]).size === some.length;

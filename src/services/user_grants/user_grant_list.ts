@@ -1,0 +1,191 @@
+import { type ListUserGrantsRequest, UserGrantState } from "../../../gen/postern/v1/user_grant_pb.ts";
+import type { Reach } from "../../deps.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { type Fragment, isActive } from "../reading/named_list.ts";
+import { ageDirection, mostRead, type Page } from "../reading/page.ts";
+import { type ListedUserGrants as Listed, roleless, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
+import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
+
+type Partial = Exclude<Reach, { whole: true }>;
+type Paging = Page & { readonly backwards: string; readonly beyond: string };
+
+/** Rows `g` in the order of `id`, with the condition that no index serves: rows that miss it are read, and left out by the page. */
+type Source = { readonly from: Fragment; readonly id: string; readonly rest?: Fragment | undefined };
+
+/** Makes the read of pages of user grants. */
+export function userGrantList(sql: Sql) {
+  const ofUser = userGrantsOfUserRead(sql);
+  return (listed: Listed, page: Page, signal: AbortSignal): Promise<UserGrantRow[]> =>
+    isAllOfUser(listed.request) ? ofUser(listed, page, signal) : userGrantsByAge(sql, listed, page);
+}
+
+const isAllOfUser = ({ userId, projectId, state }: ListUserGrantsRequest): boolean =>
+  userId !== "" && projectId === "" && isActive(UserGrantState, state) === undefined;
+
+const isAllOfRole = ({ userId, projectId, roleKey, state }: ListUserGrantsRequest): boolean =>
+  userId === "" && projectId !== "" && roleKey !== "" && isActive(UserGrantState, state) === undefined;
+
+/** Reads the user grants of an organization within reach by the index that has them in their order. */
+function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
+  const { owner, request, reach } = listed;
+  const paging = { ...page, ...ageDirection(request.order) };
+  const isAny = !request.userId && !request.projectId;
+  if (isAny && !reach.whole) return sql<UserGrantRow[]>`${ofSome(sql, { owner, request, reach }, paging)}`;
+  if (isAllOfRole(request)) return sql<UserGrantRow[]>`${pageOfRole(sql, listed, paging)}`;
+  const source = sourceOf(sql, listed);
+  const columns = source.rest ? flaggedColumns : userGrantColumns;
+  return sql<UserGrantRow[]>`${paged(sql, source, { columns, paging })}`;
+}
+
+const flaggedColumns = `${userGrantColumns}, g."isMatch", g."isLast"`;
+
+function paged(
+  sql: Sql,
+  { from, id, rest }: Source,
+  { columns, paging }: { columns: string; paging: Paging },
+): Fragment {
+  const shown = sql.unsafe(columns);
+  if (!rest)
+    return sql`
+    select ${shown} from ${from} ${tailOf(sql, id, paging)}`;
+  const { backwards, limit } = paging;
+  return sql`
+    select ${shown} from (
+      select g.*, ${sql.unsafe(id)} as key, ${rest} as "isMatch",
+        row_number() over (order by ${sql.unsafe(`${id} ${backwards}`)}) = ${mostRead} as "isLast"
+      from ${from} ${tailOf(sql, id, { ...paging, limit: mostRead })}) g
+    where g."isMatch" or g."isLast" order by ${sql.unsafe(`g.key ${backwards}`)} limit ${limit}`;
+}
+
+function tailOf(sql: Sql, id: string, { after, limit, backwards, beyond }: Paging) {
+  return sql`
+    and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
+    order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
+}
+
+function sourceOf(sql: Sql, listed: Listed): Source {
+  const { userId, projectId, roleKey, state } = listed.request;
+  const active = isActive(UserGrantState, state);
+  if (userId && projectId)
+    return { from: sql`${grantsOfUserInProject(sql, listed)} and ${ofState(sql, active)}`, id: "g.user_grant_id" };
+  if (active === false) return inactiveSource(sql, listed);
+  const rest = active ? ofState(sql, active) : undefined;
+  if (userId)
+    return {
+      from: sql`user_grants g where ${ofUser(sql, listed)} and ${within(sql, listed.reach)}`,
+      id: byBytes,
+      rest,
+    };
+  if (projectId && roleKey)
+    return { from: sql`${grantsOfRole(sql, listed)} and ${reaches(sql, listed)}`, id: roleByBytes, rest };
+  if (projectId)
+    return {
+      from: sql`user_grants g where ${inProject(sql, listed)} and ${reaches(sql, listed)}`,
+      id: "g.user_grant_id",
+      rest,
+    };
+  return { from: sql`user_grants g where g.owner = ${listed.owner}`, id: "g.user_grant_id", rest };
+}
+
+/** The inactive grants, by the indexes that have only them. */
+function inactiveSource(sql: Sql, listed: Listed): Source {
+  const { owner, reach, request } = listed;
+  const { userId, projectId, roleKey } = request;
+  const inactive = sql`user_grants g where not g.active and (g.owner collate "C") = ${owner}`;
+  if (userId)
+    return { from: sql`${inactive} and (g.user_id collate "C") = ${userId} and ${within(sql, reach)}`, id: byBytes };
+  if (!projectId) return { from: inactive, id: byBytes };
+  const from = sql`${inactive} and (g.project_id collate "C") = ${projectId} and ${reaches(sql, listed)}`;
+  return { from, id: byBytes, rest: roleKey ? hasRole(sql, roleKey) : undefined };
+}
+
+function ofState(sql: Sql, active: boolean | undefined) {
+  if (active === undefined) return sql`true`;
+  return active ? sql`g.active` : sql`not g.active`;
+}
+
+// Only lists compare these columns by bytes, as their indexes do.
+const byBytes = `(g.user_grant_id collate "C")`;
+const roleByBytes = `(k.user_grant_id collate "C")`;
+
+const ofUser = (sql: Sql, { owner, request }: Listed) =>
+  sql`(g.owner collate "C") = ${owner} and (g.user_id collate "C") = ${request.userId}`;
+
+const inProject = (sql: Sql, { owner, request }: Listed) =>
+  sql`g.owner = ${owner} and g.project_id = ${request.projectId}`;
+
+// An organization owns a project or was granted it once: a user has one grant there. With an offset the order has no say in how
+// it is found; else all grants of the project are read.
+function grantsOfUserInProject(sql: Sql, listed: Listed) {
+  const { owner, request } = listed;
+  const { userId, roleKey, projectId } = request;
+  return sql`(select * from user_grants g where g.user_id = ${userId} and g.project_id = ${projectId} offset 0) g
+    where g.owner = ${owner} and ${within(sql, listed.reach)} and ${roleKey ? hasRole(sql, roleKey) : sql`true`}`;
+}
+
+const hasRole = (sql: Sql, roleKey: string) =>
+  sql`exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = ${roleKey})`;
+
+/** Looks up the grants of a page together, and their roles: those whose identifiers are neighbours are neighbours in an index. */
+const pageOfRole = (sql: Sql, listed: Listed, paging: Paging): Fragment => sql`
+  with page as materialized (select array(
+    select k.user_grant_id from user_grant_roles k
+    where ${ofRole(sql, listed)} and ${reaches(sql, listed)} ${tailOf(sql, roleByBytes, paging)}) as ids)
+  select ${sql.unsafe(roleless)}, r."roleKeys" from user_grants g join (
+    select user_grant_id, array_agg(role_key order by role_key) as "roleKeys"
+    from user_grant_roles where user_grant_id = any((select ids from page)::text[]) group by user_grant_id
+  ) r on r.user_grant_id = g.user_grant_id
+  where g.user_grant_id = any((select ids from page)::text[])
+  order by ${sql.unsafe(`${byBytes} ${paging.backwards}`)}`;
+
+const grantsOfRole = (sql: Sql, listed: Listed) => sql`
+  user_grant_roles k cross join lateral (
+    select * from user_grants where user_grant_id = k.user_grant_id limit 1) g
+  where ${ofRole(sql, listed)}`;
+
+const ofRole = (sql: Sql, { owner, request: { projectId, roleKey } }: Listed) => sql`
+  (k.project_id collate "C") = ${projectId} and (k.role_key collate "C") = ${roleKey} and (k.owner collate "C") = ${owner}`;
+
+/** Whether a grant is within reach; for grants of one user, which are few. */
+function within(sql: Sql, reach: Reach) {
+  if (reach.whole) return sql`true`;
+  const { projects, projectGrants } = reach;
+  return sql`(g.project_id = any(${[...projects]}) or g.project_grant_id = any(${[...projectGrants]}))`;
+}
+
+/** Whether the project is within reach, and so all grants of the organization in it: it owns the project, or was granted it once. */
+function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
+  if (reach.whole || reach.projects.includes(projectId)) return sql`true`;
+  return sql`exists (
+    select from project_grants p where p.project_grant_id = any(${[...reach.projectGrants]}) and p.project_id = ${projectId})`;
+}
+
+type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Partial };
+
+/** The newest grants of each project and project grant within reach, and of these the newest. */
+function ofSome(sql: Sql, { owner, request, reach }: ListedOfSome, paging: Paging): Fragment {
+  const active = isActive(UserGrantState, request.state);
+  const columns = "g.*";
+  const ofProject = paged(sql, inOneProject(sql, owner, active), { columns, paging });
+  const ofProjectGrant = paged(sql, inOneProjectGrant(sql, active), { columns, paging });
+  return sql`
+    select ${sql.unsafe(active ? flaggedColumns : userGrantColumns)} from (
+      select found.* from unnest(${[...reach.projects]}::text[]) p cross join lateral (${ofProject}) found
+      union all
+      select found.* from unnest(${[...reach.projectGrants]}::text[]) p cross join lateral (${ofProjectGrant}) found
+      where found.owner = ${owner}) g where true ${tailOf(sql, "g.user_grant_id", paging)}`;
+}
+
+function inOneProject(sql: Sql, owner: string, active: boolean | undefined): Source {
+  const inactive = sql`user_grants g
+    where not g.active and (g.owner collate "C") = ${owner} and (g.project_id collate "C") = p`;
+  if (active === false) return { from: inactive, id: byBytes };
+  const from = sql`user_grants g where g.project_id = p and g.owner = ${owner}`;
+  return { from, id: "g.user_grant_id", rest: active ? ofState(sql, active) : undefined };
+}
+
+function inOneProjectGrant(sql: Sql, active: boolean | undefined): Source {
+  const from = sql`user_grants g where (g.project_grant_id collate "C") = p`;
+  if (active === false) return { from: sql`${from} and not g.active`, id: byBytes };
+  return { from, id: byBytes, rest: active ? ofState(sql, active) : undefined };
+}

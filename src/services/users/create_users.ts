@@ -1,0 +1,257 @@
+import { create as createMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  CreateMachineUserRequestSchema,
+  type CreateUserOutcomeSchema,
+  type CreateUsersItem,
+  type CreateUsersRequest,
+  CreateUsersRequestSchema,
+  type UserService,
+} from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
+import { lateRule, messageRule, type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
+import { type At, detailsAfter, type NewFact } from "../../events/fact.ts";
+import { errorText } from "../../messages/catalogue.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { loginNameOf } from "../callers/login_name.ts";
+import type { MailSettings } from "../verification/mail_code.ts";
+import type { PhoneSettings } from "../verification/phone_code.ts";
+import { e164, notAPhone } from "../verification/phone_number.ts";
+import {
+  allEnded,
+  malformed,
+  type No,
+  refuseBatch,
+  refusedOutcome,
+  violationsByItem,
+  violationsOf,
+} from "../writing/batch_refusal.ts";
+import {
+  addresseeOf,
+  createdFact,
+  isHuman,
+  lookupKeyOf,
+  type NewUserExtras,
+  type NewUserFindings,
+  type NewUserRequest,
+  newUserQuestion,
+  newUsers,
+  totpFacts,
+  withoutWrong,
+  wrongInUser,
+} from "./new_user.ts";
+import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
+
+/** An item with the path to it, and what is wrong with its fields; the request is without what is. */
+type Item = { readonly request: NewUserRequest; readonly path: string; readonly wrong: readonly Violation[] };
+
+/** An item that can be created: the place of its fact, and what the fact takes along. */
+type Creatable = Item & { readonly at: At; readonly extras: NewUserExtras; readonly no?: undefined };
+
+/** An item and its outcome: the user that it creates, or the reason why it is refused. */
+type Decided = Creatable | (Item & { readonly no: No; readonly at?: undefined });
+
+type ItemOutcome = MessageInitShape<typeof CreateUserOutcomeSchema>;
+
+/** Creates many users at once. */
+export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) => {
+  const { log, sql } = deps;
+  const mails = newUserMails(deps, settings);
+  const { findings, refusal, place, credentials } = newUsers(deps);
+
+  return {
+    async createUsers(request, call) {
+      const { allOrNothing, sendEmailCodes } = request;
+      const items = itemsOf(request, call.values.get(keys.wrongItems));
+      const decided = await decideAll(items, await findingsOfAll(sql, organizationOf(call), items), call);
+      if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
+      const facts = await factsOf(decided, sendEmailCodes, call);
+      return log.append(call, facts, answerOf(decided, call)).catch((error: unknown) => {
+        // A request with a key is written together with its record or not at all, and then runs again as a whole.
+        const keyed = call.values.get(keys.idempotency) !== undefined;
+        if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
+        return oneByOne(decided, sendEmailCodes, call);
+      });
+    },
+  } satisfies Pick<ServiceImpl<typeof UserService>, "createUsers">;
+
+  /** Decides about every item before a password is hashed. */
+  async function decideAll(items: readonly Item[], found: readonly NewUserFindings[], call: Call): Promise<Decided[]> {
+    const nos = nosOf(items, found, (request, findings, path) => refusal(request, findings, { call, path }));
+    const decided: Decided[] = [];
+    for (const [n, item] of items.entries()) {
+      const [no, findings] = [nos[n], found[n]];
+      if (!findings) throw new Error("policies are always in force");
+      decided.push(no ? { ...item, no } : { ...item, ...(await creatable(item.request, findings, call)) });
+    }
+    return decided;
+  }
+
+  // One hash at a time: a batch takes one place in the queue, and sign-ins the others.
+  async function creatable(request: NewUserRequest, findings: NewUserFindings, call: Call) {
+    const secret = await credentials(request, findings, call.signal);
+    const typed = isHuman(request) ? request.phone : "";
+    const phone = typed === "" ? undefined : e164(typed, settings.phoneDefaultRegion);
+    return { at: place(request, call), extras: { phone, ...(secret ? { secret } : {}) } };
+  }
+
+  // Names are written in their order, so that two batches never wait for each other.
+  async function factsOf(decided: readonly Decided[], isMailed: boolean, call: Call): Promise<NewFact[]> {
+    const items = decided.filter((item) => !item.no);
+    const found = isMailed ? await mails.ofAll(items.map(addressed), call) : [];
+    return items
+      .map((item, n) => ({ name: loginNameOf(item.request.username), facts: factsIn(item, found[n]) }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .flatMap(({ facts }) => facts);
+  }
+
+  function factsIn({ at, request, extras }: Creatable, mail?: NewUserMail): NewFact[] {
+    return [createdFact(at, request, { ...extras, mail }), ...totpFacts(at, request, deps)];
+  }
+
+  /** Creates each item by itself, after one of them lost a race. */
+  async function oneByOne(decided: readonly Decided[], isMailed: boolean, call: Call) {
+    const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, isMailed, call))));
+    return log.append(call, [], answerOf(settled, call));
+  }
+
+  async function createAlone(item: Creatable, isMailed: boolean, call: Call): Promise<Decided> {
+    const { request, path, wrong } = item;
+    const addressee = isMailed ? addressed(item) : undefined;
+    const append = (mail?: NewUserMail) => log.append(call, factsIn(item, mail), item);
+    for (let tries = 5; ; tries--) {
+      const no = refusal(request, await findings(request, call), { call, path });
+      if (no) return { request, path, wrong, no };
+      try {
+        return await (addressee ? mails.appended(addressee, call, append) : append());
+      } catch (error) {
+        if (reasonOf(error) !== "CONFLICT") throw error;
+        if (tries === 1) return { request, path, wrong, no: { reason: "CONFLICT", field: path.replace(/\.$/, "") } };
+      }
+    }
+  }
+};
+
+/** Late rules of requests for many new users: all or nothing is refused for whatever is wrong with any of them. */
+export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
+  const { refusal } = newUsers(deps);
+  return [
+    lateRule(CreateUsersRequestSchema, [], async (request, call: Call, wrong) => {
+      // Else each item has an outcome of its own. A list that is too long is not looked at.
+      if (!request.allOrNothing || wrong.some(({ field }) => field === "items")) return [];
+      const items = itemsOf(request, wrong);
+      const found = await findingsOfAll(deps.sql, organizationOf(call), items);
+      const refused = lateNosOf(items, found, (one, findings, path) => refusal(one, findings, { call, path }));
+      return refused.flatMap((no) => (no ? violationsOf(no) : []));
+    }),
+  ];
+}
+
+type Refusal = (request: NewUserRequest, findings: NewUserFindings, path: string) => No | undefined;
+
+/** Finds the reason why each item is refused: it is malformed, repeats an earlier one, or cannot be created. */
+function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
+  const late = lateNosOf(items, found, refusal);
+  return items.map(({ wrong }, n) => {
+    const no = late[n];
+    return wrong.length === 0 ? no : malformed([...wrong, ...(no ? violationsOf(no) : [])]);
+  });
+}
+
+/** Finds the reason why each item is refused, whatever is wrong with its fields. */
+function lateNosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
+  const repeated = repeatedIn(items);
+  return items.map(({ request, path }, n) => {
+    const findings = found[n];
+    return repeated[n] ?? (findings && refusal(request, findings, path));
+  });
+}
+
+/** Cross-field rules of requests for many new users: those of each item, and of all together. */
+export const userBatchRules = (settings: PhoneSettings) => [
+  messageRule(CreateUsersRequestSchema, ({ items }) => [
+    ...items.flatMap((item, n) => wrongInItem(item, n, settings)),
+    ...tooManyPasswords(items),
+  ]),
+];
+
+function wrongInItem({ kind }: CreateUsersItem, n: number, { phoneDefaultRegion }: PhoneSettings): Violation[] {
+  if (kind.case === undefined)
+    return [{ field: `items[${n}]`, description: errorText("FIELD_REQUIRED"), reason: "REQUIRED" }];
+  const { case: name, value } = kind;
+  const phone = isHuman(value) ? value.phone : "";
+  const wrong = phone === "" || e164(phone, phoneDefaultRegion) ? [] : [notAPhone];
+  return [...wrongInUser(value), ...wrong].map((one) => ({ ...one, field: `items[${n}].${name}.${one.field}` }));
+}
+
+const mostPasswords = 50;
+
+function tooManyPasswords(items: readonly CreateUsersItem[]): Violation[] {
+  const fields = items.flatMap(({ kind }, n) =>
+    kind.case === "human" && kind.value.password !== undefined ? `items[${n}].human.password` : [],
+  );
+  const description = errorText("TOO_MANY_PASSWORDS", { most: mostPasswords });
+  return fields
+    .slice(mostPasswords)
+    .map((field): OfAllItems => ({ field, description, reason: "TOO_MANY_PASSWORDS", ofAllItems: true }));
+}
+
+function itemsOf({ items }: CreateUsersRequest, found: readonly Violation[]): Item[] {
+  const wrongIn = violationsByItem(found);
+  return items.map(({ kind }, n) => {
+    const path = kind.case === undefined ? `items[${n}].` : `items[${n}].${kind.case}.`;
+    const wrong = wrongIn(path);
+    if (kind.case === undefined && wrong.length === 0) throw new Error("an item without a kind passed its rule");
+    return { request: withoutWrong(kind.value ?? nobody, wrong, path), path, wrong };
+  });
+}
+
+/** Stands for the user of an item that has none. */
+const nobody: NewUserRequest = createMessage(CreateMachineUserRequestSchema);
+
+/** Reads the state for every item in a statement of its own: hundreds of items would hold up the shared ones. */
+async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): Promise<NewUserFindings[]> {
+  const asked = JSON.stringify(items.map(({ request }, n) => ({ n, ...lookupKeyOf(owner, request) })));
+  return await sql<NewUserFindings[]>`
+    with asked as materialized (
+      select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, ${sql.unsafe(newUserQuestion.asked)})
+    )
+    ${sql.unsafe(newUserQuestion.select)} order by n`;
+}
+
+const addressed = ({ at, request }: Creatable) => addresseeOf(at, request);
+
+function answerOf(decided: readonly Decided[], call: Call) {
+  const refused = refusedOutcome(call);
+  return { outcomes: decided.map((item) => (item.no ? refused(item.no) : created(item.at))) };
+}
+
+const created = (at: At): ItemOutcome => ({
+  outcome: { case: "created", value: { userId: at.stream, details: detailsAfter(at) } },
+});
+
+/** Finds the items that repeat the login name or the id of an earlier one. */
+function repeatedIn(items: readonly Item[]): (No | undefined)[] {
+  const repeatsName = repeats(({ username }) => loginNameOf(username) || undefined, "username");
+  const repeatsId = repeats(({ userId }) => userId, "userId");
+  return items.map((item) => {
+    const [name, id] = [repeatsName(item), repeatsId(item)];
+    return name ?? id;
+  });
+}
+
+function repeats(named: (request: NewUserRequest) => string | undefined, name: string) {
+  const seen = new Map<string, string>();
+  return ({ request, path }: Item): No | undefined => {
+    const [value, field] = [named(request), `${path}${name}`];
+    if (value === undefined) return undefined;
+    const other = seen.get(value);
+    if (other === undefined) seen.set(value, field);
+    return other === undefined ? undefined : repeated(field, other);
+  };
+}
+
+function repeated(field: string, other: string): No {
+  const violations = [{ field, description: errorText("ITEM_REPEATED", { other }), reason: "REPEATED" }];
+  return { reason: "VALIDATION_FAILED", field, params: { fields: field }, violations };
+}

@@ -1,0 +1,167 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ChangeEmailRequestSchema,
+  ResendEmailCodeRequestSchema,
+  type UserService,
+} from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, callerOf, type Deps, keys, organizationOf } from "../../deps.ts";
+import { messageRule, refuse } from "../../errors.ts";
+import { detailsAfter, factOf, next } from "../../events/fact.ts";
+import type { NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { emailCodeMatches } from "../../security/mail_code.ts";
+import { wrongInEmail } from "../verification/email_address.ts";
+import {
+  dropMailCodes,
+  keepMailCode,
+  type MailSends,
+  type MailSettings,
+  mailSendsColumns,
+  newEmailCode,
+  refuseTooManyMails,
+  reserveEmailAttempt,
+} from "../verification/mail_code.ts";
+import { type NoticeSettings, sendNotice } from "../verification/notice.ts";
+import {
+  asksForCode,
+  exclusive,
+  type Modes,
+  refuseChange,
+  refuseWrongCode,
+  type VerifiableUser,
+  verifiableColumns,
+  withoutCreation,
+} from "../verification/verification.ts";
+import { touchUser } from "../writing/touch_user.ts";
+import { emailRestored, type FormerAddress, keepUndoCode, noticeOfChange } from "./email_undo.ts";
+
+/** The e-mail addresses of users. */
+export const userEmail = (deps: Deps, settings: NoticeSettings) => {
+  const { log, sql, clock } = deps;
+  const userToChange = emailRead(sql, settings);
+  const codeFor = codeMaker(deps, settings);
+  const verify = emailVerification(deps, settings);
+  const noticeFor = noticeOfChange(deps, settings);
+
+  return {
+    async changeEmail(request, call) {
+      const { email, isVerified = false } = request;
+      const user = await userOf(request.userId, call, email);
+      refuseChange(user, { isSame: user.email === email, modes: request, reason: "EMAIL_UNCHANGED" });
+      const verified = isVerified || keepsVerification(user, request);
+      const code = verified ? undefined : codeFor(user, email, { call, ...request });
+      const at = next(user, clock());
+      const value = { email, verified, ...code?.named };
+      const secret = { ...code?.secret, ...noticeFor(user, call) };
+      const changed = factOf("user", at, { case: "emailChanged", value }, secret);
+      return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+    },
+
+    verifyEmail: ({ userId, verificationCode: code }, call) =>
+      verify({ owner: organizationOf(call), userId, code }, call),
+
+    async resendEmailCode(request, call) {
+      const user = await userOf(request.userId, call);
+      const email = refuseUnverifiable(user);
+      const { named, secret, answered } = codeFor(user, email, { call, ...request });
+      const at = next(user, clock());
+      const requested = factOf("user", at, { case: "emailCodeRequested", value: named }, secret);
+      return log.append(call, [requested], { details: detailsAfter(at), ...answered });
+    },
+  } satisfies Partial<ServiceImpl<typeof UserService>>;
+
+  async function userOf(id: string, call: Call, email: string | null = null): Promise<UserRow> {
+    const { sessionId: session = null } = callerOf(call);
+    const user = await userToChange({ owner: organizationOf(call), id, email, session }, call.signal);
+    if (!user) throw refuse.notFound("user", id);
+    return user;
+  }
+};
+
+/** Whether a change of a verified address only spells it otherwise: mail servers do not tell cases apart, nor do resets. */
+const keepsVerification = (user: UserRow, { email, ...modes }: Modes & { readonly email: string }): boolean =>
+  user.verified && user.email?.toLowerCase() === email.toLowerCase() && !asksForCode(modes);
+
+/** A user and the code that proves its address. */
+export type EmailProof = { readonly owner: string; readonly userId: string; readonly code: string };
+
+/** Makes the one way to verify an address by a code, for calls and for pages. */
+export function emailVerification({ log, sql, clock, secrets }: Deps, settings: MailSettings) {
+  const userToVerify = emailRead(sql, settings);
+  return async ({ owner, userId, code }: EmailProof, call: Call) => {
+    const user = await userToVerify({ owner, id: userId, email: null, session: null }, call.signal);
+    if (!user) throw refuse.notFound("user", userId);
+    refuseUnverifiable(user);
+    const tried = await reserveEmailAttempt(sql, userId, clock());
+    const isRight = tried && emailCodeMatches(secrets.keyring, { ...tried, userId }, code);
+    refuseWrongCode(isRight, user, clock());
+    const at = next(user, clock());
+    const verified = factOf("user", at, { case: "emailVerified", value: {} });
+    return log.append(call, [verified], { details: detailsAfter(at) });
+  };
+}
+
+const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean`;
+
+/** The folds of facts about a user's e-mail address: they write its row, its code and the mail that brings it. */
+export const emailFolds = {
+  emailChanged: {
+    views: [touchUser(setEmail)],
+    credentials: [
+      ...keepMailCode,
+      ...keepUndoCode,
+      ...sendNotice("i.stream"),
+      ...dropMailCodes("password"),
+      `delete from mail_codes c using $input i
+       where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null`,
+    ],
+  },
+  emailCodeRequested: { views: [touchUser()], credentials: keepMailCode },
+  emailVerified: { views: [touchUser("email_verified = true")], credentials: dropMailCodes("email") },
+  emailRestored,
+} satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified" | "emailRestored">;
+
+type UserRow = VerifiableUser & MailSends & FormerAddress;
+
+/** Reads a user's address, its code, and the use of the sending limits for the address in question: a new one, or the user's. */
+const emailRead = (sql: Sql, settings: MailSettings) =>
+  loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserRow>(sql, {
+    asked: "owner text, id text, email text, session text",
+    select: `select n, ${verifiableColumns}, u.email_verified as verified, u.username, u.email,
+      (select s.amr from sessions s where s.session_id = asked.session) as amr,
+      (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
+      ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
+      from asked join users u on u.owner = asked.owner and u.user_id = asked.id
+      left join mail_codes c on c.user_id = u.user_id and c.purpose = 'email'`,
+  });
+
+type CodeRequest = Pick<Modes, "returnCode"> & { readonly call: Call };
+
+/** Makes a code for the user's address: the id that its fact holds, its secret, and its part of the response. */
+function codeMaker(deps: Deps, settings: MailSettings) {
+  return (user: UserRow, email: string, { call, returnCode }: CodeRequest) => {
+    const of = { id: deps.ids(), userId: user.id, email };
+    if (returnCode !== undefined) {
+      const { code, secret } = newEmailCode(deps, of);
+      return { named: {}, secret, answered: { verificationCode: code } };
+    }
+    if (!user.active) throw refuse.because("USER_INACTIVE");
+    refuseTooManyMails(user, settings, deps.clock());
+    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const { secret } = newEmailCode(deps, of, { loginName: user.username, language, nth: user.nth });
+    return { named: { emailCodeId: of.id }, secret, answered: {} };
+  };
+}
+
+/** Cross-field rules of requests about e-mail addresses. */
+export const emailRules = [
+  messageRule(ChangeEmailRequestSchema, (request) => [...wrongInEmail(request.email), ...exclusive(request)]),
+  messageRule(ResendEmailCodeRequestSchema, exclusive),
+];
+
+function refuseUnverifiable({ id, email, verified }: UserRow): string {
+  if (email === null) throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+  if (verified) throw refuse.because("EMAIL_VERIFIED");
+  return email;
+}

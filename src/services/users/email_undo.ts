@@ -1,0 +1,120 @@
+import { type Call, callerOf, type Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import type { Fold } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { makeUndoCode, sealMail, undoCodeMacs } from "../../security/mail_code.ts";
+import { isMultiFactor } from "../callers/authentication_class.ts";
+import { userInForce } from "../callers/in_force.ts";
+import { countNetwork } from "../callers/network_rate.ts";
+import { endSignIns } from "../passwords/password.ts";
+import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
+import { type NoticeSettings, noticeSeconds, notices } from "../verification/notice.ts";
+import { dropPhoneCode } from "../verification/phone_code.ts";
+import { touchUser } from "../writing/touch_user.ts";
+
+/** A user whose verified address is given up, and what decides whether that can be undone. */
+export type FormerAddress = {
+  readonly id: string;
+  readonly username: string;
+  readonly email: string | null;
+  readonly verified: boolean;
+  /** How the session of the call began (RFC 8176); null where the call presents none. */
+  readonly amr: readonly string[] | null;
+  /** The earlier changes that can still be undone. */
+  readonly undoable: number;
+};
+
+// Those that came first count: nobody crowds them out.
+const mostUndoable = 10;
+
+/**
+ * Makes the part of the secret of a changed address: the notice to the one before, with a code that undoes the change where users made it
+ * without a second factor.
+ */
+export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
+  const notice = notices(deps, settings);
+  return (user: FormerAddress, call: Call) => {
+    const { id: userId, username: loginName, email, verified } = user;
+    if (callerOf(call).userId !== userId)
+      return { endsUndo: true, ...(verified ? notice("email_replaced", call) : {}) };
+    if (email === null || !verified) return {};
+    if (isMultiFactor(user.amr ?? []) || user.undoable >= mostUndoable) return notice("email_replaced", call);
+    const { notice: made } = notice("email_changed", call);
+    if (!made) return {};
+    const { code, mac } = makeUndoCode(deps.secrets.keyring);
+    const id = String(made.id);
+    const sealed = Buffer.from(sealMail(deps.secrets.keyring, { id, email }, [{ loginName, code }])).toString("hex");
+    const expirationDate = new Date(deps.clock().getTime() + noticeSeconds * 1000).toISOString();
+    return { notice: { ...made, sealed }, undo: { id, email, mac: mac.toString("hex"), expirationDate } };
+  };
+}
+
+/**
+ * Credentials of a changed address that its former one can take back. An administrator's change ends the codes of earlier ones: whose
+ * mailboxes they are decides the administrator.
+ */
+export const keepUndoCode: readonly string[] = [
+  `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
+   select c.undo->>'id', i.owner, i.stream, 'undo', c.undo->>'email', c.undo->>'id', decode(c.undo->>'mac', 'hex'),
+     (c.undo->>'expirationDate')::timestamptz
+   from $input i cross join lateral (select i.secret->'undo' as undo) c where c.undo is not null`,
+  `delete from mail_codes c using $input i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null`,
+];
+
+/** How many wrong codes may come from one address within a minute on this node. */
+export type UndoSettings = { readonly signInFailuresPerAddressPerMinute: number };
+
+/** Makes the way back to a former address, by the code of its mail. */
+export function emailUndo({ log, sql, clock, secrets, failureRate }: Deps, settings: UndoSettings) {
+  const userByCode = userByUndoCode(sql);
+  const guesses = failureRate("codes of former addresses", settings.signInFailuresPerAddressPerMinute);
+  return async (code: string, call: Call): Promise<void> => {
+    const uncount = countNetwork(guesses, call);
+    const macs = undoCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
+    const user = await userByCode({ macs, now: clock().toISOString() }, call.signal);
+    if (!user) throw refuse.because("CODE_INVALID");
+    uncount();
+    const at = next(user, clock());
+    const restored = factOf(
+      "user",
+      at,
+      { case: "emailRestored", value: { email: user.email } },
+      { codeId: user.codeId },
+    );
+    await log.append(call, [restored], { details: detailsAfter(at) });
+  };
+}
+
+const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
+
+/**
+ * The fold of a restored address: it ends whatever somebody else may hold by now, but neither the password nor a factor. Codes of earlier
+ * changes stay: whoever took the account may have had the address that is restored.
+ */
+export const emailRestored: Fold = {
+  views: [touchUser("email = f.payload->>'email', email_verified = true")],
+  credentials: [
+    ...endSignIns,
+    ...dropPhoneCode,
+    `delete from mail_codes c using $input i
+     where c.user_id = i.stream and (c.purpose <> 'undo' or c.mail_code_id >= i.secret->>'codeId')`,
+    gone("pending_sessions"),
+    gone("factor_enrolments"),
+    gone("known_browsers"),
+    browsersEnd,
+  ],
+  cascades: [sessionsEnd, tokensEnd()],
+};
+
+type UserOfCode = Versioned & { readonly email: string; readonly codeId: string };
+
+const userByUndoCode = (sql: Sql) =>
+  loadOne<{ macs: readonly string[]; now: string }, UserOfCode>(sql, {
+    asked: "macs text[], now timestamptz",
+    select: `select n, u.user_id as id, u.owner, u.version, u.created, u.changed, c.email, c.mail_code_id as "codeId"
+             from asked cross join lateral unnest(asked.macs) as m (mac)
+             join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose = 'undo' and c.expiration_date > asked.now
+             join users u on u.owner = c.owner and u.user_id = c.user_id and ${userInForce}`,
+  });

@@ -1,0 +1,263 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import {
+  type CreateHumanUserRequest,
+  CreateHumanUserRequestSchema,
+  type CreateMachineUserRequest,
+  CreateMachineUserRequestSchema,
+} from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
+import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { type At, factOf, first, type NewFact } from "../../events/fact.ts";
+import type { Condition } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import { errorText } from "../../messages/catalogue.ts";
+import { foreignHash, isFault } from "../../security/foreign_hash.ts";
+import type { Secrets } from "../../security/secrets.ts";
+import { base32Bytes } from "../../security/totp.ts";
+import { loginNameOf } from "../callers/login_name.ts";
+import { secretContext } from "../factors/factor_read.ts";
+import { hashing, passwordSecret, policyViolations } from "../passwords/password.ts";
+import { type PolicyInForce, policyColumn, policyStreams } from "../policies/policy.ts";
+import { wrongInEmail } from "../verification/email_address.ts";
+import type { PhoneSettings } from "../verification/phone_code.ts";
+import { phoneNumber, wrongForSms } from "../verification/phone_number.ts";
+import { joined, type No } from "../writing/batch_refusal.ts";
+import type { Addressee, NewUserMail } from "./new_user_mail.ts";
+import { addressOf, addressShown } from "./postal_address.ts";
+import { loginNameTaken, longName } from "./username.ts";
+
+/** A request for a new user. */
+export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
+
+/** Which names of a new user are taken. */
+export type TakenNames = {
+  /** The user who has the login name, and its organization. */
+  readonly takenBy: string | null;
+  readonly takenIn: string | null;
+  /** Whether the chosen id was ever used. */
+  readonly idUsed: boolean;
+};
+
+/** The state that decides about a new user. */
+export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
+
+// The log knows every id that there ever was, of users and of everything else; ids that race are decided by chosen_ids.
+const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn",
+               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id offset 0) as "idUsed"`;
+const withLoginName = "asked left join login_names l on l.login_name = asked.login_name";
+
+/** The query for the state that decides about a new user. */
+export const newUserQuestion = {
+  asked: "owner text, login_name text, user_id text",
+  select: `select n, ${takenColumns}, ${policyColumn("asked.owner")} as policy
+             from ${withLoginName}`,
+};
+
+/** The condition of the fact that creates a user: its names are free. */
+export const namesAreFree: Condition = {
+  asked: `payload->>'loginName' as login_name, case when (payload->>'idChosen')::boolean then stream end as user_id`,
+  select: `select found.*, "takenBy" is null and not "idUsed" as holds
+    from (select n, ${takenColumns} from ${withLoginName} offset 0) found`,
+};
+
+/** Converts a request to the key of `newUserQuestion`. */
+export const lookupKeyOf = (owner: string, { username, userId }: NewUserRequest) => ({
+  owner,
+  login_name: loginNameOf(username),
+  user_id: userId ?? null,
+});
+
+/** The names and policies of new users, and the facts that create them. */
+export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
+  const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, NewUserFindings>(sql, newUserQuestion);
+
+  return {
+    /** Reads the state that decides about a new user. */
+    async findings(request: NewUserRequest, call: Call): Promise<NewUserFindings> {
+      const found = await findingsOf(lookupKeyOf(organizationOf(call), request), call.signal);
+      if (!found) throw new Error("policies are always in force");
+      return found;
+    },
+
+    /** Finds the reasons why a user cannot be created; `path` leads to its item in a batch. */
+    refusal: (request: NewUserRequest, findings: NewUserFindings, { call, path }: Place): No | undefined =>
+      joined([refusedNames(request, findings, { call, path }), refusedPassword(request, findings, { path, secrets })]),
+
+    /** The place of the first fact about a user, under the id that it came with. */
+    place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
+
+    /** Hashes the password of a new user, or takes the hash that it came with; undefined when it has neither. */
+    async credentials(request: NewUserRequest, { policy }: NewUserFindings, signal: AbortSignal) {
+      if (!isHuman(request)) return undefined;
+      const { password, passwordHash, passwordChangeRequired: mustChange } = request;
+      if (passwordHash) return { hash: passwordHash, imported: true, depth: policy.historyDepth, mustChange };
+      if (!password) return undefined;
+      return { ...passwordSecret(await hashing(secrets.passwords.hash(password, signal)), policy), mustChange };
+    },
+  };
+}
+
+/** The call, and the path of an item in its request. */
+export type Place = { readonly call: Call; readonly path: string };
+
+/** The phone of a new user, the codes that are sent to it, and the secrets that its fact takes along. */
+export type NewUserExtras = {
+  readonly phone?: string | undefined;
+  readonly phoneCodeId?: string | undefined;
+  readonly mail?: NewUserMail | undefined;
+  readonly secret?: JsonObject;
+};
+
+/** Makes the fact that creates a user. */
+export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtras): NewFact {
+  const { username } = request;
+  const named = {
+    username,
+    loginName: loginNameOf(username),
+    ...(request.userId ? chosen : {}),
+    ...(request.inactive ? { inactive: true } : {}),
+  };
+  if (!isHuman(request)) {
+    return factOf("user", at, { case: "machineCreated", value: { ...named, name: request.name } });
+  }
+  const { givenName, familyName, email } = request;
+  const value = { ...named, givenName, familyName, email, ...stated(request, extras) };
+  const secret = { ...extras.secret, ...extras.mail?.secret };
+  return factOf("user", at, { case: "humanCreated", value }, secret);
+}
+
+/** The ways to reach a person, and what a sign-in asks of it, as the fact holds them. */
+const stated = (
+  { address, isEmailVerified, requiresFactor }: CreateHumanUserRequest,
+  { phone, phoneCodeId, mail }: NewUserExtras,
+) => ({
+  ...(phone ? { phone } : {}),
+  ...(phoneCodeId ? { phoneCodeId } : {}),
+  ...(isEmailVerified ? { emailVerified: true } : {}),
+  ...(mail ? { emailCodeId: mail.emailCodeId } : {}),
+  ...(requiresFactor ? { requiresFactor } : {}),
+  ...addressShown(addressOf(address)),
+});
+
+/** Returns the new user as somebody whose address is to be verified; undefined for whoever gets no mail. */
+export const addresseeOf = ({ stream: id }: At, request: NewUserRequest): Addressee | undefined =>
+  isHuman(request) && !request.isEmailVerified && !request.inactive
+    ? { id, username: request.username, email: request.email }
+    : undefined;
+
+/** Makes the fact that adds the authenticator app which a new user brings. */
+export function totpFacts(
+  { owner, stream, time }: At,
+  request: NewUserRequest,
+  { ids, secrets }: Pick<Deps, "ids" | "secrets">,
+) {
+  if (!isHuman(request) || !request.totpSecret) return [];
+  const at = first(owner, ids(), time);
+  const sealed = secrets.keyring.seal(base32Bytes(request.totpSecret), secretContext(at.stream));
+  const secret = { sealed: Buffer.from(sealed).toString("hex"), step: 0 };
+  return [factOf("factor", at, { case: "totpAdded", value: { userId: stream, name: "" } }, secret)];
+}
+
+const chosen = { idChosen: true };
+
+/** Whether the request is for a human user. */
+export const isHuman = (request: NewUserRequest): request is CreateHumanUserRequest =>
+  request.$typeName === CreateHumanUserRequestSchema.typeName;
+
+/** Cross-field rules of requests for one new user. */
+export const newUserRules = (settings: PhoneSettings) => [
+  messageRule(CreateHumanUserRequestSchema, (request) => [
+    ...wrongInUser(request),
+    ...(request.phone === "" ? [] : wrongForSms(phoneNumber(request.phone, settings.phoneDefaultRegion))),
+  ]),
+  messageRule(CreateMachineUserRequestSchema, wrongInUser),
+];
+
+/** Late rules of requests for one new user: its name and its id must be free, and its password keep to the policy. */
+export function newUserLateRules(deps: Parameters<typeof newUsers>[0]) {
+  const { findings, refusal } = newUsers(deps);
+  const find = async (request: NewUserRequest, call: Call, found: readonly Violation[]) => {
+    const sound = withoutWrong(request, found);
+    return refusal(sound, await findings(sound, call), { call, path: "" })?.violations ?? [];
+  };
+  return [lateRule(CreateHumanUserRequestSchema, [], find), lateRule(CreateMachineUserRequestSchema, [], find)];
+}
+
+/** Returns a request without what only the database can judge and is wrong already; `path` leads to it in a batch. */
+export function withoutWrong(request: NewUserRequest, found: readonly Violation[], path = ""): NewUserRequest {
+  const isWrong = (name: string) => found.some(({ field }) => isWithin(field, `${path}${name}`));
+  const sound = { ...request };
+  if (isWrong("username")) sound.username = "";
+  if (isWrong("userId")) delete sound.userId;
+  if (isHuman(sound) && isWrong("password")) delete sound.password;
+  return sound;
+}
+
+/** Finds the violations of a new user that need no database, but for those of its phone. */
+export function wrongInUser(request: NewUserRequest): Violation[] {
+  const ofHuman = isHuman(request) ? [...wrongInEmail(request.email), ...wrongHash(request)] : [];
+  return [...longName(request), ...reservedId(request), ...ofHuman];
+}
+
+function reservedId({ userId = "" }: NewUserRequest): Violation[] {
+  const [field, reason] = ["userId", "USER_ID_RESERVED"] as const;
+  if (userId === "me") return [{ field, description: errorText("USER_ID_RESERVED"), reason }];
+  if (!policyStreams.includes(userId)) return [];
+  return [{ field, description: errorText("USER_ID_OF_POLICY", { id: userId }), reason }];
+}
+
+function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violation[] {
+  if (passwordHash === undefined) return [];
+  const field = "passwordHash";
+  const together = errorText("FIELD_TOGETHER", { other: "password" });
+  if (password !== undefined) return [{ field, description: together, reason: "FIELD_TOGETHER" }];
+  const hash = foreignHash(passwordHash);
+  if (!isFault(hash)) return [];
+  const params = "params" in hash ? hash.params : {};
+  return [{ field, description: errorText(hash.reason, params), reason: hash.reason }];
+}
+
+/** Finds the reasons why a user cannot have its names. */
+export const refusedNames = (request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined =>
+  joined([refusedName(request, found, { call, path }), refusedId(request, found, path)]);
+
+/** Whether the names of a new user alone decide about it: neither password nor phone does. */
+export const isOfNamesAlone = (request: NewUserRequest): boolean =>
+  !isHuman(request) || !(request.password || request.passwordHash || request.phone || request.totpSecret);
+
+/** Refuses a taken username; the refusal names the user only to callers who may see that user. */
+function refusedName(request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined {
+  const { takenBy, takenIn } = found;
+  if (takenBy === null || takenIn === null) return undefined;
+  return loginNameTaken(request.username, { userId: takenBy, owner: takenIn }, { call, path });
+}
+
+function refusedId({ userId }: NewUserRequest, { idUsed }: TakenNames, path: string): No | undefined {
+  return idUsed && userId ? takenId(`${path}userId`, userId) : undefined;
+}
+
+/** Makes the refusal of an id that was used before, by whatever it was. */
+export function takenId(field: string, id: string): No {
+  const params = { id };
+  const violations = [{ field, description: errorText("ID_TAKEN", params), reason: "ID_TAKEN" }];
+  return { reason: "ID_TAKEN", field, params, violations };
+}
+
+type Checked = { readonly path: string; readonly secrets: Pick<Secrets, "common"> };
+
+function refusedPassword(
+  request: NewUserRequest,
+  { policy }: Pick<NewUserFindings, "policy">,
+  { path, secrets }: Checked,
+) {
+  if (!isHuman(request) || !request.password) return undefined;
+  const field = `${path}password`;
+  const names = [request.username, request.givenName, request.familyName, request.email];
+  const violations = policyViolations({ field, password: request.password, names, policy }, secrets);
+  return violations.length === 0 ? undefined : ({ reason: "PASSWORD_POLICY", field, violations } as const);
+}
+
+/** Refuses a new user that cannot be created. */
+export function refuseNew(no: No | undefined): void {
+  if (no) throw refuse.because(no.reason, no);
+}

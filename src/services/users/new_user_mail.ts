@@ -1,0 +1,87 @@
+import { type Call, type Deps, keys } from "../../deps.ts";
+import { constraintOf } from "../../errors.ts";
+import type { NewFact } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import {
+  type MailSends,
+  type MailSettings,
+  mailSendsColumns,
+  mailWaitSeconds,
+  newEmailCode,
+} from "../verification/mail_code.ts";
+
+/** A new user whose address is to be verified. */
+export type Addressee = { readonly id: string; readonly username: string; readonly email: string };
+
+/** The code for the address of a new user: its id, and the secret that the fact takes along. */
+export type NewUserMail = { readonly emailCodeId: string; readonly secret: NonNullable<NewFact["secret"]> & object };
+
+type Sends = MailSends & { readonly n: number };
+
+const sendsQuestion = (settings: MailSettings) => ({
+  asked: "id text, email text",
+  select: `select n, ${mailSendsColumns({ user: "asked.id", email: "asked.email", purpose: "email" }, settings)} from asked`,
+});
+
+const mostTries = 5;
+
+/** Makes the mails that verify the addresses of new users; beyond the sending limits there is none. */
+export function newUserMails(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">, settings: MailSettings) {
+  const sendsTo = loadOne<{ id: string; email: string }, MailSends>(deps.sql, sendsQuestion(settings));
+
+  return {
+    /** Makes the mails of a batch, one to an address. */
+    async ofAll(users: readonly (Addressee | undefined)[], call: Call): Promise<(NewUserMail | undefined)[]> {
+      const firsts = firstOfEachAddress(users);
+      const sends = new Map((await sendsOfAll(deps.sql, firsts, settings)).map((one) => [one.n, one]));
+      return firsts.map((user, n) => user && mailTo(user, sends.get(n), call));
+    },
+
+    /**
+     * Appends the creation of a user with its mail. Somebody else may mail the address at the same moment: then it is tried again, and
+     * at last without a mail.
+     */
+    async appended<A>(user: Addressee, call: Call, append: (mail?: NewUserMail) => Promise<A>): Promise<A> {
+      const { id, email } = user;
+      for (let tries = mostTries; tries > 0; tries--) {
+        const mail = mailTo(user, await sendsTo({ id, email }, call.signal), call);
+        try {
+          return await append(mail);
+        } catch (error) {
+          if (constraintOf(error) !== "mail_sends_nth") throw error;
+        }
+      }
+      return append();
+    },
+  };
+
+  function mailTo({ id, username, email }: Addressee, sends: MailSends | undefined, call: Call) {
+    if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) return undefined;
+    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const of = { id: deps.ids(), userId: id, email };
+    return { emailCodeId: of.id, ...newEmailCode(deps, of, { loginName: username, language, nth: sends.nth }) };
+  }
+}
+
+function firstOfEachAddress(users: readonly (Addressee | undefined)[]): (Addressee | undefined)[] {
+  const seen = new Set<string>();
+  return users.map((user) => {
+    const address = user?.email.toLowerCase();
+    if (address === undefined || seen.has(address)) return undefined;
+    seen.add(address);
+    return user;
+  });
+}
+
+/** Reads the sends of a batch in a statement of its own: hundreds of addresses would hold up the shared one. */
+async function sendsOfAll(sql: Sql, users: readonly (Addressee | undefined)[], settings: MailSettings) {
+  const keys = users.flatMap((user, n) => (user ? [{ n, id: user.id, email: user.email }] : []));
+  if (keys.length === 0) return [];
+  const { asked, select } = sendsQuestion(settings);
+  return await sql<Sends[]>`
+    with asked as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(keys)}::text::jsonb) as asked (n integer, ${sql.unsafe(asked)})
+    )
+    ${sql.unsafe(select)}`;
+}

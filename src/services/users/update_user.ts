@@ -1,0 +1,92 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  HumanUserUpdateSchema,
+  MachineUserUpdateSchema,
+  UpdateHumanUserRequestSchema,
+  UpdateMachineUserRequestSchema,
+  type UserService,
+} from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import type { NounFolds } from "../../events/fold.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
+import { touchUser } from "../writing/touch_user.ts";
+import { type AddressColumn, addressAfter, addressInFact, addressShown, isSameAddress } from "./postal_address.ts";
+
+type Updates = Pick<ServiceImpl<typeof UserService>, "updateHumanUser" | "updateMachineUser">;
+
+/** The updates of what is known of a human and of a machine. */
+export const userUpdates = ({ log, sql, clock }: Deps) => {
+  const namesOf = namesRead(sql);
+
+  return {
+    async updateHumanUser({ userId, human, updateMask, expectedSequence }, call) {
+      const row = await userOf(userId, call);
+      if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
+      refuseOvertaken(row, expectedSequence);
+      const changes = changesOf(HumanUserUpdateSchema, human, updateMask);
+      const { givenName = row.givenName ?? "", familyName = row.familyName ?? "" } = changes;
+      const address = addressAfter(row.address, human?.address, updateMask?.paths ?? []);
+      const isMoved = !isSameAddress(address, row.address);
+      if (givenName === row.givenName && familyName === row.familyName && !isMoved)
+        return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const value = { givenName, familyName, ...(isMoved ? addressShown(address ?? {}) : {}) };
+      const changed = factOf("user", at, { case: "humanChanged", value });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+
+    async updateMachineUser({ userId, machine, updateMask, expectedSequence }, call) {
+      const row = await userOf(userId, call);
+      if (row.kind !== "machine") throw refuse.because("USER_NOT_MACHINE", { params: { id: userId } });
+      refuseOvertaken(row, expectedSequence);
+      const { name = row.name ?? "" } = changesOf(MachineUserUpdateSchema, machine, updateMask);
+      if (name === row.name) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const changed = factOf("user", at, { case: "machineChanged", value: { name } });
+      return log.append(call, [changed], { details: detailsAfter(at) });
+    },
+  } satisfies Updates;
+
+  async function userOf(id: string, call: Call): Promise<Row> {
+    const row = await namesOf({ owner: organizationOf(call), id }, call.signal);
+    if (!row) throw refuse.notFound("user", id);
+    return row;
+  }
+};
+
+/** Cross-field rules of the updates of users. */
+export const userUpdateRules = [
+  updateRule(UpdateHumanUserRequestSchema, "human"),
+  updateRule(UpdateMachineUserRequestSchema, "machine"),
+];
+
+/** The folds of changed names: they write the user's row. */
+export const userUpdateFolds = {
+  humanChanged: {
+    views: [
+      touchUser(`given_name = f.payload->>'givenName', family_name = f.payload->>'familyName',
+        address = case when f.payload ? 'address' then ${addressInFact} else t.address end`),
+    ],
+  },
+  machineChanged: { views: [touchUser(`name = f.payload->>'name'`)] },
+} satisfies Pick<NounFolds<"user">, "humanChanged" | "machineChanged">;
+
+type Row = Versioned & {
+  readonly kind: string;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly name: string | null;
+  readonly address: AddressColumn;
+};
+
+const namesRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, Row>(sql, {
+    asked: "owner text, id text",
+    select: `select n, u.user_id as id, u.owner, u.kind, u.given_name as "givenName", u.family_name as "familyName", u.name, u.address,
+               u.version, u.created, u.changed
+             from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
+  });

@@ -1,0 +1,268 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { ListUsersRequestSchema, type UserService, UserState } from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
+import { messageRule, refuse } from "../../errors.ts";
+import { type At, details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
+import { loginNameOf } from "../callers/login_name.ts";
+import { codesWait } from "../factors/factor_attempts.ts";
+import { isLastOwner } from "../members/member.ts";
+import { waitOf } from "../passwords/name_wait.ts";
+import { newPasswordHash } from "../passwords/new_password.ts";
+import { isLocked, passwordSecret, passwordUserRead } from "../passwords/password.ts";
+import { isChangeBlocked } from "../passwords/password_change.ts";
+import { namedRule, readNamed } from "../reading/named_list.ts";
+import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { type NoticeSettings, notices } from "../verification/notice.ts";
+import { type PhoneSettings, phoneOfNewUser } from "../verification/phone_code.ts";
+import { userBatch, userBatchRules } from "./create_users.ts";
+import { emailRules, userEmail } from "./email.ts";
+import { invitationRules, userInvitation } from "./invitation.ts";
+import {
+  addresseeOf,
+  createdFact,
+  isOfNamesAlone,
+  type NewUserRequest,
+  namesAreFree,
+  newUserRules,
+  newUsers,
+  refusedNames,
+  refuseNew,
+  type TakenNames,
+  totpFacts,
+} from "./new_user.ts";
+import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
+import { type AddressColumn, addressShown } from "./postal_address.ts";
+import { userUpdateRules, userUpdates } from "./update_user.ts";
+import { userColumns as columns, userList, userTexts, wrongPhones } from "./user_list.ts";
+import { phoneRules, userPhone } from "./user_phone.ts";
+import { usernameChange, usernameRules } from "./username.ts";
+
+/** The users of an organization, human and machine. */
+export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings) => {
+  const { log, sql, clock, secrets } = deps;
+  const { findings, refusal, place, credentials } = newUsers(deps);
+  const mails = newUserMails(deps, settings);
+  const phoneOf = phoneOfNewUser(deps, settings);
+  const userById = userRead(sql);
+  const userByName = userByLoginNameRead(sql);
+  const passwordUser = passwordUserRead(sql);
+  const notice = notices(deps, settings);
+
+  return {
+    ...userPhone(deps, settings),
+    ...userEmail(deps, settings),
+    ...userInvitation(deps, settings),
+    ...userAccessTokens(deps),
+    ...userUpdates(deps),
+    ...usernameChange(deps),
+    ...userBatch(deps, settings),
+
+    async createHumanUser(request, call) {
+      const at = place(request, call);
+      if (isOfNamesAlone(request))
+        return mailed({ at, request, call }, (mail) => createNamed({ at, request, call }, mail));
+      const found = await findings(request, call);
+      refuseNew(refusal(request, found, { call, path: "" }));
+      const { phone, inactive } = request;
+      const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone, inactive }, call.signal)) ?? {};
+      const secret = { ...code, ...(await credentials(request, found, call.signal)) };
+      return mailed({ at, request, call }, (mail) =>
+        log.append(
+          call,
+          [createdFact(at, request, { ...withPhone, mail, secret }), ...totpFacts(at, request, deps)],
+          created(at),
+        ),
+      );
+    },
+
+    async createMachineUser(request, call) {
+      return createNamed({ at: place(request, call), request, call });
+    },
+
+    async getUser({ userId }, call) {
+      return { user: user(await userOf(userId, call), clock()) };
+    },
+
+    async listUsers(request, call) {
+      const page = pageOf(ListUsersRequestSchema, request, 2);
+      const query = { ...request, region: settings.phoneDefaultRegion, now: clock() };
+      const rows = await readNamed<Kind>(sql, [userList(sql, organizationOf(call), query)], page);
+      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+      return { users: answered.map((row) => user(row, clock())), nextPageToken };
+    },
+
+    async getUserByLoginName({ loginName }, call) {
+      const row = await userByName({ owner: organizationOf(call), login_name: loginNameOf(loginName) }, call.signal);
+      if (!row) throw refuse.notFound("user", loginName);
+      return { user: user(row, clock()) };
+    },
+
+    async setPassword({ userId, newPassword }, call) {
+      const row = await passwordUser({ owner: organizationOf(call), id: userId }, call.signal);
+      if (!row) throw refuse.notFound("user", userId);
+      if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
+      const hash = await newPasswordHash(secrets, { user: row, password: newPassword, signal: call.signal });
+      const at = next(row, clock());
+      const { userId: callerId, tokenId } = callerOf(call);
+      const keepTokenId = callerId === userId ? tokenId : undefined;
+      const fact = { case: "passwordChanged", value: { byAdministrator: true, keepTokenId } } as const;
+      const secret = { ...passwordSecret(hash, row.policy), ...notice("password_changed", call) };
+      return log.append(call, [factOf("user", at, fact, secret)], { details: detailsAfter(at) });
+    },
+
+    async deactivateUser({ userId }, call) {
+      const row = await userOf(userId, call);
+      if (!row.active) return log.append(call, [], { details: details(row) });
+      if (row.lastOwner) throw refuse.because("LAST_OWNER");
+      const at = next(row, clock());
+      const deactivated = factOf("user", at, { case: "deactivated", value: {} });
+      return log.append(call, [deactivated], { details: detailsAfter(at) });
+    },
+
+    async reactivateUser({ userId }, call) {
+      const row = await userOf(userId, call);
+      if (row.active) return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const reactivated = factOf("user", at, { case: "reactivated", value: {} });
+      return log.append(call, [reactivated], { details: detailsAfter(at) });
+    },
+
+    async unlockUser({ userId }, call) {
+      const row = await userOf(userId, call);
+      if (!isLocked(row, clock()) && !(await isBlocked(userId, clock())))
+        return log.append(call, [], { details: details(row) });
+      const at = next(row, clock());
+      const unlocked = factOf("user", at, { case: "unlocked", value: {} });
+      return log.append(call, [unlocked], { details: detailsAfter(at) });
+    },
+
+    async deleteUser({ userId }, call) {
+      const row = await userOf(userId, call);
+      if (row.lastOwner) throw refuse.because("LAST_OWNER");
+      const at = next(row, clock());
+      const deleted = factOf("user", at, { case: "deleted", value: {} });
+      return log.append(call, [deleted], { details: detailsAfter(at) });
+    },
+  } satisfies ServiceImpl<typeof UserService>;
+
+  /** Whether wrong passwords or codes of a user keep anybody waiting. */
+  async function isBlocked(userId: string, now: Date): Promise<boolean> {
+    const isNameBlocked = waitOf(sql, userId, now).then((until) => until !== undefined);
+    const blocks = [codesWait(sql, userId, now), isChangeBlocked(sql, userId, now), isNameBlocked];
+    return (await Promise.all(blocks)).includes(true);
+  }
+
+  /** Appends the creation of a person, with a mail unless the address is verified. */
+  function mailed<A>({ at, request, call }: Creation, append: (mail?: NewUserMail) => Promise<A>): Promise<A> {
+    const addressee = addresseeOf(at, request);
+    return addressee ? mails.appended(addressee, call, append) : append();
+  }
+
+  async function createNamed({ at, request, call }: Creation, mail?: NewUserMail) {
+    const taken = await log.appendIf<TakenNames>(call, createdFact(at, request, { mail }), created(at), namesAreFree);
+    if (!taken) return created(at);
+    refuseNew(refusedNames(request, taken, { call, path: "" }));
+    throw new Error("a user was not created for no reason");
+  }
+
+  async function userOf(id: string, call: Call): Promise<UserRow> {
+    const row = await userById({ owner: organizationOf(call), id }, call.signal);
+    if (!row) throw refuse.notFound("user", id);
+    return row;
+  }
+};
+
+/** A user to create, and its place in the log. */
+type Creation = { readonly at: At; readonly request: NewUserRequest; readonly call: Call };
+
+/** A user as its row holds it. */
+export type UserRow = Versioned & {
+  readonly kind: string;
+  readonly username: string;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly requiresFactor: boolean;
+  readonly phone: string | null;
+  readonly phoneVerified: boolean;
+  readonly address: AddressColumn;
+  readonly name: string | null;
+  readonly active: boolean;
+  readonly locked: boolean;
+  readonly lockedUntil: Date | null;
+  /** Whether the instance or an organization would have no active owner without this user. */
+  readonly lastOwner: boolean;
+};
+
+/** Reads a user by its id. */
+export const userRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, UserRow>(sql, {
+    asked: "owner text, id text",
+    select: `select n, u.user_id as id, ${columns}, ${isLastOwner} as "lastOwner"
+             from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
+  });
+
+const userByLoginNameRead = (sql: Sql) =>
+  loadOne<{ owner: string; login_name: string }, Kind>(sql, {
+    asked: "owner text, login_name text",
+    select: `select n, u.user_id as id, ${columns}
+             from asked join login_names l using (login_name)
+             join users u on u.owner = asked.owner and u.user_id = l.user_id`,
+  });
+
+/** Converts a row to the user of a response. */
+export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
+  id: row.id,
+  details: details(row),
+  state: stateOf(row, now),
+  username: row.username,
+  kind: row.kind === "human" ? human(row) : machine(row),
+});
+
+type Kind = Omit<UserRow, "lastOwner">;
+
+const human = ({
+  givenName,
+  familyName,
+  email,
+  phone,
+  phoneVerified,
+  emailVerified,
+  requiresFactor,
+  address,
+}: Kind) => {
+  const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
+  const known = { ...names, email: email ?? "", emailVerified, phoneVerified, requiresFactor };
+  return {
+    case: "human",
+    value: { ...known, ...(phone === null ? {} : { phone }), ...addressShown(address) },
+  } as const;
+};
+
+const machine = ({ name }: Kind) => ({ case: "machine", value: { name: name ?? "" } }) as const;
+
+function stateOf(row: Kind, now: Date): UserState {
+  if (!row.active) return UserState.INACTIVE;
+  return isLocked(row, now) ? UserState.LOCKED : UserState.ACTIVE;
+}
+
+const created = (at: At) => ({ userId: at.stream, details: detailsAfter(at) });
+
+/** Cross-field rules of requests about users. */
+export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & AccessTokenSettings) => [
+  ...newUserRules(settings),
+  ...userBatchRules(settings),
+  pageRule(ListUsersRequestSchema, 2),
+  namedRule(ListUsersRequestSchema, userTexts),
+  messageRule(ListUsersRequestSchema, wrongPhones, ["filter.phone", "filter.phonePrefix"]),
+  ...phoneRules(settings),
+  ...emailRules,
+  ...invitationRules,
+  ...accessTokenRules(deps, settings),
+  ...userUpdateRules,
+  ...usernameRules,
+];

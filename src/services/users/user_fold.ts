@@ -1,0 +1,123 @@
+import type { Cascade, NounFolds } from "../../events/fold.ts";
+import { endCodesWait } from "../factors/factor_attempts.ts";
+import { dropFactorCredentials } from "../factors/factor_fold.ts";
+import { keepsAnOwnerAtHome } from "../members/member.ts";
+import { roleGiverFolds } from "../members/role_giver.ts";
+import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "../passwords/password.ts";
+import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
+import { dropAllMailCodes, dropMailCodes, keepMailCode } from "../verification/mail_code.ts";
+import { sendNotice } from "../verification/notice.ts";
+import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "../verification/phone_code.ts";
+import { touchUser } from "../writing/touch_user.ts";
+import { emailFolds } from "./email.ts";
+import { addressInFact } from "./postal_address.ts";
+import { userUpdateFolds } from "./update_user.ts";
+import { phoneFolds } from "./user_phone.ts";
+import { usernameFolds } from "./username.ts";
+
+const loginName = `insert into login_names (login_name, owner, user_id)
+  select f.payload->>'loginName', f.owner, f.stream from $facts f`;
+
+const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
+
+const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
+
+// An administrator takes the account back; users who change their own password keep the tokens that they gave to machines.
+const tokensEndBySetting = tokensEnd(
+  "(i.payload->>'byAdministrator')::boolean and t.token_id is distinct from i.payload->>'keepTokenId'",
+);
+
+const membershipsEnd: Cascade = {
+  makes: "member.removed",
+  extent: "many",
+  select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from $input i join members m on m.user_id = i.stream`,
+};
+
+const grantsEnd: Cascade = {
+  makes: "user_grant.removed",
+  extent: "many",
+  select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+           from $input i join user_grants g on g.user_id = i.stream`,
+};
+
+const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
+
+// A code that reached the mailbox verifies the address, and ends a lock that has an end: guesses at the old password are worth nothing.
+const afterPasswordChange = `
+  email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
+  locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end`;
+
+/** The folds of facts about a user: they write its row, its credentials, and the rows that depend on it. */
+export const userFolds = {
+  ...phoneFolds,
+  ...userUpdateFolds,
+  ...usernameFolds,
+  ...emailFolds,
+  ...roleGiverFolds,
+  passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
+  humanCreated: {
+    views: [
+      `insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+         requires_factor, active, version, created, changed)
+       select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
+         ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
+         f.version, f.time, f.time from $facts f`,
+      loginName,
+      chosenId,
+    ],
+    credentials: [...firstPassword, ...keepPhoneCode, ...keepMailCode],
+  },
+  machineCreated: {
+    views: [
+      `insert into users (owner, user_id, kind, username, name, active, version, created, changed)
+       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact}, f.version, f.time,
+         f.time
+       from $facts f`,
+      loginName,
+      chosenId,
+    ],
+  },
+  passwordChanged: {
+    views: [touchUser(afterPasswordChange)],
+    credentials: [
+      ...replacePassword,
+      ...clearAttempts,
+      ...dropMailCodes("password"),
+      browsersEnd,
+      ...sendNotice("i.stream"),
+    ],
+    cascades: [sessionsEnd, tokensEndBySetting],
+  },
+  deactivated: {
+    views: [touchUser("active = false")],
+    credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
+    cascades: [sessionsEnd, keepsAnOwnerAtHome("user.deactivated")],
+  },
+  reactivated: { views: [touchUser("active = true")] },
+  locked: {
+    views: [touchUser("locked = true, locked_until = (f.payload->>'until')::timestamptz")],
+    credentials: spendAttempts,
+  },
+  unlocked: {
+    views: [touchUser("locked = false, locked_until = null")],
+    credentials: [...clearAttempts, ...endCodesWait],
+  },
+  deleted: {
+    views: [
+      `delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`,
+      gone("login_names"),
+      gone("factors"),
+      gone("consents"),
+      gone("ended_roles"),
+    ],
+    credentials: [
+      ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
+      ...[...dropAllMailCodes, ...dropFactorCredentials, gone("known_browsers")],
+      browsersEnd,
+    ],
+    cascades: [sessionsEnd, tokensEnd(), membershipsEnd, grantsEnd, keepsAnOwnerAtHome("user.deleted")],
+  },
+} satisfies NounFolds<"user">;

@@ -1,0 +1,91 @@
+import { type ListUsersRequest, type UserFilter, UserKind, UserState } from "../../../gen/postern/v1/user_pb.ts";
+import type { Violation } from "../../errors.ts";
+import { errorText } from "../../messages/catalogue.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } from "../reading/named_list.ts";
+import { e164 } from "../verification/phone_number.ts";
+
+/** The columns of a user `u` beside its id. */
+export const userColumns = `u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+  u.version, u.created, u.changed`;
+
+/** The fields of a filter by text. */
+export const userTexts = [
+  "loginName",
+  "loginNamePrefix",
+  "name",
+  "namePrefix",
+  "email",
+  "emailPrefix",
+  "phone",
+  "phonePrefix",
+] as const;
+
+type UserQuery = Pick<ListUsersRequest, "filter" | "order"> & {
+  /** The region of national phone numbers. */
+  readonly region: string | undefined;
+  readonly now: Date;
+};
+
+/** The list of the users of an organization. */
+export function userList(sql: Sql, owner: string, { filter, order, region, now }: UserQuery): NamedList {
+  return {
+    texts: filter ? textsOf(filter, region) : [],
+    words: wordsIn(filter?.search ?? ""),
+    order,
+    columns: userColumns,
+    table: sql`users u`,
+    alias: "u",
+    id: "u.user_id",
+    name: "u.username",
+    scope: { column: "u.owner", value: owner },
+    terms: sql`(select * from terms where noun = 'user' and scope = ${owner}) w`,
+    ownWords: "u.words",
+    ...conditionsOf(sql, { filter, now }),
+  };
+}
+
+function textsOf(filter: UserFilter, region: string | undefined): TextFilter[] {
+  return textFilters([
+    ["folded(u.username)", filter.loginName, filter.loginNamePrefix],
+    ["u.phone", filter.phone && (e164(filter.phone, region) ?? digitsOf(filter.phone)), digitsOf(filter.phonePrefix)],
+    ["folded(u.email)", filter.email, filter.emailPrefix],
+    ["folded(user_name(u.name, u.given_name, u.family_name))", filter.name, filter.namePrefix],
+  ]);
+}
+
+/** Finds a phone of a filter without a digit, which would filter nothing. */
+export const wrongPhones = ({ filter }: ListUsersRequest): Violation[] =>
+  (["phone", "phonePrefix"] as const).flatMap((name) =>
+    filter?.[name] && digitsOf(filter[name]) === ""
+      ? [{ field: `filter.${name}`, description: errorText("PHONE_EMPTY"), reason: "PHONE_EMPTY" }]
+      : [],
+  );
+
+/** A phone number without the signs between its digits. */
+const digitsOf = (phone: string) => phone.normalize("NFKC").replace(/[\s()./-]/g, "");
+
+/** The conditions of state and kind: the rarer one is served by its index. */
+function conditionsOf(sql: Sql, { filter, now }: Pick<UserQuery, "filter" | "now">) {
+  const { state = UserState.UNSPECIFIED, kind = UserKind.UNSPECIFIED } = filter ?? {};
+  const ofState = stateConditions(sql, state, now);
+  const ofKind = kindCondition(sql, kind);
+  const [served, ...unserved] = isRare(state) ? [...ofState, ...ofKind] : [...ofKind, ...ofState];
+  return { served, unserved };
+}
+
+const isRare = (state: UserState) => state === UserState.INACTIVE || state === UserState.LOCKED;
+
+function kindCondition(sql: Sql, kind: UserKind): Fragment[] {
+  if (kind === UserKind.HUMAN) return [sql`(u.kind collate "C") = ${"human"}`];
+  return kind === UserKind.MACHINE ? [sql`(u.kind collate "C") = ${"machine"}`] : [];
+}
+
+/** The condition that has an index, and what is left. */
+function stateConditions(sql: Sql, state: UserState, now: Date): Fragment[] {
+  const isLocked = sql`(u.locked and (u.locked_until is null or u.locked_until > ${now}))`;
+  if (state === UserState.INACTIVE) return [sql`u.active = false`];
+  if (state === UserState.LOCKED) return [sql`u.locked`, sql`u.active and ${isLocked}`];
+  return state === UserState.ACTIVE ? [sql`u.active = true`, sql`not ${isLocked}`] : [];
+}

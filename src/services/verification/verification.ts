@@ -1,0 +1,89 @@
+import { refuse, type Violation } from "../../errors.ts";
+import { type At, detailsAfter, type Versioned } from "../../events/fact.ts";
+import { userInForce } from "../callers/in_force.ts";
+
+/** The modes in which a phone number or an e-mail address is changed, or a code is asked for. */
+export type Modes = {
+  readonly sendCode?: object | undefined;
+  readonly returnCode?: object | undefined;
+  readonly isVerified?: boolean | undefined;
+};
+
+/** The tries that a user's code has had, and its end; null where no code is in force. */
+type CodeState = { readonly codeAttempts: number | null; readonly codeExpiration: Date | null };
+
+/** A user whose number or address is changed or verified, and the state of its code. */
+export type VerifiableUser = Versioned &
+  CodeState & {
+    readonly kind: string;
+    readonly active: boolean;
+    readonly verified: boolean;
+  };
+
+/** The columns of such a user `u` with its code `c`, but for `verified`. */
+export const verifiableColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active,
+      u.version, u.created, u.changed, c.attempts as "codeAttempts", c.expiration_date as "codeExpiration"`;
+
+/** The number of tries that a code allows. */
+export const codeAttempts = 5;
+
+/** Finds modes that exclude each other: one violation for each that is set. */
+export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
+  const modes = {
+    sendCode: sendCode !== undefined,
+    returnCode: returnCode !== undefined,
+    isVerified: isVerified === true,
+  };
+  const set = Object.entries(modes).flatMap(([field, on]) => (on ? [field] : []));
+  if (set.length < 2) return [];
+  return set.map((field) => ({
+    field,
+    description: `cannot be combined with ${set.filter((other) => other !== field).join(" and ")}`,
+    reason: "MUTUALLY_EXCLUSIVE",
+  }));
+}
+
+/** Whether a request ends a verification: it asks for a code, or states that the new value is not verified. */
+export const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
+  sendCode !== undefined || returnCode !== undefined || isVerified === false;
+
+/** Refuses a change of a machine, and one that sets the verified value once more. */
+export function refuseChange({ id, kind, verified }: VerifiableUser, { isSame, modes, reason }: Change): void {
+  if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+  if (isSame && verified && !asksForCode(modes)) throw refuse.because(reason);
+}
+
+type Change = {
+  readonly isSame: boolean;
+  readonly modes: Modes;
+  readonly reason: "PHONE_UNCHANGED" | "EMAIL_UNCHANGED";
+};
+
+/** Returns the details after a change that answers no date of creation. */
+export function withoutCreation(at: At) {
+  const { creationDate: _, ...rest } = detailsAfter(at);
+  return rest;
+}
+
+/** Refuses a code that is wrong, or that had no try left: then its comparison is undefined. */
+export function refuseWrongCode(isRight: boolean | undefined, user: CodeState, now: Date): void {
+  if (isRight === undefined) throw noTryLeft(user, now);
+  if (!isRight) throw wrongCode();
+}
+
+/** Makes the refusal for a code without a try left; if the code is gone meanwhile, the command runs again. */
+function noTryLeft({ codeAttempts: tries, codeExpiration }: CodeState, now: Date) {
+  if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
+  if (tries < codeAttempts) return refuse.because("CONFLICT");
+  const retrySeconds = Math.ceil((codeExpiration.getTime() - now.getTime()) / 1000);
+  return refuse.because("CODE_ATTEMPTS", { retrySeconds });
+}
+
+function wrongCode() {
+  const violation = {
+    field: "verificationCode",
+    description: "is not the code that was generated last",
+    reason: "CODE_INVALID",
+  };
+  return refuse.because("CODE_INVALID", { violations: [violation] });
+}

@@ -1,0 +1,36 @@
+/**
+ * The rooms of `src`, the highest floor first: a room imports only from floors below its own. A folder of services, of postgres
+ * or of notify is a room of its own, and so is a file that stands beside such folders.
+ */
+export const floors: readonly (readonly string[])[] = [
+  ["main"],
+  ["program"],
+  ["server"],
+  ["maintenance"],
+  ["runtime"],
+  ["provider", "services/late_rules"],
+  ["services/account", "services/applications"],
+  ["services/users"],
+  ["services/access_tokens", "services/sessions", "services/expiry"],
+  ["services/factors", "services/organizations", "services/passwords", "services/user_grants"],
+  ["services/consents", "services/members", "services/projects", "services/verification"],
+  ["services/audit", "services/callers", "services/decisions", "services/policies", "services/writing"],
+  ["guards", "services/reading", "transfer"],
+  ["notify/logout", "notify/mail", "notify/sms", "client", "workers"],
+  ["deps", "notify/deliveries", "config"],
+  ["contract", "events", "postgres/migrate", "postgres/open"],
+  ["postgres/pool", "notify/log_sender", "notify/webhook"],
+  ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
+  ["messages", "metrics", "notify/not_taken", "postgres/failure", "postgres/process_log", "security", "tracing"],
+];
+
+const divided = ["services", "postgres", "notify"];
+
+/** The room that a file of `src` is in. */
+export function roomOf(path: string): string {
+  const [first = "", second = ""] = path
+    .replace(/^src\//, "")
+    .replace(/\.ts$/, "")
+    .split("/");
+  return divided.includes(first) ? `${first}/${second}` : first;
+}
