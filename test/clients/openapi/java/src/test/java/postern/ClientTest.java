@@ -112,7 +112,7 @@ class ClientTest {
   @Test
   void isAskedForAToken() {
     var accounts = new AccountServiceApi(by(null));
-    assertRefused("401 UNAUTHENTICATED", () -> accounts.accountServiceGetMe(null, null));
+    assertRefused("401 UNAUTHENTICATED", () -> accounts.accountServiceGetMe(null, null, null));
   }
 
   /** Asserts a refusal by its status, reason, object and wrong fields. */
