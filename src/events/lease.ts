@@ -16,3 +16,8 @@ export async function takeLease(sql: Sql, { work, holder, seconds }: Lease): Pro
       or leases.until > excluded.until + make_interval(secs => ${seconds})`;
   return taken.count === 1;
 }
+
+/** Gives the lease back, so that another node need not wait for its end. */
+export async function giveLeaseBack(sql: Sql, { work, holder }: Pick<Lease, "work" | "holder">): Promise<void> {
+  await sql`delete from leases where work = ${work} and holder = ${holder}`;
+}

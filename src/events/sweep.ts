@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { lookAgain } from "./follow.ts";
-import { takeLease } from "./lease.ts";
+import { giveLeaseBack, takeLease } from "./lease.ts";
 
 /** A kind of expired data that is deleted now and then. */
 export type Chore = {
@@ -29,13 +29,19 @@ export function startSweep(options: SweepOptions): AsyncDisposable {
   const holder = randomUUID();
   const seconds = 30 + (2 * everyMs) / 1000;
   let stopped = false;
-  const mayGoOn = async () => !stopped && (await takeLease(sql, { work: "sweep", holder, seconds }));
+  let held = false;
+  const mayGoOn = async () => {
+    if (stopped) return false;
+    held = await takeLease(sql, { work: "sweep", holder, seconds });
+    return held;
+  };
   const { stop } = lookAgain({ everyMs, onError: (error) => onError(error, "sweep"), look });
 
   return {
-    [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose]() {
       stopped = true;
-      return stop();
+      await stop();
+      if (held) await giveLeaseBack(sql, { work: "sweep", holder }).catch((error: unknown) => onError(error, "sweep"));
     },
   };
 

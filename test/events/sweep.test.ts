@@ -72,6 +72,26 @@ test("a node whose clock is ahead of the database's clears nothing away, and say
   await vi.waitFor(() => expect(left()).toBe(0), 60_000);
 });
 
+test("a node that stops leaves the rest to the next one at once, in the middle of its work", async () => {
+  await using database = await openDatabase();
+  const { sql } = database;
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const endless: Chore = {
+    name: "endless",
+    async batch(most) {
+      begin();
+      return most;
+    },
+  };
+  const first = startSweep({ sql, chores: [endless], onError });
+  await begun;
+  await first[Symbol.asyncDispose]();
+  expect(await sql`select work from leases`).toEqual([]);
+  const { chore, left } = pile(3);
+  await using _next = startSweep({ sql, chores: [chore], onError });
+  await vi.waitFor(() => expect(left()).toBe(0), 60_000);
+});
+
 test("everything is cleared away, batch by batch, by one node", async () => {
   await using database = await openDatabase();
   const { chore, asked, left } = pile(1_200);
