@@ -63,7 +63,7 @@ const untilReady = (node: Node) =>
   eventually(async () => (await readyStatus(node.url)) === 200 || undefined, "readiness");
 
 async function users(url: string, token: string): Promise<string[]> {
-  const made = Array.from({ length: writers }, (_, index) =>
+  const made = Array.from({ length: 25 * writers }, (_, index) =>
     clientOf(url, token).post("/v1/users/machine", { username: `writer-${index}`, name: "Writer" }),
   );
   return (await Promise.all(made)).map(({ body }) => String(body.userId));
@@ -113,7 +113,7 @@ describe.skipIf(!found("haproxy"))("two nodes behind HAProxy", () => {
 
   test.each(Object.entries(checks))("are both UP and serve REST and gRPC: a configuration %s", async (_, change) => {
     await using stage = await openStage({ change });
-    const load = startLoad({ ...stage, url: stage.balancer.url });
+    const load = startLoad({ ...stage, writers, url: stage.balancer.url });
     await load.more(200);
     await load.stop();
     expect(load.failures).toEqual([]);
@@ -139,7 +139,7 @@ describe.skipIf(!found("haproxy"))("two nodes behind HAProxy", () => {
 
   test("serve on when one is killed, and no call fails once its connections are gone", async () => {
     await using stage = await openStage();
-    const load = startLoad({ ...stage, url: stage.balancer.url });
+    const load = startLoad({ ...stage, writers, url: stage.balancer.url });
     for (const name of names) {
       await load.more(200);
       stage.nodes[name].signal("SIGKILL");
@@ -161,7 +161,7 @@ describe.skipIf(!found("haproxy"))("two nodes behind HAProxy", () => {
 
   test("are restarted one after the other under load, without a failed call", async () => {
     await using stage = await openStage();
-    const load = startLoad({ ...stage, url: stage.balancer.url });
+    const load = startLoad({ ...stage, writers, url: stage.balancer.url });
     for (const name of names) {
       await load.more(200);
       stage.nodes[name].signal("SIGTERM");

@@ -5,15 +5,18 @@ import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import { CreateAccessTokenRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
 
 /** A write that is repeated under its key until it is acknowledged: makes an access token for a user, answers its id. */
-type Write = (key: string) => Promise<string>;
+type Write = (userId: string, key: string) => Promise<string>;
 
 /** A failure of a connection or a node, after which a client tries again. */
 class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** The users to write for: one writer for each, every second one over gRPC. */
-export type LoadOptions = { readonly url: string; readonly token: string; readonly userIds: readonly string[] };
+/** The users to write for in turn, a thousand tokens each at most, and the number of writers, every second one over gRPC. */
+export type LoadOptions = WriterOptions & {
+  readonly userIds: readonly string[];
+  readonly writers?: number;
+};
 
 /** Writers at work. */
 export type Load = {
@@ -28,17 +31,20 @@ export type Load = {
 };
 
 /** Starts writers that go on until they are stopped. */
-export function startLoad({ url, token, userIds }: LoadOptions): Load {
+export function startLoad({ url, token, userIds, writers = userIds.length }: LoadOptions): Load {
   const [acknowledged, failures]: [string[], string[]] = [[], []];
   let isStopped = false;
   const closing: (() => void)[] = [];
-  const writers = userIds.map(async (userId, index) => {
-    const { write, close } = (index % 2 === 0 ? restWriter : grpcWriter)({ url, token, userId });
+  const work = async (index: number) => {
+    const { write, close } = (index % 2 === 0 ? restWriter : grpcWriter)({ url, token });
     closing.push(close);
-    for (let count = 0; !isStopped; count++) acknowledged.push(await repeated(write, `${userId}-${count}`, failures));
-  });
+    for (let nth = index; !isStopped; nth += writers) {
+      const userId = userIds[nth % userIds.length] ?? "";
+      acknowledged.push(await repeated(() => write(userId, `${userId}-${nth}`), failures));
+    }
+  };
   // A failure of another kind is thrown by `stop`, or by who waits for more.
-  const all = Promise.all(writers);
+  const all = Promise.all(Array.from({ length: writers }, (_, index) => work(index)));
   all.catch(() => {});
   return {
     acknowledged,
@@ -54,10 +60,10 @@ export function startLoad({ url, token, userIds }: LoadOptions): Load {
   };
 }
 
-async function repeated(write: Write, key: string, failures: string[]): Promise<string> {
+async function repeated(write: () => Promise<string>, failures: string[]): Promise<string> {
   for (const end = Date.now() + 240_000; ; await pause(50)) {
     try {
-      return await write(key);
+      return await write();
     } catch (error) {
       if (!(error instanceof Unavailable) || Date.now() > end) throw error;
       failures.push(error.message);
@@ -65,14 +71,14 @@ async function repeated(write: Write, key: string, failures: string[]): Promise<
   }
 }
 
-type WriterOptions = { readonly url: string; readonly token: string; readonly userId: string };
+type WriterOptions = { readonly url: string; readonly token: string };
 type Writer = { readonly write: Write; readonly close: () => void };
 
 /** REST over HTTP/1.1, on a connection that is kept. */
-function restWriter({ url, token, userId }: WriterOptions): Writer {
+function restWriter({ url, token }: WriterOptions): Writer {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const write: Write = (key) =>
+  const write: Write = (userId, key) =>
     new Promise((resolve, reject) => {
       const asked = request(
         `${url}/v1/users/${userId}/tokens`,
@@ -96,7 +102,7 @@ function restWriter({ url, token, userId }: WriterOptions): Writer {
 }
 
 /** gRPC by grpc-js, on a connection of its own, without a retry policy. */
-function grpcWriter({ url, token, userId }: WriterOptions): Writer {
+function grpcWriter({ url, token }: WriterOptions): Writer {
   const options = {
     "grpc.use_local_subchannel_pool": 1,
     "grpc.max_reconnect_backoff_ms": 200,
@@ -104,7 +110,7 @@ function grpcWriter({ url, token, userId }: WriterOptions): Writer {
   };
   const client = new Client(new URL(url).host, credentials.createInsecure(), options);
   const { name, parent, input, output } = UserService.method.createAccessToken;
-  const write: Write = (key) =>
+  const write: Write = (userId, key) =>
     new Promise((resolve, reject) => {
       const metadata = new Metadata();
       metadata.set("authorization", `Bearer ${token}`);

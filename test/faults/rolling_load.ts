@@ -8,13 +8,13 @@ import { CreateAccessTokenRequestSchema, UserService } from "../../gen/postern/v
 /** The address for each version of HTTP. */
 export type Entrance = { readonly http: string; readonly grpc: string };
 
-/** Writers, a third of each kind, one for each user. */
-export type RollingOptions = Entrance & { readonly token: string; readonly userIds: readonly string[] };
+/** The number of writers, a third of each kind, and the users to write for in turn, a thousand tokens each at most. */
+export type RollingOptions = WriterOptions & { readonly writers: number; readonly userIds: readonly string[] };
 
 /** Makes an access token for a user under a key; returns its id. */
-type Write = (key: string) => Promise<string>;
+type Write = (userId: string, key: string) => Promise<string>;
 type Writer = { readonly write: Write; readonly close: () => void };
-type WriterOptions = Entrance & { readonly token: string; readonly userId: string };
+type WriterOptions = Entrance & { readonly token: string };
 
 /** Writers at work; a failed call is counted, and repeated with its key until it is acknowledged. */
 export type RollingLoad = {
@@ -32,7 +32,7 @@ export type RollingLoad = {
 const policy = readFileSync(new URL("../../docs/grpc-retry.json", import.meta.url), "utf8");
 
 /** Starts writers that go on until they are stopped. */
-export function startRollingLoad({ userIds, ...options }: RollingOptions): RollingLoad {
+export function startRollingLoad({ writers, userIds, ...options }: RollingOptions): RollingLoad {
   const acknowledged: string[] = [];
   const [bare, withPolicy] = [tally(), tally()];
   const kinds = [
@@ -41,13 +41,16 @@ export function startRollingLoad({ userIds, ...options }: RollingOptions): Rolli
     { make: retryingWriter, counted: withPolicy },
   ];
   let isStopped = false;
-  const work = async (userId: string, index: number) => {
+  const work = async (index: number) => {
     const { make, counted } = kinds[index % kinds.length] ?? kinds[0] ?? expectKind();
-    const writer = make({ ...options, userId });
-    for (let nth = 0; !isStopped; nth++) acknowledged.push(await repeated(writer.write, `${userId}-${nth}`, counted));
-    writer.close();
+    const { write, close } = make(options);
+    for (let nth = index; !isStopped; nth += writers) {
+      const userId = userIds[nth % userIds.length] ?? "";
+      acknowledged.push(await repeated(() => write(userId, `${userId}-${nth}`), counted));
+    }
+    close();
   };
-  const all = Promise.all(userIds.map(work));
+  const all = Promise.all(Array.from({ length: writers }, (_, index) => work(index)));
   // A failure is thrown by `stop`, or to the caller that waits for more.
   all.catch(() => {});
   return {
@@ -69,11 +72,11 @@ function expectKind(): never {
   throw new Error("there is a kind for each writer");
 }
 
-async function repeated(write: Write, key: string, counted: ReturnType<typeof tally>): Promise<string> {
+async function repeated(write: () => Promise<string>, counted: ReturnType<typeof tally>): Promise<string> {
   for (const end = Date.now() + 240_000; ; await pause(50)) {
     counted.calls++;
     try {
-      return await write(key);
+      return await write();
     } catch (error) {
       if (Date.now() > end) throw error;
       counted.failures.push(String(error));
@@ -82,10 +85,10 @@ async function repeated(write: Write, key: string, counted: ReturnType<typeof ta
 }
 
 /** REST over HTTP/1.1, on a connection that is kept. */
-function restWriter({ http, token, userId }: WriterOptions): Writer {
+function restWriter({ http, token }: WriterOptions): Writer {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const write: Write = async (key) => {
+  const write: Write = async (userId, key) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const sent = request(
       `${http}/v1/users/${userId}/tokens`,
@@ -113,11 +116,11 @@ const grpcWriter = (options: WriterOptions) => grpc(options, {});
 
 const retryingWriter = (options: WriterOptions) => grpc(options, { "grpc.service_config": policy });
 
-function grpc({ grpc: url, token, userId }: WriterOptions, more: Record<string, string>): Writer {
+function grpc({ grpc: url, token }: WriterOptions, more: Record<string, string>): Writer {
   const options = { "grpc.use_local_subchannel_pool": 1, "grpc.initial_reconnect_backoff_ms": 50, ...more };
   const client = new Client(new URL(url).host, credentials.createInsecure(), options);
   const { name, parent, input, output } = UserService.method.createAccessToken;
-  const write: Write = (key) => {
+  const write: Write = (userId, key) => {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${token}`);
     metadata.set("idempotency-key", key);

@@ -58,7 +58,7 @@ export async function startThreeNodes(balancerName: BalancerName): Promise<Three
   };
   return {
     ...{ databaseUrl, userIds },
-    load: () => startRollingLoad({ http: balancer.http, grpc: balancer.grpc, token: adminToken, userIds }),
+    load: () => startRollingLoad({ http: balancer.http, grpc: balancer.grpc, token: adminToken, writers, userIds }),
     async restartAll(load, calls) {
       for (const [name, node] of [...nodes]) {
         await load.more(calls);
@@ -86,7 +86,7 @@ async function haproxy([one = "", two = "", three = ""]: readonly string[], open
 }
 
 async function users(url: string, token: string): Promise<string[]> {
-  const made = Array.from({ length: writers }, (_, index) =>
+  const made = Array.from({ length: 25 * writers }, (_, index) =>
     clientOf(url, token).post("/v1/users/machine", { username: `writer-${index}`, name: "Writer" }),
   );
   return (await Promise.all(made)).map(({ body }) => String(body.userId));

@@ -35,11 +35,11 @@ describe.skipIf(!found("patroni"))("Patroni with two synchronous standbys", () =
     await using cluster = await startPatroni();
     await ask(urlOf(await cluster.primary()), "create table probe (n int)");
     await using postern = await serve(cluster.url, { DATABASE_CONNECTIONS: "16" });
-    const made = Array.from({ length: writers }, (_, number) =>
+    const made = Array.from({ length: 25 * writers }, (_, number) =>
       postern.admin.post("/v1/users/machine", { username: `writer-${number}`, name: "Writer" }),
     );
     const userIds = (await Promise.all(made)).map(({ body }) => String(body.userId));
-    const load = startLoad({ url: postern.url, token: postern.admin.token ?? "", userIds });
+    const load = startLoad({ url: postern.url, token: postern.admin.token ?? "", writers, userIds });
     const late: number[] = [];
     for (let round = 1; round <= rounds; round++) {
       await load.more(500);
