@@ -1,10 +1,12 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
-import { pureTests, thoroughTests } from "./test/pure.ts";
+import { pureTests, slowPureTests } from "./test/pure.ts";
 import { nameSecondAttempts } from "./test/second_attempt.ts";
+import { longTests } from "./test/thorough/long.ts";
 
 const report = process.env.VITEST_JSON;
 
-const every = {
+/** Settings of every run. */
+export const every = {
   // .ci/run counts from the JSON report, and ten thousand dots would hide what failed.
   reporters: report
     ? ["minimal", ["json", { outputFile: report }], nameSecondAttempts]
@@ -24,8 +26,8 @@ export const shared = {
   retry: 1,
 } satisfies ViteUserConfig["test"];
 
-const pure = [...pureTests];
-const thorough = [...thoroughTests];
+export const pure = [...pureTests];
+export const slowPure = [...slowPureTests];
 
 export default defineConfig({
   test: {
@@ -33,7 +35,6 @@ export default defineConfig({
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },
-      { extends: true, test: { name: "thorough", include: thorough, isolate: false } },
       {
         extends: true,
         test: {
@@ -41,8 +42,15 @@ export default defineConfig({
           globalSetup: shared.globalSetup,
           retry: shared.retry,
           include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
-          // Clients in other languages and some faults need more than npm: `npm run clients` and `npm run faults` run them.
-          exclude: [...pure, ...thorough, "test/clients/*/**", "test/faults/*.test.ts", "test/faults/long/**"],
+          // What takes long is for `npm run test:thorough`; what needs more than npm, for `npm run clients` and `npm run faults`.
+          exclude: [
+            ...pure,
+            ...slowPure,
+            ...longTests,
+            "test/clients/*/**",
+            "test/faults/*.test.ts",
+            "test/faults/long/**",
+          ],
         },
       },
     ],

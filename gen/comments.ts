@@ -903,7 +903,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.PolicyFact.lockout_set": "The lockout policy from now on.",
   "postern.v1.PolicyFact.password_reset": "The password policy was removed.",
   "postern.v1.PolicyFact.password_set": "The password policy from now on.",
-  "postern.v1.PolicyService": "The rules for passwords, lockout and factors: a default of the instance, which an organization may replace with its own.",
+  "postern.v1.PolicyService": "The rules for passwords, lockout and factors: a default of the instance, which an organization may replace with its own. For a user who has a role on the instance, the stricter of the two counts, rule by rule.",
   "postern.v1.PolicyService.GetFactorPolicy": "Reads the factor policy in force in the organization, or the instance's default.",
   "postern.v1.PolicyService.GetLockoutPolicy": "Reads the lockout policy in force in the organization, or the instance's default.",
   "postern.v1.PolicyService.GetPasswordPolicy": "Reads the password policy in force in the organization, or the instance's default.",

@@ -24,7 +24,7 @@ export const pureTests: readonly string[] = [
 ];
 
 /** Those that need no more, but take longer: they read the sources with the compiler, hash passwords, or try very many inputs. */
-export const thoroughTests: readonly string[] = [
+export const slowPureTests: readonly string[] = [
   "packages/gateway/test/codec/{encoder,json_fault}.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
   "test/contract/{encoder,item_count,message_limit,openapi,openapi_shape,proto_files}.test.ts",

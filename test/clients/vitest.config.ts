@@ -9,7 +9,7 @@ const tellSkipped: Reporter = {
   },
 };
 
-// A client with a folder of its own needs a toolchain beyond npm: it runs here, and not in `npm test`.
+// A client with a folder of its own needs a toolchain beyond npm: it runs here, and in no other run.
 export default defineConfig({
   test: { ...shared, include: ["test/clients/**/*.test.ts"], reporters: [...shared.reporters, tellSkipped] },
 });

@@ -75,16 +75,20 @@ test.skipIf(!found("curl"))(
     const options = { databaseUrl: "", dataDir: data.path, port: await freePort() };
     await using node = await startReady(options);
     const lines = await eventually(
-      () => (blocksIn(node.output()).length === 4 ? blocksIn(node.output()) : undefined),
+      () => (blocksIn(node.output()).length === 5 ? blocksIn(node.output()) : undefined),
       "the lines",
     );
     expect(await printed(options)).toEqual(lines);
     const first = await data.secret("admin-password");
-    const [changePassword = "", ...others] = lines;
-    expect(await paste(changePassword)).toMatchObject({ details: { sequence: "2" } });
+    const [askForPassword = "", changePassword = "", ...others] = lines;
+    const typed = 'Blue "Kettle" \\42 $HOME';
+    const shell = run("sh", ["-c", `${askForPassword}; printf %s "$NEW_PASSWORD"`]);
+    shell.child.stdin?.end(`${typed}\n`);
+    expect((await shell).stdout).toBe(`New password: \n${typed}`);
+    expect(await paste(changePassword, { NEW_PASSWORD: typed })).toMatchObject({ details: { sequence: "2" } });
     await eventually(() => !existsSync(data.passwordFile) || undefined, "the removal of the file");
     await eventually(() => node.output().includes(removed) || undefined, "the line of the log");
-    expect([await signsIn(node.url, first), await signsIn(node.url, `${first}-2`)]).toEqual([false, true]);
+    expect([await signsIn(node.url, first), await signsIn(node.url, typed)]).toEqual([false, true]);
     for (const line of others) expect(await paste(line)).toMatchObject({ details: {} });
 
     const [setPassword = "", ...again] = await printed(options);
@@ -138,7 +142,7 @@ test("without a token that is in force, bootstrap prints one sentence instead of
   const options = { databaseUrl: database.url, dataDir: data.path };
   const notRunning = expect.stringMatching(/^# nothing answers at http:\/\/localhost:0: start the service/);
   const first = await printed({ ...options, adminToken: newToken("pt") });
-  expect([first.filter(isCall).length, first[4]]).toEqual([4, notRunning]);
+  expect([first.filter(isCall).length, first[5]]).toEqual([4, notRunning]);
   expect(await printed({ ...options, adminToken: newToken("pt") })).toEqual([
     "# POSTERN_ADMIN_TOKEN is not the token of a user of this instance: use a token of an administrator, or make one with the command recover",
     notRunning,

@@ -4,11 +4,11 @@ import { expect, vi } from "vitest";
 import type { Mail } from "../../src/notify/mail/mail.ts";
 import type { Postern } from "../harness.ts";
 
-/** The mails to an address that the default sender wrote, once there are as many as expected. */
-export const mailsTo = (postern: Postern, email: string, count = 1): Promise<readonly Mail[]> =>
+/** The mails to an address that the default sender wrote and whose texts match, once there are as many as expected. */
+export const mailsTo = (postern: Postern, email: string, count = 1, like = /(?:)/): Promise<readonly Mail[]> =>
   vi.waitFor(
     async () => {
-      const found = (await allMails(postern)).filter(({ to }) => to === email);
+      const found = (await allMails(postern)).filter(({ to, text }) => to === email && like.test(text));
       if (found.length < count) expect.unreachable(`${found.length} mails of ${count}`);
       return found;
     },

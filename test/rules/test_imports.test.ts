@@ -1,6 +1,7 @@
 import { globSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { pureTests, thoroughTests } from "../pure.ts";
+import { pureTests, slowPureTests } from "../pure.ts";
+import { longTests } from "../thorough/long.ts";
 import { importsOf, openProgram, root } from "./tree.ts";
 
 const program = openProgram(["test", "bench", "packages"]);
@@ -23,7 +24,7 @@ test("nothing imports a file of tests", () => {
 
 const needsDatabase = /^test\/(cluster|database|global-setup|harness|probe)\.ts$/;
 
-const withoutDatabase = [...pureTests, ...thoroughTests];
+const withoutDatabase = [...pureTests, ...slowPureTests];
 
 test("no test without a database reaches what needs it, and each pattern of such tests finds some", () => {
   const found = withoutDatabase.map((pattern) => globSync(pattern, { cwd: root }));
@@ -34,6 +35,10 @@ test("no test without a database reaches what needs it, and each pattern of such
     return needed.map((one) => `${path} reaches ${one}`);
   });
   expect(wrong).toEqual([]);
+});
+
+test("each pattern of the long tests finds some", () => {
+  expect(longTests.filter((pattern) => globSync(pattern, { cwd: root }).length === 0)).toEqual([]);
 });
 
 /** Every file that a file imports, itself or by way of others; types have no file once the program runs. */

@@ -755,6 +755,7 @@ export const FactorRequirementSchema: GenEnum<FactorRequirement> = /*@__PURE__*/
 
 /**
  * The rules for passwords, lockout and factors: a default of the instance, which an organization may replace with its own.
+ * For a user who has a role on the instance, the stricter of the two counts, rule by rule.
  *
  * @generated from service postern.v1.PolicyService
  */

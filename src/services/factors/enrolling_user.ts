@@ -5,7 +5,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { isMultiFactor } from "../callers/authentication_class.ts";
 import { isEnrolmentOff } from "../policies/factor_policy.ts";
-import { policyColumn } from "../policies/policy.ts";
+import { policyOfUserColumn } from "../policies/policy.ts";
 import { type FactorRow, factorsRead, isFullFactor } from "./factor_read.ts";
 
 /** The caller as the holder of factors, and the session that it presents. */
@@ -48,7 +48,7 @@ const userRead = (sql: Sql) =>
   loadOne<{ user: string; session: string | null }, Row>(sql, {
     asked: `"user" text, session text`,
     select: `select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_name, u.family_name) as "displayName",
-               u.requires_factor as "requiresFactor", ${policyColumn("u.owner")} as policy, s.session_id as "sessionId", s.amr,
+               u.requires_factor as "requiresFactor", ${policyOfUserColumn("u")} as policy, s.session_id as "sessionId", s.amr,
                s.version, s.created, s.changed
              from asked join users u on u.user_id = asked."user"
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,

@@ -8,7 +8,7 @@ import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../security/policy.t
 import type { Secrets } from "../../security/secrets.ts";
 import { userInForce } from "../callers/in_force.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
-import { type PolicyInForce, policyColumn } from "../policies/policy.ts";
+import { type PolicyInForce, policyOfUserColumn } from "../policies/policy.ts";
 
 /** A user with the state of its password. */
 export type PasswordUser = Versioned & {
@@ -48,7 +48,7 @@ export const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce}
   coalesce((select a.locks from password_attempts a where a.user_id = u.user_id), 0) as locks,
   coalesce((select jsonb_agg(distinct f.kind) from factors f where f.user_id = u.user_id), '[]') as "factorKinds",
   exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
-  ${policyColumn("u.owner")} as policy, u.version, u.created, u.changed`;
+  ${policyOfUserColumn("u")} as policy, u.version, u.created, u.changed`;
 
 /** Reads a user with its password by its id. */
 export const passwordUserRead = (sql: Sql) =>

@@ -6,7 +6,7 @@ import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { inForce, userInForce } from "../callers/in_force.ts";
 import { loginNameOf } from "../callers/login_name.ts";
-import { policyColumn } from "../policies/policy.ts";
+import { policyOfUserColumn } from "../policies/policy.ts";
 import {
   type MailSends,
   type MailSettings,
@@ -126,7 +126,7 @@ const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
   with named as materialized (
     select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
     where l.login_name = ${loginName} and ${sql.unsafe(inForce("v"))}
-      and (v.email_verified or not (${sql.unsafe(policyColumn("v.owner"))}->>'resetRequiresVerifiedEmail')::boolean)
+      and (v.email_verified or not (${sql.unsafe(policyOfUserColumn("v"))}->>'resetRequiresVerifiedEmail')::boolean)
   ), found as (
     select n.user_id, 0 as place from named n
     union all (

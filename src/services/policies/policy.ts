@@ -14,6 +14,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
+import { longestLockSeconds } from "./lock_seconds.ts";
 
 /** The rules for passwords and lockout. */
 export const policyService = ({ log, sql, clock }: Deps) => {
@@ -179,13 +180,6 @@ export type PolicyInForce = {
   readonly factorRequirement: string;
 };
 
-/** Reads the policies in force in an organization. */
-export const policyInForce = (sql: Sql) =>
-  loadOne<{ owner: string }, { policy: PolicyInForce }>(sql, {
-    asked: "owner text",
-    select: `select n, ${policyColumn("asked.owner")} as policy from asked`,
-  });
-
 /** The policies in force in an organization as one jsonb column, a PolicyInForce; for reads of other services. */
 export const policyColumn = (owner: string) => `(
   select jsonb_build_object(
@@ -204,6 +198,44 @@ export const policyColumn = (owner: string) => `(
     left join lateral (${nearest("password_policies", owner)}) p on true
     left join lateral (${nearest("lockout_policies", owner)}) l on true
     left join lateral (${nearest("factor_policies", owner)}) f on true)`;
+
+/**
+ * The policies in force for a user `u` as one jsonb column, a PolicyInForce: those of its organization. For a user who has a role on
+ * the instance, the stricter of these and of the instance's counts, rule by rule: whoever administers the organization may weaken its
+ * policies, but not what guards the instance.
+ */
+export const policyOfUserColumn = (user: string) => `(
+  select case when exists (select from members m where m.user_id = ${user}.user_id and m.scope = 'instance')
+    then (select ${stricter} from (select ${policyColumn("instance_id")} as policy) i)
+    else o.policy end
+  from (select ${policyColumn(`${user}.owner`)} as policy) o)`;
+
+const either = (rule: string) => `'${rule}', (o.policy->>'${rule}')::boolean or (i.policy->>'${rule}')::boolean`;
+const greater = (rule: string) =>
+  `'${rule}', greatest((o.policy->>'${rule}')::numeric, (i.policy->>'${rule}')::numeric)`;
+// 0 stands for no limit.
+const lesser = (rule: string) =>
+  `'${rule}', coalesce(least(nullif((o.policy->>'${rule}')::integer, 0), nullif((i.policy->>'${rule}')::integer, 0)), 0)`;
+
+// Without a length of their own, locks last longer each time, up to the longest.
+const longer = `'lockSeconds', (
+        select case when l.longer >= ${longestLockSeconds} or l.both is not null then l.longer end
+        from (select greatest(own, instances) as longer, own + instances as both
+          from (select (o.policy->>'lockSeconds')::numeric as own, (i.policy->>'lockSeconds')::numeric as instances) s) l)`;
+
+// From the laxest to the strictest.
+const requirements = ["OFF", "OPTIONAL", "REQUIRED_FOR_ADMINISTRATORS", "REQUIRED"].map(
+  (name) => `FACTOR_REQUIREMENT_${name}`,
+);
+
+/** Joins the policies `o.policy` of an organization and `i.policy` of the instance. */
+const stricter = `jsonb_build_object(
+      ${["requiresUpper", "requiresLower", "requiresDigit", "requiresSymbol"].map(either).join(", ")},
+      ${["changeAtNextSignIn", "resetRequiresVerifiedEmail", "untilUnlocked"].map(either).join(", ")},
+      ${["minimumLength", "historyDepth"].map(greater).join(", ")},
+      ${["maximumAgeDays", "maximumAttempts"].map(lesser).join(", ")}, ${longer},
+      'factorRequirement', (select r from unnest('{${requirements.join()}}'::text[]) with ordinality as r (r, strictness)
+        where r in (o.policy->>'factorRequirement', i.policy->>'factorRequirement') order by strictness desc limit 1))`;
 
 /** The requirement of factors that is in force while none was set. */
 export const builtInFactorRequirement = "FACTOR_REQUIREMENT_OPTIONAL";

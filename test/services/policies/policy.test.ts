@@ -33,6 +33,10 @@ const builtIn = {
 const within = (organizationId: string) => ({ "x-service-orgid": organizationId });
 const reasonOf = ({ body }: Answer) =>
   body.details?.find((one: { "@type": string }) => one["@type"].endsWith(".ErrorInfo"))?.reason;
+const violationsOf = ({ body }: Answer) =>
+  body.details
+    .find((one: { "@type": string }) => one["@type"].endsWith(".BadRequest"))
+    .fieldViolations.map(({ reason }: { reason: string }) => reason);
 const refused = (answer: Answer) => [answer.status, reasonOf(answer)];
 const done = (answer: Answer) => {
   expect([answer.status, answer.body]).toEqual([200, expect.anything()]);
@@ -126,6 +130,44 @@ test("an organization's policy decides for its users only", async () => {
   done(await postern.admin.post("/v1/users/human", { ...person, username: "lax-one" }, within(organizationId)));
   const elsewhere = await postern.admin.post("/v1/users/human", { ...person, username: "lax-two" });
   expect(refused(elsewhere)).toEqual([400, "PASSWORD_POLICY"]);
+});
+
+test("for whoever has a role on the instance the stricter policy counts, and for nobody else", async () => {
+  await using own = await startPostern();
+  const { admin } = own;
+  const organizationId = await organization(own);
+  const set = async (policy: object, kind: string, headers = {}, instance = false) =>
+    done(await admin.put(`/v1/policies/${kind}`, { instance, policy }, headers));
+  await set({ ...lax, minimumLength: 20, historyDepth: 1 }, "password", {}, true);
+  await set({ ...lax, requiresDigit: true }, "password", within(organizationId));
+  await set({ maximumAttempts: 2, untilUnlocked: true }, "lockout", {}, true);
+  await set({ maximumAttempts: 0, lockDuration: "1s" }, "lockout", within(organizationId));
+  const [holder, other] = [await signedUp(own, { organizationId }), await signedUp(own, { organizationId })];
+  done(await admin.post("/v1/members", { userId: holder.userId, roles: ["INSTANCE_VIEWER"], instance: true }));
+  const change = ({ userId }: typeof holder, newPassword: string) =>
+    admin.put(`/v1/users/${userId}/password`, { newPassword }, within(organizationId));
+
+  const short = await change(holder, "q7Zt-Rw2m-Lk");
+  expect(refused(short)).toEqual([400, "PASSWORD_POLICY"]);
+  expect(violationsOf(short)).toEqual(["PASSWORD_TOO_SHORT"]);
+  expect(violationsOf(await change(holder, "a password of many letters"))).toEqual(["PASSWORD_NO_DIGIT"]);
+  done(await change(holder, "a password of 20 letters"));
+  expect(refused(await change(holder, "a password of 20 letters"))).toEqual([400, "PASSWORD_REUSED"]);
+  expect((await change(other, "q7Zt-Rw2m-Lk")).status).toBe(200);
+
+  const guess = ({ username }: typeof holder) =>
+    admin.post("/v1/sessions", { loginName: username, password: "a wrong guess" });
+  for (const one of [holder, holder, other, other]) expect((await guess(one)).status).toBe(401);
+  const stateOf = async ({ userId }: typeof holder) =>
+    done(await admin.get(`/v1/users/${userId}`, within(organizationId))).user.state;
+  expect(await stateOf(holder)).toBe("USER_STATE_LOCKED");
+  expect(await stateOf(other)).toBe("USER_STATE_ACTIVE");
+  await set({ requirement: "FACTOR_REQUIREMENT_REQUIRED_FOR_ADMINISTRATORS" }, "factor", {}, true);
+  await set({ requirement: "FACTOR_REQUIREMENT_OFF" }, "factor", within(organizationId));
+  done(await admin.post(`/v1/users/${holder.userId}:unlock`, {}, within(organizationId)));
+  const loginName = holder.username;
+  const session = await admin.post("/v1/sessions", { loginName, password: "a password of 20 letters" });
+  expect(done(session)).toMatchObject({ enrolmentOnly: true });
 });
 
 test("policies out of range are refused by field", async () => {

@@ -1,0 +1,30 @@
+/**
+ * The tests of `npm run test:thorough` that start servers. They take long because they repeat: races, fuzz, faults of the database,
+ * plans on large data, the same scenes through other engines, programs that start and stop.
+ */
+export const longTests: readonly string[] = [
+  "packages/gateway/test/http/**/fuzz/*.test.ts",
+  "packages/gateway/test/http/{last_response,shutdown,slow_clients}.test.ts",
+  "packages/gateway/test/http/http1/raw_table.test.ts",
+  "packages/gateway/test/http/http2/lifecycle.test.ts",
+  "packages/gateway/test/http/node_http2/*.test.ts",
+  "packages/gateway/test/package/*.test.ts",
+  "test/clients/*.test.ts",
+  "test/config/preflight.test.ts",
+  "test/events/{rebuild,restore,workload}.test.ts",
+  "test/faults/short/*.test.ts",
+  "test/fuzz/*.test.ts",
+  "test/guards/{gate_deadline,idempotency_record}.test.ts",
+  "test/maintenance/*.test.ts",
+  "test/notify/{delivery,kill,upgrade}.test.ts",
+  "test/parity/{adapter,adapter_calls,deadline,node_http2,outcome}.test.ts",
+  "test/plans/*.test.ts",
+  "test/postgres/**/*.test.ts",
+  "test/program/*.test.ts",
+  "test/provider/{device_nodes,fetcher,races,rotation_under_load}.test.ts",
+  "test/server/{fault,first_start,nodes,shutdown,signal,welcome}.test.ts",
+  "test/services/user_grants/user_grant_races.test.ts",
+  "test/tracing/tracing.test.ts",
+  "test/transfer/*.test.ts",
+  "test/workers/*.test.ts",
+];
