@@ -10,6 +10,7 @@ export function freshSignIn({ method, option, lookups }: Omit<Rule, "permission"
   return async (request, call) => {
     const caller = callerOf(call);
     const isOwn = [caller.userId, ""].includes(named(request));
+    if (caller.tokenId && option.tokenStandsIn) return;
     if (isOwn && !(await lookups.signedInFreshly(caller))) throw refuse.because("SIGN_IN_NOT_FRESH");
   };
 }

@@ -130,7 +130,8 @@ async function ask(
 test("every rpc has a row, and its row says what its access option says", () => {
   expect(Object.keys(rows).sort()).toEqual(methods.map(nameOf).sort());
   for (const method of methods) {
-    const { who, freshSignIn } = getOption(method, access);
+    const { who, ...option } = getOption(method, access);
+    const freshSignIn = option.freshSignIn && (option.tokenStandsIn ? "or a token" : true);
     const says = who.case === "anyone" ? "anyone" : who.case === "signedIn" ? "caller" : who.value;
     const row = rows[nameOf(method)];
     expect({ needs: row?.needs, freshSignIn: row?.freshSignIn ?? false }, nameOf(method)).toEqual({

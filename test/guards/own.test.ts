@@ -64,7 +64,9 @@ test.each(methods.filter(withAlias).map((method) => [nameOf(method), method] as 
 );
 
 describe("what a sign-in or a reset asks for", () => {
-  const names = methods.filter((method) => rows[nameOf(method)]?.freshSignIn).map((method) => [nameOf(method), method]);
+  const names = methods
+    .filter((method) => rows[nameOf(method)]?.freshSignIn === true)
+    .map((method) => [nameOf(method), method]);
   const callOn = (client: Client, userId: string, method: DescMethod) => {
     const request = ownRows[nameOf(method)]?.request ?? {};
     return callRest(client, method, method.input.field.userId ? { userId, ...request } : request);
@@ -83,6 +85,18 @@ describe("what a sign-in or a reset asks for", () => {
       for (const id of ["me", userId])
         expect(refused(await callOn(other, id, method))).toEqual([400, "SIGN_IN_NOT_FRESH"]);
     expect(outcomeOf(await callOn(client, "me", method))).not.toBe("SIGN_IN_NOT_FRESH");
+  });
+
+  test("with a stolen session no administrator sets its own password; a personal access token may, and others are set at any time", async () => {
+    const { userId, client } = await signedUp(postern);
+    done(await postern.admin.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true }));
+    const pat = postern.as(done(await postern.admin.post(`/v1/users/${userId}/tokens`)).token);
+    await using probe = openProbe(postern.databaseUrl);
+    await probe.sql`update sessions set created = created - interval '11 minutes' where user_id = ${userId}`;
+    const set = (by: Client, id: string) => by.put(`/v1/users/${id}/password`, { newPassword: "Green-Teapot-43" });
+    expect(refused(await set(client, userId))).toEqual([400, "SIGN_IN_NOT_FRESH"]);
+    done(await set(client, (await signedUp(postern)).userId));
+    done(await set(pat, userId));
   });
 
   test("a factor that came after the sign-in has to be in it", async () => {
@@ -144,10 +158,10 @@ test("over gRPC `me` is the caller as well, and SetPassword and DeleteUser know 
   const users = createClient(UserService, createGrpcTransport({ baseUrl: postern.url }));
   expect((await users.getUser({ userId: "me" }, callerOf(client))).user?.id).toBe(userId);
   for (const call of [
-    users.setPassword({ userId: "me", newPassword: "Green-Teapot-43" }, callerOf(postern.admin)),
-    users.deleteUser({ userId: "me" }, callerOf(postern.admin)),
+    () => users.setPassword({ userId: "me", newPassword: "Green-Teapot-43" }, callerOf(postern.admin)),
+    () => users.deleteUser({ userId: "me" }, callerOf(postern.admin)),
   ])
-    await expect(call).rejects.toSatisfy((error) => reasonOfError(error) === "USER_NOT_FOUND");
+    await expect(call()).rejects.toSatisfy((error) => reasonOfError(error) === "USER_NOT_FOUND");
 });
 
 test("an administrator grants itself a role by `me`, also in a batch, and repeats the call with its key", async () => {
