@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { createLogger } from "../config/logger.ts";
-import { type NextKey, signingKeys } from "../provider/signing_keys.ts";
+import { type NextKey, signingKeys } from "../provider/tokens/signing_keys.ts";
 import { openRuntime } from "../runtime/runtime.ts";
 
 /**

@@ -1,29 +1,17 @@
 import type { HttpRequest, HttpRoute } from "@postern/gateway";
-import type { Deps } from "../deps.ts";
-import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./bearer_endpoints.ts";
-import type { Client } from "./client.ts";
-import { clientAuthentication, proofIn } from "./client_authentication.ts";
-import { clientKeys } from "./client_keys.ts";
-import type { IsRegistered } from "./cross_origin.ts";
-import { deviceAuthorizationEndpoint } from "./device_authorization.ts";
-import { paths } from "./discovery.ts";
-import { callOf, endpointRoute } from "./endpoint.ts";
-import { outwardFetch } from "./fetcher.ts";
-import { OauthError, TokenMissing } from "./oauth_error.ts";
-import { formIn } from "./parameters.ts";
-import { noteClient } from "./request_notes.ts";
-import type { ProviderSettings } from "./settings.ts";
-import type { SigningKeys } from "./signing_keys.ts";
-import { type TokenQuestion, tokenEndpoint } from "./token_endpoint.ts";
-
-/** The means of the provider. */
-export type ProviderParts = {
-  readonly deps: Deps;
-  readonly settings: ProviderSettings;
-  readonly keys: SigningKeys;
-  readonly issuer: () => string;
-  readonly isRegistered: IsRegistered;
-};
+import { deviceAuthorizationEndpoint } from "./device/device_authorization.ts";
+import { outwardFetch } from "./http/fetcher.ts";
+import { OauthError, TokenMissing } from "./http/oauth_error.ts";
+import { formIn } from "./http/parameters.ts";
+import { paths } from "./http/paths.ts";
+import { noteClient } from "./pages/request_notes.ts";
+import type { ProviderParts } from "./parts.ts";
+import type { Client } from "./request/client.ts";
+import { clientAuthentication, proofIn, type TokenQuestion } from "./request/client_authentication.ts";
+import { clientKeys } from "./request/client_keys.ts";
+import { callOf, endpointRoute } from "./request/endpoint.ts";
+import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./tokens/bearer_endpoints.ts";
+import { tokenEndpoint } from "./tokens/token_endpoint.ts";
 
 /** The endpoints that applications call with a form, and userinfo. */
 export function endpoints(parts: ProviderParts): readonly HttpRoute[] {

@@ -1,8 +1,8 @@
 import type { Deps } from "../deps.ts";
 import { type Chore, type DueRows, deleteDue, inOrder } from "../events/sweep.ts";
-import { deleteAttempts } from "./device_attempts.ts";
-import { later } from "./settings.ts";
-import type { SigningKeys } from "./signing_keys.ts";
+import { deleteAttempts } from "./device/device_attempts.ts";
+import { later } from "./http/settings.ts";
+import type { SigningKeys } from "./tokens/signing_keys.ts";
 
 // The clock of a node may be ahead of those that compare the times: nothing is deleted before it has expired for all.
 const marginSeconds = 60;

@@ -2,22 +2,24 @@ import type { HttpRoute } from "@postern/gateway";
 import { refuse } from "../errors.ts";
 import type { PasswordResets } from "../services/passwords/password_reset.ts";
 import type { SignIns } from "../services/sessions/sign_in.ts";
-import { accountRoutes } from "./account.ts";
-import { authorizeRoute } from "./authorize.ts";
-import { brandFiles } from "./brand_files.ts";
-import { choosePasswordRoutes } from "./choose_password.ts";
-import { confirmEmailRoute } from "./confirm_email.ts";
-import { deviceRoute } from "./device.ts";
-import { documents } from "./documents.ts";
-import { endSessionRoutes } from "./end_session.ts";
-import { endpoints, type ProviderParts } from "./endpoints.ts";
-import { enrolmentPages, enrolmentRoute } from "./enrolment.ts";
-import { forgottenPasswordRoute } from "./forgotten_password.ts";
-import { atOwnAddress } from "./own_address.ts";
-import { signInPages } from "./pages.ts";
-import { isOutage } from "./request_notes.ts";
-import { restoreEmailRoute } from "./restore_email.ts";
-import { signInRoute } from "./sign_in.ts";
+import { accountRoutes } from "./account/account.ts";
+import { enrolmentPages, enrolmentRoute } from "./account/enrolment.ts";
+import { deviceRoute } from "./device/device.ts";
+import { endpoints } from "./endpoints.ts";
+import { endSessionRoutes } from "./logout/end_session.ts";
+import { choosePasswordRoutes } from "./mail_pages/choose_password.ts";
+import { confirmEmailRoute } from "./mail_pages/confirm_email.ts";
+import { forgottenPasswordRoute } from "./mail_pages/forgotten_password.ts";
+import { restoreEmailRoute } from "./mail_pages/restore_email.ts";
+import { brandFiles } from "./pages/brand_files.ts";
+import { atOwnAddress } from "./pages/own_address.ts";
+import { pageFiles } from "./pages/page_files.ts";
+import { isOutage } from "./pages/request_notes.ts";
+import type { ProviderParts } from "./parts.ts";
+import { authorizeRoute } from "./sign_in/authorize.ts";
+import { signInRoute } from "./sign_in/sign_in.ts";
+import { signInSteps } from "./sign_in/steps.ts";
+import { documents } from "./tokens/documents.ts";
 
 type ServiceParts = ProviderParts & { readonly signIns: SignIns; readonly resets: PasswordResets };
 
@@ -28,12 +30,12 @@ export type ProviderRoutes = { readonly files: readonly HttpRoute[]; readonly re
 export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   const { deps, settings, keys, issuer } = parts;
   const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
-  const pages = signInPages({ ...parts, maker });
-  const enrolment = enrolmentPages(parts, pages);
-  const files = [...documents(parts), ...brandFiles(deps.sql)];
+  const steps = signInSteps({ ...parts, maker });
+  const enrolment = enrolmentPages(parts, steps);
+  const files = [...documents(parts), ...pageFiles(), ...brandFiles(deps.sql)];
   const shownPages = [
-    ...[authorizeRoute(pages), signInRoute(parts, pages, enrolment), enrolmentRoute(enrolment)],
-    ...[deviceRoute(parts, pages), ...endSessionRoutes(parts), ...accountRoutes(parts, pages)],
+    ...[authorizeRoute(steps), signInRoute(parts, steps, enrolment), enrolmentRoute(enrolment)],
+    ...[deviceRoute(parts, steps), ...endSessionRoutes(parts), ...accountRoutes(parts, steps)],
     ...[
       forgottenPasswordRoute(parts),
       ...choosePasswordRoutes(parts),

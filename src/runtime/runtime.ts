@@ -15,8 +15,8 @@ import { type Connection, type ConnectOptions, connect, type Sql } from "../post
 import { lockWaitSeconds } from "../postgres/pool/lock_wait.ts";
 import { openWritable, type Writable } from "../postgres/pool/writable.ts";
 import { startErrorOf } from "../postgres/start_error.ts";
-import { signOnFolds } from "../provider/sign_on.ts";
-import { signingKeyFolds } from "../provider/signing_keys.ts";
+import { signOnFolds } from "../provider/tokens/sign_on.ts";
+import { signingKeyFolds } from "../provider/tokens/signing_keys.ts";
 import { commonPasswords } from "../security/common_passwords.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";

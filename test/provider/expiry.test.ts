@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { providerChores } from "../../src/provider/expiry.ts";
-import { signingKeys } from "../../src/provider/signing_keys.ts";
+import { signingKeys } from "../../src/provider/tokens/signing_keys.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";

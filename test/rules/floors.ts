@@ -1,6 +1,6 @@
 /**
- * The rooms of `src`, the highest floor first: a room imports only from floors below its own. A folder of services, of postgres
- * or of notify is a room of its own, and so is a file that stands beside such folders.
+ * The rooms of `src`, the highest floor first: a room imports only from floors below its own. A folder of provider, of
+ * services, of postgres or of notify is a room of its own, and so is a file that stands beside such folders.
  */
 export const floors: readonly (readonly string[])[] = [
   ["main"],
@@ -8,7 +8,15 @@ export const floors: readonly (readonly string[])[] = [
   ["server"],
   ["maintenance"],
   ["runtime"],
-  ["provider", "services/late_rules"],
+  ["provider/provider"],
+  ["provider/endpoints", "provider/expiry", "provider/account", "provider/mail_pages"],
+  ["provider/device", "provider/logout"],
+  ["provider/sign_in"],
+  ["provider/parts", "services/late_rules"],
+  ["provider/tokens"],
+  ["provider/request"],
+  ["provider/pages"],
+  ["provider/http"],
   ["services/account", "services/applications"],
   ["services/users"],
   ["services/access_tokens", "services/sessions", "services/expiry"],
@@ -24,7 +32,7 @@ export const floors: readonly (readonly string[])[] = [
   ["messages", "metrics", "notify/not_taken", "postgres/failure", "postgres/process_log", "security", "tracing"],
 ];
 
-const divided = ["services", "postgres", "notify"];
+const divided = ["provider", "services", "postgres", "notify"];
 
 /** The room that a file of `src` is in. */
 export function roomOf(path: string): string {

@@ -21,7 +21,7 @@ export const longTests: readonly string[] = [
   "test/plans/*.test.ts",
   "test/postgres/**/*.test.ts",
   "test/program/*.test.ts",
-  "test/provider/{device_nodes,fetcher,races,rotation_under_load}.test.ts",
+  "test/provider/{device/device_nodes,http/fetcher,races,tokens/rotation_under_load}.test.ts",
   "test/server/{fault,first_start,nodes,shutdown,signal,welcome}.test.ts",
   "test/services/user_grants/user_grant_races.test.ts",
   "test/tracing/tracing.test.ts",

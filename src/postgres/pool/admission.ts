@@ -1,9 +1,9 @@
 import { refuse } from "../../errors.ts";
 import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "../failure.ts";
 import type { Client } from "./client.ts";
+import { type Admit, onEnd, type Statement } from "./driver.ts";
 import type { Limiter, QueueEntry } from "./limiter.ts";
 import type { Pool } from "./pool.ts";
-import { type Admit, onEnd, type Statement } from "./statement.ts";
 
 /** Callbacks for a statement that is sent and ends. */
 export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
+import { type Statement, senderOf, serverKeyOf } from "./driver.ts";
 import { type Candidates, findServer } from "./find_server.ts";
 import { cancelOn, createLink, hungUp, type Link } from "./link.ts";
-import { type Statement, senderOf } from "./statement.ts";
 import type { Watched } from "./watchdog.ts";
 
 /** One connection for statements one at a time, to the first of the servers that is what is needed. */
@@ -60,7 +60,7 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
       return link !== undefined && (aside?.has(link.url) ?? false);
     },
     get pid() {
-      return (last?.state as { pid?: number } | null | undefined)?.pid;
+      return serverKeyOf(last).pid ?? undefined;
     },
     get closed() {
       return link?.closed ?? false;
@@ -79,7 +79,7 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
     cancel(statement) {
       // It may arrive after the statement's end.
       client.expiresAt = 0;
-      if (link) cancelOn(link, statement.state);
+      if (link) cancelOn(link, serverKeyOf(statement));
     },
     async end() {
       isEnding = true;

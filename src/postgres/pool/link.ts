@@ -1,5 +1,6 @@
 import { connect as dial, type Socket } from "node:net";
 import postgres from "postgres";
+import { nameServer, type ServerKey } from "./driver.ts";
 
 /** The options of the driver, with the types that statements of ours have. */
 export type DriverOptions = postgres.Options<{ bigint: postgres.PostgresType<bigint> }>;
@@ -68,8 +69,7 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
  * Sends a cancel request for what runs on the link, by the key that the server gave it ("Canceling Requests in Progress"
  * in the manual of PostgreSQL). It needs no encryption. The driver's own `cancel` can hit another statement of its pool.
  */
-export function cancelOn({ target }: Link, key: unknown): void {
-  const { pid, secret } = (key ?? {}) as { pid?: number | null; secret?: number | null };
+export function cancelOn({ target }: Link, { pid, secret }: ServerKey): void {
   if (!target || typeof pid !== "number" || typeof secret !== "number") return;
   const request = Buffer.alloc(16);
   for (const [index, word] of [16, 80_877_102, pid, secret].entries()) request.writeUInt32BE(word, index * 4);
@@ -81,10 +81,8 @@ export function cancelOn({ target }: Link, key: unknown): void {
 
 // The driver starts talking at once: a socket buffers what is written before it is connected.
 function open(target: Target): Socket {
-  const socket = dialTo(target);
   const [[host = "localhost"], [port = 5432]] = [target.host, target.port];
-  // By these the driver finds the name to ask of a certificate.
-  Object.assign(socket, { host, port });
+  const socket = nameServer(dialTo(target), { host, port });
   // A proxy without a server accepts and closes, upon which the driver would dial again without end.
   return socket.once("end", () => {
     if (socket.bytesRead === 0) socket.destroy(hungUp());

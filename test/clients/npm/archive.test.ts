@@ -121,7 +121,7 @@ test("the archive holds JavaScript, the migrations, the pages and the licences o
     "package/bin/postern",
     "package/dist/main.js",
     "package/dist/packages/gateway/src/services/docs/page.css",
-    "package/dist/src/provider/page.css",
+    "package/dist/src/provider/pages/page.css",
     "package/dist/third_party/@bufbuild/protobuf/NOTICE",
     "package/dist/third_party/jose/package.json",
     "package/docs/operations.md",

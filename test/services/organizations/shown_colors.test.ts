@@ -32,7 +32,7 @@ test("a colour that can be read stays as it is, and one that cannot is changed n
 });
 
 test("pages without a branding have the colours of their stylesheet", () => {
-  const css = readFileSync(new URL("../../../src/provider/page.css", import.meta.url), "utf8");
+  const css = readFileSync(new URL("../../../src/provider/pages/page.css", import.meta.url), "utf8");
   const [light = "", dark = ""] = css.split("@media (prefers-color-scheme: dark)");
   for (const [text, { card, accent, ground }] of [
     [light, ourColors.light],

@@ -1,0 +1,120 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { LocalizedMessageSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { DeleteUserSessionsRequestSchema, SessionService } from "../../../gen/postern/v1/session_pb.ts";
+import { isLostRace, localized, reasonOf } from "../../errors.ts";
+import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
+import { pageText } from "../../messages/page.ts";
+import { isFreshSignIn } from "../../services/callers/fresh_sign_in.ts";
+import type { SignIns } from "../../services/sessions/sign_in.ts";
+import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
+import { redirect } from "../http/redirect.ts";
+import { endSessions, sessionsToEnd } from "../logout/logout_sessions.ts";
+import { refuseForeign } from "../pages/own_address.ts";
+import { noteRefusal } from "../pages/request_notes.ts";
+import { shown } from "../pages/shown.ts";
+import type { ProviderParts } from "../parts.ts";
+import { formExpired } from "../request/begin_again.ts";
+import { ownClient } from "../request/own_client.ts";
+import { formToken, isFormToken } from "../request/sealed_request.ts";
+import type { ClientSession } from "../sign_in/browser_session.ts";
+import { type BrowserStep, stepOf } from "../sign_in/browser_step.ts";
+import type { SignInSteps } from "../sign_in/steps.ts";
+import { callOfUser, contextOfUser } from "../sign_in/user_call.ts";
+import { accountApplications } from "./account_applications.ts";
+import { accountEmail } from "./account_email.ts";
+import { accountFactors } from "./account_factors.ts";
+import { accountHome } from "./account_home.ts";
+import { type AccountPath, type AccountSection, type AccountView, closedPage } from "./account_page.ts";
+import { accountServices } from "./account_services.ts";
+import { accountSessions } from "./account_sessions.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
+
+/** The pages of a user's account: its e-mail address, sessions, connected applications, factors. The session of the browser opens them, and nothing else. */
+export function accountRoutes(
+  parts: ProviderParts & { readonly signIns: SignIns },
+  steps: SignInSteps,
+): readonly HttpRoute[] {
+  const { deps, settings, signIns, issuer } = parts;
+  const { keyring } = deps.secrets;
+  const services = accountServices(deps, settings, signIns);
+  const choose = (view: AccountView) => signInTo(steps, view, { prompt: "select_account" });
+  const home = accountHome({ choose, signOut: (view) => signOut(view), signOutEverywhere });
+  const sections = [
+    home,
+    ...[accountEmail, accountSessions, accountApplications, accountFactors].map((of) => of(services)),
+  ];
+  return sections.map((section) => ({
+    path: section.path,
+    methods: ["GET", "POST"],
+    bodyMaxBytes: formMaxBytes,
+    handle(http) {
+      const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
+      return shown(http, { language }, () => answered(section, http));
+    },
+  }));
+
+  async function answered(section: AccountSection, http: HttpRequest): Promise<Response> {
+    const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
+    const [session] = await steps.sessionsOf(step, ownClient);
+    const { path } = section;
+    if (!session) return isCancelled(http) ? closedPage(step.language, path) : signInTo(steps, { http, path }, {});
+    const view = viewOf({ http, step, session }, path);
+    if (http.method !== "POST") return section.show(view);
+    refuseForeign(http, issuer());
+    return submitted(section, view, formIn(http.headers, http.body));
+  }
+
+  async function submitted(section: AccountSection, view: AccountView, form: Parameters): Promise<Response> {
+    const of = { browser: view.browser, request: section.path, sessionId: view.session.sessionId };
+    if (!isFormToken(keyring, of, form.get("token"))) throw formExpired(section.path);
+    if (section.isSensitive(form) && !isFreshSignIn(view.session, settings, deps.clock())) return signInAgain(view);
+    try {
+      return (await section.act(view, form)) ?? redirect(section.path, { cookies: [] });
+    } catch (error) {
+      if (reasonOf(error) === "SIGN_IN_NOT_FRESH") return signInAgain(view);
+      const problem = problemOf(error, view.language);
+      noteRefusal(view.http.values, error);
+      return section.show(view, problem);
+    }
+  }
+
+  function signInAgain(view: AccountView): Promise<Response> {
+    return signInTo(steps, view, freshSignIn(view.session, settings));
+  }
+
+  function viewOf({ http, step, session }: Opened, path: AccountPath): AccountView {
+    const { browser, language } = step;
+    const token = formToken(keyring, { browser, request: path, sessionId: session.sessionId });
+    return { http, path, session, language, browser, token, cookies: [steps.jar.set("browser", browser)] };
+  }
+
+  /** Signs out the account, as at the request of an application; the other ones of the browser stay. */
+  async function signOut({ http, session }: AccountView, isOfflineOver = false): Promise<readonly string[]> {
+    const cookies = steps.jar.readSessions(http.headers.cookie);
+    const { ended, kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });
+    await endSessions(deps, { ended, isOfflineOver }, callOfUser(http, session));
+    return steps.jar.setSessions(kept, cookies);
+  }
+
+  /** Ends all sessions of the account, this one last, and what devices and applications got by them. */
+  async function signOutEverywhere(view: AccountView): Promise<readonly string[]> {
+    const { http, session } = view;
+    const request = create(DeleteUserSessionsRequestSchema, { userId: session.userId });
+    const context = contextOfUser(http, session, SessionService.method.deleteUserSessions);
+    await services.sessions.deleteUserSessions(request, context);
+    return signOut(view, true);
+  }
+}
+
+type Opened = { readonly http: HttpRequest; readonly step: BrowserStep; readonly session: ClientSession };
+
+/** The reason of a refusal, as the user may see it; nothing where what the form named is gone already. */
+function problemOf(error: unknown, language: Language): string | undefined {
+  if (!(error instanceof ConnectError) || reasonOf(error) === undefined || reasonOf(error) === "INTERNAL") throw error;
+  // The page runs again.
+  if (isLostRace(error)) throw error;
+  if (error.code === Code.NotFound) return undefined;
+  return localized(error, language).findDetails(LocalizedMessageSchema)[0]?.message ?? pageText("busy", language);
+}

@@ -1,0 +1,58 @@
+import type { Response } from "@postern/gateway";
+import { pageText } from "../../messages/page.ts";
+import { type Html, html, pageResponse } from "../pages/html.ts";
+import { type AccountSection, type AccountView, accountForm, accountPage } from "./account_page.ts";
+
+/** Makes the first page of the account: who is signed in, and the ways out. */
+export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): AccountSection => ({
+  path: "/account",
+  isSensitive: () => false,
+
+  async show(view, problem) {
+    const { language } = view;
+    const buttons = html`<button name="action" value="switch" class="plain">${pageText("switch_account", language)}</button>
+<button name="action" value="sign_out">${pageText("sign_out", language)}</button>
+<button name="action" value="sign_out_everywhere" class="plain">${pageText("sign_out_everywhere", language)}</button>`;
+    return accountPage(view, accountForm(view, buttons), problem);
+  },
+
+  async act(view, form) {
+    const { language } = view;
+    switch (form.get("action")) {
+      case "switch":
+        return choose(view);
+      case "sign_out": {
+        const cookies = await signOut(view);
+        return signedOut(
+          view,
+          cookies,
+          html`<p>${pageText("signed_out_text", language)}</p>
+<p>${pageText("stays_connected", language)}</p>
+<a class="button plain" href="/account/applications">${pageText("account_applications", language)}</a>`,
+        );
+      }
+      case "sign_out_everywhere": {
+        const cookies = await signOutEverywhere(view);
+        return signedOut(view, cookies, html`<p>${pageText("signed_out_everywhere", language)}</p>`);
+      }
+      default:
+        return undefined;
+    }
+  },
+});
+
+const signedOut = ({ language }: AccountView, cookies: readonly string[], text: Html): Response =>
+  pageResponse({
+    language,
+    cookies,
+    title: pageText("signed_out_here", language),
+    body: html`${text}
+<a class="button" href="/account">${pageText("sign_in", language)}</a>`,
+  });
+
+/** The ways out of an account: to the page on which another one is chosen, and the sign-outs, which answer cookies. */
+export type Ways = {
+  readonly choose: (view: AccountView) => Promise<Response>;
+  readonly signOut: (view: AccountView) => Promise<readonly string[]>;
+  readonly signOutEverywhere: (view: AccountView) => Promise<readonly string[]>;
+};

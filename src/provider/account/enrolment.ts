@@ -1,0 +1,210 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Call } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
+import { retry } from "../../guards/retry.ts";
+import { chooseLanguage } from "../../messages/catalogue.ts";
+import { pageText } from "../../messages/page.ts";
+import { isFreshSignIn } from "../../services/callers/fresh_sign_in.ts";
+import { enrollingUser } from "../../services/factors/enrolling_user.ts";
+import { factorService } from "../../services/factors/factor.ts";
+import { totpQuestion } from "../../services/factors/totp_enrolment.ts";
+import type { SignIns } from "../../services/sessions/sign_in.ts";
+import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { redirect } from "../http/redirect.ts";
+import { refuseForeign } from "../pages/own_address.ts";
+import { noteRefusal } from "../pages/request_notes.ts";
+import { shown } from "../pages/shown.ts";
+import type { ProviderParts } from "../parts.ts";
+import type { ProvenRequest } from "../request/authorization_request.ts";
+import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
+import { ownClient } from "../request/own_client.ts";
+import { formToken, isFormToken, sealRequest } from "../request/sealed_request.ts";
+import { type BrowserSession, type ClientSession, enrollingSessionsRead } from "../sign_in/browser_session.ts";
+import { type BrowserStep, stepOf } from "../sign_in/browser_step.ts";
+import { credentialIn } from "../sign_in/factor_answer.ts";
+import type { SignInSteps } from "../sign_in/steps.ts";
+import { callOfUser } from "../sign_in/user_call.ts";
+import { closedPage } from "./account_page.ts";
+import { type Attempt, addedPage, appForm, choiceForm, type EnrolmentForm, newPasskeyForm } from "./enrolment_form.ts";
+import { enrolmentProblem } from "./enrolment_problem.ts";
+import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
+import { qrCode } from "./qr_code.ts";
+
+type Parts = ProviderParts & { readonly signIns: SignIns };
+
+/** An enrolment: the browser, its session, and the sign-in that goes on after it, if there is one. */
+type Enrolment = {
+  readonly step: BrowserStep;
+  readonly sessionId: string;
+  readonly proven: ProvenRequest | undefined;
+};
+
+/** A form of an enrolment that came, the session that it was shown to, and the call that its user makes by it. */
+type Submission = {
+  readonly http: HttpRequest;
+  readonly enrolment: Enrolment;
+  readonly session: ClientSession;
+  readonly form: Parameters;
+  readonly call: Call;
+};
+
+/** The pages on which users enrol factors. */
+export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
+
+/** The route of the pages on which users enrol factors. */
+export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
+  path: paths.addFactor,
+  methods: ["GET", "POST"],
+  bodyMaxBytes: formMaxBytes,
+  handle(http) {
+    const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
+    return shown(http, { language }, () =>
+      http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http),
+    );
+  },
+});
+
+/** Makes the pages on which users enrol factors: by themselves, or because a sign-in needs one. */
+export function enrolmentPages(parts: Parts, steps: SignInSteps) {
+  const { deps, settings, signIns, issuer } = parts;
+  const { clock } = deps;
+  const { keyring } = deps.secrets;
+  const readSessions = enrollingSessionsRead(deps.sql);
+  const userOf = enrollingUser(deps);
+  const factors = factorService(deps, settings);
+  const question = totpQuestion(deps, settings);
+
+  return {
+    /** Asks a user who has none for a factor, in the midst of a sign-in. */
+    begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
+      choiceForm(formOf({ step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
+
+    /** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
+    async opened(http: HttpRequest): Promise<Response> {
+      const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
+      const [session] = await steps.sessionsOf(step, ownClient);
+      if (!session || !isFreshSignIn(session, settings, clock()))
+        return isCancelled(http) ? cancelled(step, session) : signIn(http, session);
+      return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
+    },
+
+    /** Takes a form. */
+    async submitted(http: HttpRequest): Promise<Response> {
+      refuseForeign(http, issuer());
+      const form = formIn(http.headers, http.body);
+      const query = form.get("request") ? queryOf(keyring, form, { now: clock(), beginning: beginningOf }) : "";
+      const step = stepOf(steps.jar, http, { parameters: parametersIn(query), query });
+      const session = await clickedSession(form, step);
+      const proven = query ? await steps.prove(step.parameters, http) : undefined;
+      const enrolment = { step, sessionId: session.sessionId, proven };
+      return form.get("action") === "done"
+        ? done(enrolment)
+        : answered({ http, enrolment, session, form, call: callOfUser(http, session) });
+    },
+  };
+
+  /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
+  async function clickedSession(
+    form: Parameters,
+    { browser, sessions, signal, query }: BrowserStep,
+  ): Promise<ClientSession> {
+    const of = { browser, request: purposed(form.get("request") ?? "") };
+    const all = await readSessions(sessions, ownClient, { now: clock(), signal });
+    const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
+    if (!session) throw formExpired(query ? beginningOf(query) : paths.addFactor);
+    return session;
+  }
+
+  async function answered(submission: Submission): Promise<Response> {
+    const { http, enrolment, session, call } = submission;
+    try {
+      return await step(submission);
+    } catch (error) {
+      const problem = enrolmentProblem(error, enrolment.step.language);
+      if (!problem) throw error;
+      noteRefusal(enrolment.step.values, error);
+      if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
+      if (problem.goesOn === "anew") return choice(enrolment, call, problem);
+      return enrolment.proven ? steps.askPassword(enrolment.proven, enrolment.step, problem) : signIn(http, session);
+    }
+  }
+
+  async function step({ enrolment, session, form, call }: Submission): Promise<Response> {
+    switch (form.get("action")) {
+      case "app":
+        refuseStale(session);
+        return appPage(enrolment, await factors.startTotp({}, call), {});
+      case "confirm_app":
+        await factors.confirmTotp({ code: codeIn(form), name: nameIn(form) }, call);
+        return added(enrolment, call);
+      case "new_passkey":
+        refuseStale(session);
+        return newPasskeyForm(formOf(enrolment), (await factors.startPasskey({}, call)).options);
+      case "passkey": {
+        const answer = { credential: credentialIn(form) ?? {}, name: nameIn(form) };
+        await factors.confirmPasskey(answer, call);
+        return added(enrolment, call);
+      }
+      default:
+        return choice(enrolment, call, {});
+    }
+  }
+
+  function refuseStale(session: ClientSession): void {
+    if (!isFreshSignIn(session, settings, clock())) throw refuse.because("SIGN_IN_NOT_FRESH");
+  }
+
+  async function choice(enrolment: Enrolment, call: Call, attempt: Attempt): Promise<Response> {
+    const { factors: held } = await userOf(call);
+    const app = !held.some(({ kind }) => kind === "totp");
+    return choiceForm(formOf(enrolment), { app, passkey: signIns.passkeys.isPossible }, attempt);
+  }
+
+  async function appPage(enrolment: Enrolment, { secret, uri }: { secret: string; uri: string }, attempt: Attempt) {
+    const drawing = await qrCode(uri, pageText("qr_label", enrolment.step.language));
+    return appForm(formOf(enrolment), { secret, drawing }, attempt);
+  }
+
+  /** Shows recovery codes with the first factor; later ones leave them as they are. */
+  async function added(enrolment: Enrolment, call: Call): Promise<Response> {
+    const { factors: held } = await userOf(call);
+    // A whole page that lost a race runs again, and the factor is confirmed by now.
+    const hasCodes = held.some(({ kind }) => kind === "recovery_codes");
+    const { codes } = hasCodes ? { codes: [] } : await retry(() => factors.generateRecoveryCodes({}, call), call);
+    return addedPage(formOf(enrolment), codes);
+  }
+
+  /** Goes on with the sign-in that needed a factor. */
+  async function done({ step, proven, sessionId }: Enrolment): Promise<Response> {
+    const sessions = await steps.sessionsOf(step, ownClient);
+    const session = sessions.find((one) => one.sessionId === sessionId);
+    if (!proven) throw formExpired(paths.addFactor);
+    if (!session || !isFreshSignIn(session, settings, clock())) return steps.askPassword(proven, step, {});
+    return steps.signedIn(proven, step, session);
+  }
+
+  function signIn(http: HttpRequest, session: ClientSession | undefined): Promise<Response> {
+    return signInTo(steps, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
+  }
+
+  function formOf({ step, sessionId, proven }: Enrolment): EnrolmentForm {
+    const { browser, language, query, cookies } = step;
+    const request = query ? sealRequest(keyring, query, clock()) : "";
+    const token = formToken(keyring, { browser, request: purposed(request), sessionId });
+    return { proven, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
+  }
+}
+
+/** The request of a token of these forms: one of the sign-in is none here, nor the reverse. */
+const purposed = (request: string) => `enrolment ${request}`;
+
+/** The way back of somebody who did not sign in once more: to the factors, where somebody is signed in. */
+const cancelled = ({ language }: BrowserStep, session: ClientSession | undefined): Response =>
+  session ? redirect("/account/factors", { cookies: [] }) : closedPage(language, paths.addFactor);
+
+const longestName = 200;
+const longestCode = 20;
+
+const codeIn = (form: Parameters): string => bounded(form, "code", longestCode) ?? "";
+const nameIn = (form: Parameters): string => bounded(form, "name", longestName)?.trim() ?? "";

@@ -1,0 +1,35 @@
+import type { HttpRequest, Response } from "@postern/gateway";
+import { authenticationClasses } from "../../services/callers/authentication_class.ts";
+import { parametersIn } from "../http/parameters.ts";
+import type { ProviderSettings } from "../http/settings.ts";
+import { type OwnPath, ownClientId } from "../request/own_client.ts";
+import type { ClientSession } from "../sign_in/browser_session.ts";
+import { stepOf } from "../sign_in/browser_step.ts";
+import type { SignInSteps } from "../sign_in/steps.ts";
+
+/** A request for one of our own pages. */
+type OwnRequest = { readonly http: HttpRequest; readonly path: OwnPath };
+
+/** Begins a sign-in that leads back to one of our own pages, as a request of an application does. */
+export async function signInTo(
+  steps: SignInSteps,
+  { http, path }: OwnRequest,
+  more: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const request = { client_id: ownClientId, redirect_uri: path, response_type: "code", ...more };
+  const query = new URLSearchParams(request).toString();
+  const parameters = parametersIn(query);
+  return steps.proceed(await steps.prove(parameters, http), stepOf(steps.jar, http, { parameters, query }));
+}
+
+/** The parameters by which the user of a session signs in again, if that was too long ago or without the factor. */
+export const freshSignIn = ({ username, hasFactor }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({
+  max_age: String(freshSignInSeconds),
+  login_hint: username,
+  ...(hasFactor ? { acr_values: multiFactor } : {}),
+});
+
+const [, multiFactor] = authenticationClasses;
+
+/** Whether the user came back from such a sign-in without one. */
+export const isCancelled = ({ query }: HttpRequest): boolean => parametersIn(query).get("error") !== undefined;

@@ -1,0 +1,28 @@
+import { type Html, html } from "../pages/html.ts";
+
+// A code of more bytes has modules too small for the camera of a telephone; the secret stands beside it as text.
+const longest = 500;
+// ISO/IEC 18004, 9.1: the symbol needs so many light modules around it.
+const quiet = 4;
+
+/** Draws a QR code as SVG without styles, dark on light in any colour scheme; undefined for a text that is too long for one. */
+export async function qrCode(text: string, label: string): Promise<Html | undefined> {
+  if (Buffer.byteLength(text) > longest) return undefined;
+  const { default: encode } = await import("qr");
+  const rows = encode(text, "raw", { ecc: "medium", border: quiet });
+  const size = String(rows.length);
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges">
+<path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${pathOf(rows)}"/></svg>`;
+}
+
+/** The dark modules, each run of them in a row as one rectangle. */
+const pathOf = (rows: readonly (readonly boolean[])[]): string => rows.flatMap((row, y) => runsOf(row, y)).join("");
+
+function runsOf(row: readonly boolean[], y: number): string[] {
+  const starts = row.flatMap((isDark, x) => (isDark && !row[x - 1] ? [x] : []));
+  return starts.map((x) => {
+    const end = row.indexOf(false, x);
+    const length = (end === -1 ? row.length : end) - x;
+    return `M${x} ${y}h${length}v1h-${length}z`;
+  });
+}

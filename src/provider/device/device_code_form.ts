@@ -1,0 +1,37 @@
+import type { Response } from "@postern/gateway";
+import type { Language } from "../../messages/language.ts";
+import { pageText } from "../../messages/page.ts";
+import { paths } from "../http/paths.ts";
+import { html, pageResponse } from "../pages/html.ts";
+import { problemsOf } from "../sign_in/sign_in_form.ts";
+
+/** The state of the form for the code of a device. */
+export type CodeState = {
+  readonly status?: number;
+  readonly language: Language;
+  readonly token: string;
+  readonly cookies: readonly string[];
+  /** The code that the device shows, as it came in the URI or was typed. */
+  readonly userCode: string;
+  readonly problems?: readonly string[];
+};
+
+/** The form that asks for the code of a device; one that came in the URI is to be compared. */
+export function deviceCodeForm({ status = 200, language, token, cookies, ...state }: CodeState): Response {
+  const { userCode, problems = [] } = state;
+  const text = userCode === "" || problems.length > 0 ? "device_enter" : "device_compare";
+  return pageResponse({
+    status,
+    language,
+    cookies,
+    title: pageText("device_title", language),
+    body: html`<p>${pageText(text, language)}</p>
+${problemsOf(problems)}
+<form method="post" action="${paths.device}">
+<input type="hidden" name="token" value="${token}">
+<label for="user_code">${pageText("code", language)}</label>
+<input id="user_code" name="user_code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" value="${userCode}">
+<button name="action" value="code">${pageText("continue", language)}</button>
+</form>`,
+  });
+}

@@ -1,0 +1,37 @@
+import { logoPath } from "../../services/organizations/branding.ts";
+
+/** The paths of the endpoints. */
+export const paths = {
+  configuration: "/.well-known/openid-configuration",
+  authorizationServer: "/.well-known/oauth-authorization-server",
+  keys: "/oauth/keys",
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  userinfo: "/oauth/userinfo",
+  introspect: "/oauth/introspect",
+  revoke: "/oauth/revoke",
+  endSession: "/oauth/end-session",
+  deviceAuthorization: "/oauth/device",
+  device: "/device",
+  signIn: "/sign-in",
+  signOut: "/sign-out",
+  forgottenPassword: "/password/forgotten",
+  newPassword: "/password",
+  firstPassword: "/invitation",
+  confirmEmail: "/email",
+  restoreEmail: "/email/restore",
+  style: "/sign-in/style.css",
+  brandStyle: "/sign-in/brand.css",
+  logo: logoPath,
+  formPost: "/sign-in/form-post.js",
+  passkeyScript: "/sign-in/passkey.js",
+  addFactor: "/account/factors/add",
+} as const;
+
+const onTheWay: readonly string[] = [
+  ...[paths.authorize, paths.signIn, paths.addFactor, paths.forgottenPassword],
+  ...[paths.endSession, paths.signOut],
+];
+
+/** Whether a path is on the way of a browser from an application and back: the application may have opened the window for it. */
+export const keepsOpener = (path: string): boolean => onTheWay.includes(path);

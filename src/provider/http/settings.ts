@@ -1,0 +1,29 @@
+import type { FreshSignInSettings } from "../../services/callers/fresh_sign_in.ts";
+import type { FactorSignInSettings } from "../../services/sessions/complete_session.ts";
+import type { NoticeSettings } from "../../services/verification/notice.ts";
+import type { FetchSettings } from "./fetcher.ts";
+
+/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
+export type ProviderSettings = FactorSignInSettings &
+  FreshSignInSettings &
+  FetchSettings &
+  NoticeSettings & {
+    readonly publicUrl: string | undefined;
+    readonly codeLifetimeSeconds: number;
+    readonly deviceCodeLifetimeSeconds: number;
+    readonly devicePollSeconds: number;
+    readonly deviceCodesPerAddressPerMinute: number;
+    readonly deviceGuessesPerAddressPerMinute: number;
+    readonly deviceGuessesPerMinute: number;
+    readonly oauthTokenLifetimeSeconds: number;
+    readonly refreshIdleSeconds: number;
+    readonly refreshLifetimeSeconds: number;
+    readonly browserSessionIdleSeconds: number;
+    readonly browserSessionLifetimeSeconds: number;
+  };
+
+/** The time that is some seconds later. */
+export const later = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1000);
+
+/** A time in seconds since 1970. */
+export const secondsOf = (time: Date): number => Math.floor(time.getTime() / 1000);

@@ -1,0 +1,123 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Language } from "../../messages/language.ts";
+import { newToken } from "../../security/token.ts";
+import { cookieJar } from "../http/cookies.ts";
+import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { onward } from "../pages/onward.ts";
+import { refuseForeign } from "../pages/own_address.ts";
+import { asGet, refuseLong } from "../pages/query.ts";
+import { noteClient } from "../pages/request_notes.ts";
+import { shown } from "../pages/shown.ts";
+import type { ProviderParts } from "../parts.ts";
+import { languageIn } from "../request/authorization_request.ts";
+import { formExpired, queryOf } from "../request/begin_again.ts";
+import { callOf } from "../request/endpoint.ts";
+import { formToken, isFormToken, sealRequest } from "../request/sealed_request.ts";
+import { logoutEnd, logoutForm } from "./logout_pages.ts";
+import { type LogoutRequest, logoutRequests } from "./logout_request.ts";
+import { endSessions, type FoundSessions, type OpenSession, sessionsToEnd } from "./logout_sessions.ts";
+
+/** A sign-out in a browser: the request, as it was sent, and the sessions that it ends. */
+type LogoutStep = {
+  readonly http: HttpRequest;
+  readonly query: string;
+  readonly logout: LogoutRequest;
+  readonly language: Language;
+  /** The values of the sessions of the browser, the present one first. */
+  readonly cookies: readonly string[];
+  readonly sessions: FoundSessions;
+};
+
+/**
+ * Makes the routes of a sign-out that applications ask for (OpenID Connect RP-Initiated Logout 1.0): the endpoint by GET and POST, and
+ * its form. The form is shown unless the hint is of the session of this browser.
+ */
+export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
+  const { deps, issuer } = parts;
+  const { keyring } = deps.secrets;
+  const jar = cookieJar(issuer);
+  const read = logoutRequests(parts);
+  const withPage = (http: HttpRequest, page: () => Promise<Response>) => {
+    const language = languageIn(uiLocalesOf(http.query), http.headers["accept-language"]);
+    return shown(http, { language, title: "sign_out_error" }, page);
+  };
+
+  return [
+    {
+      path: paths.endSession,
+      methods: ["GET", "POST"],
+      bodyMaxBytes: formMaxBytes,
+      handle: (http) =>
+        withPage(http, async () => (http.method === "POST" ? asGet(http, paths.endSession) : requested(http))),
+    },
+    {
+      path: paths.signOut,
+      methods: ["POST"],
+      bodyMaxBytes: formMaxBytes,
+      handle: (http) => withPage(http, () => submitted(http)),
+    },
+  ];
+
+  async function requested(http: HttpRequest): Promise<Response> {
+    refuseLong(http.query);
+    const step = await stepOf(http, http.query);
+    const { logout, sessions } = step;
+    const { ofBrowser } = sessions;
+    return ofBrowser && ofBrowser.id !== logout.hint?.sessionId ? asked(step, ofBrowser) : signedOut(step);
+  }
+
+  function asked({ http, query, logout, language }: LogoutStep, { id, username }: OpenSession): Response {
+    const browser = jar.read(http.headers.cookie, "browser") ?? newToken("ob");
+    const request = sealRequest(keyring, query, deps.clock());
+    const token = formToken(keyring, { browser, request: purposed(request), sessionId: id });
+    return logoutForm({ logout, username, language, request, token, cookies: [jar.set("browser", browser)] });
+  }
+
+  async function submitted(http: HttpRequest): Promise<Response> {
+    refuseForeign(http, issuer());
+    const form = formIn(http.headers, http.body);
+    const query = queryOf(keyring, form, { now: deps.clock(), beginning: endBeginning });
+    const step = await stepOf(http, query);
+    const { ofBrowser } = step.sessions;
+    if (ofBrowser && !isOurs(http, form, ofBrowser)) throw formExpired(endBeginning(query));
+    return form.get("action") === "sign_out" ? signedOut(step) : logoutEnd("still_signed_in", step.language, []);
+  }
+
+  /** Whether a form was shown in this browser and for this session; one that is sent twice finds no session. */
+  function isOurs({ headers }: HttpRequest, form: Parameters, { id: sessionId }: OpenSession): boolean {
+    const browser = jar.read(headers.cookie, "browser") ?? "";
+    const of = { browser, request: purposed(form.get("request") ?? ""), sessionId };
+    return isFormToken(keyring, of, form.get("token"));
+  }
+
+  async function signedOut({ http, logout, language, sessions, ...step }: LogoutStep): Promise<Response> {
+    await endSessions(deps, sessions, callOf(http));
+    const cookies = jar.setSessions(sessions.kept, step.cookies);
+    const { location, application } = logout;
+    if (location === undefined || !application) return logoutEnd("signed_out", language, cookies);
+    return onward({ location, application: application.name, language, cookies, byForm: http.method === "POST" });
+  }
+
+  async function stepOf(http: HttpRequest, query: string): Promise<LogoutStep> {
+    const parameters = parametersIn(query);
+    const language = languageIn(parameters, http.headers["accept-language"]);
+    const logout = await read(parameters);
+    if (logout.hint) noteClient(http.values, logout.hint);
+    const cookies = jar.readSessions(http.headers.cookie);
+    const sessions = await sessionsToEnd(deps.sql, { cookies, hint: logout.hint });
+    return { http, query, language, logout, cookies, sessions };
+  }
+}
+
+/** The path at which a sign-out begins again. */
+const endBeginning = (query: string) => `${paths.endSession}?${query}`;
+
+/** The request of a token of this form: one of the sign-in is none here. */
+const purposed = (request: string) => `sign-out ${request}`;
+
+/** The languages that a query asks for, also where nothing else of it can be read. */
+const uiLocalesOf = (query: string): Parameters => ({
+  get: (name) => new URLSearchParams(query.slice(0, 10_000)).get(name) ?? undefined,
+  repeated: [],
+});

@@ -1,0 +1,32 @@
+import type { MailKind } from "../../messages/mail.ts";
+import { type IssuerSettings, issuerOf } from "../http/issuer.ts";
+import { paths } from "../http/paths.ts";
+
+/** The settings of the links in mails. */
+export type CodePageSettings = IssuerSettings & {
+  readonly mailSender: "log" | "smtp" | "webhook";
+  /** The page of an operator for codes that set a password. */
+  readonly passwordCodeUrl: string | undefined;
+};
+
+/**
+ * The addresses of the pages for the codes of mails, with `{code}` in place of the code. They are made of PUBLIC_URL, and of nothing
+ * that a request brings; where it is not set, mails that leave this machine have no links, since localhost is elsewhere for their readers.
+ */
+export function codePages(settings: CodePageSettings): Readonly<Record<MailKind, string | undefined>> {
+  const { publicUrl, mailSender, passwordCodeUrl, port } = settings;
+  const issuer = publicUrl || mailSender === "log" ? issuerOf(settings, port) : undefined;
+  const at = (path: string) => issuer && `${issuer}${path}?code={code}`;
+  const plain = (path: string) => issuer && issuer + path;
+  return {
+    verify_email: at(paths.confirmEmail),
+    reset_password: passwordCodeUrl ?? at(paths.newPassword),
+    invitation: passwordCodeUrl ?? at(paths.firstPassword),
+    email_changed: at(paths.restoreEmail),
+    email_replaced: plain("/account"),
+    password_changed: plain(paths.forgottenPassword),
+    factor_added: plain("/account/factors"),
+    factor_removed: plain("/account/factors"),
+    new_device: plain("/account/sessions"),
+  };
+}

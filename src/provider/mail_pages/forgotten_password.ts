@@ -1,0 +1,62 @@
+import type { HttpRoute, Response } from "@postern/gateway";
+import { pageText } from "../../messages/page.ts";
+import type { PasswordResets } from "../../services/passwords/password_reset.ts";
+import { bounded, type Parameters } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { redirect } from "../http/redirect.ts";
+import { html } from "../pages/html.ts";
+import { noteRefusal } from "../pages/request_notes.ts";
+import type { ProviderParts } from "../parts.ts";
+import { callOf } from "../request/endpoint.ts";
+import { limitProblem } from "../sign_in/sign_in_problem.ts";
+import { hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
+
+const longestName = 200;
+
+/**
+ * The route of those who forgot their password. It answers alike whether anybody is known; the authorization request that the sign-in
+ * was for waits in a cookie, sealed, so it goes on in this browser alone.
+ */
+export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets: PasswordResets }): HttpRoute {
+  const path = paths.forgottenPassword;
+  return plainRoute(parts, { path, show: (page) => (hasWord(page, "sent") ? sentPage(page) : askPage(page)), submit });
+
+  async function submit(page: PlainPage, form: Parameters): Promise<Response> {
+    const request = form.get("request");
+    if (request !== undefined) return redirect(path, { cookies: page.keep("request", request) });
+    const typed = bounded(form, "account", longestName)?.trim() ?? "";
+    if (typed === "") return askPage(page, { status: 400, problems: [pageText("name_missing", page.language)] });
+    try {
+      const of = typed.includes("@") ? { nameOrEmail: typed } : { loginName: typed };
+      await parts.resets.request(of, callOf(page.http), page.language);
+      return redirect(`${path}?sent=1`, { cookies: [] });
+    } catch (error) {
+      const problem = limitProblem(error, page.language);
+      if (!problem) throw error;
+      noteRefusal(page.http.values, error);
+      return askPage(page, problem);
+    }
+  }
+}
+
+type Problem = { readonly status?: number; readonly problems?: readonly string[] };
+
+const askPage = (page: PlainPage, problem: Problem = {}): Response =>
+  plainResponse(page, {
+    ...problem,
+    title: "forgotten_title",
+    texts: ["forgotten_text"],
+    body: html`<form method="post" action="${paths.forgottenPassword}">
+${page.form.hidden}
+<label for="account">${pageText("name_or_email", page.language)}</label>
+<input id="account" name="account" required maxlength="${String(longestName)}" autocomplete="username" autocapitalize="none" spellcheck="false">
+<button name="action" value="send">${pageText("send", page.language)}</button>
+</form>`,
+  });
+
+const sentPage = (page: PlainPage): Response =>
+  plainResponse(page, {
+    title: "mail_title",
+    texts: ["mail_text", "mail_none"],
+    body: html`<a class="button" href="${paths.newPassword}">${pageText("enter_code", page.language)}</a>`,
+  });

@@ -1,0 +1,158 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { keys } from "../../deps.ts";
+import type { Language } from "../../messages/language.ts";
+import { type PageText, pageText } from "../../messages/page.ts";
+import { newToken } from "../../security/token.ts";
+import { type CookieName, cookieJar, isCookieValue } from "../http/cookies.ts";
+import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
+import { keepsOpener } from "../http/paths.ts";
+import { redirect } from "../http/redirect.ts";
+import { later } from "../http/settings.ts";
+import type { Brand } from "../pages/brand.ts";
+import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
+import { refuseForeign } from "../pages/own_address.ts";
+import { PageError } from "../pages/page_error.ts";
+import { shown } from "../pages/shown.ts";
+import type { ProviderParts } from "../parts.ts";
+import { languageIn } from "../request/authorization_request.ts";
+import { formExpired } from "../request/begin_again.ts";
+import { requestProof } from "../request/prove.ts";
+import { formToken, freshRequest, isFormToken } from "../request/sealed_request.ts";
+
+/** A request for a page that is no step of a sign-in, with what its cookies bring. */
+export type PlainPage = {
+  readonly http: HttpRequest;
+  readonly path: string;
+  readonly language: Language;
+  /** The query of the authorization request that is to go on afterwards. */
+  readonly pending: string | undefined;
+  /** The look of the pages on the way to that request's application. */
+  readonly brand?: Brand | undefined;
+  /** Returns the value of a cookie. */
+  readonly cookie: (name: CookieName) => string | undefined;
+  /** The tokens by which the browser is known to users. */
+  readonly known: readonly string[];
+  /** Makes the header that keeps a value for an hour; none where a browser would not keep it. */
+  readonly keep: (name: "code" | "link" | "request", value: string) => readonly string[];
+  /** Makes the header that ends a cookie. */
+  readonly drop: (name: CookieName) => string;
+  /** The headers and hidden fields that a form of the page needs. */
+  readonly form: { readonly cookies: readonly string[]; readonly hidden: Html };
+};
+
+/** A page by its path: how it is shown, and what its form does. */
+export type PlainRoute = {
+  readonly path: string;
+  readonly show: (page: PlainPage) => Response;
+  readonly submit: (page: PlainPage, form: Parameters) => Promise<Response>;
+};
+
+/** Makes the route of a page that is no step of a sign-in. */
+export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRoute): HttpRoute {
+  const open = plainPages(parts);
+  const brandFor = pendingBrand(parts);
+  return {
+    path,
+    methods: ["GET", "HEAD", "POST"],
+    bodyMaxBytes: formMaxBytes,
+    handle(http) {
+      const opened = open(http, path);
+      return shown(http, opened, async () => {
+        const page = { ...opened, brand: await brandFor(opened) };
+        return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
+      });
+    },
+  };
+}
+
+/** Finds the look of the application that waits for its sign-in; a page without one has ours. */
+function pendingBrand({ deps }: ProviderParts) {
+  const prove = requestProof(deps.sql);
+  return async ({ pending }: PlainPage): Promise<Brand | undefined> => {
+    if (pending === undefined) return undefined;
+    try {
+      return (await prove(parametersIn(pending), deps.clock())).brand;
+    } catch (error) {
+      // The application was changed or deleted meanwhile: authorize will say so.
+      if (error instanceof PageError) return undefined;
+      throw error;
+    }
+  };
+}
+
+const keptSeconds = 3600;
+
+function plainPages({ deps, issuer }: ProviderParts) {
+  const { clock, secrets } = deps;
+  const jar = cookieJar(issuer);
+  return (http: HttpRequest, path: string): PlainPage => {
+    const cookie = (name: CookieName) => jar.read(http.headers.cookie, name);
+    const browser = cookie("browser") ?? newToken("ob");
+    const pending = freshRequest(secrets.keyring, cookie("request"), clock());
+    const token = formToken(secrets.keyring, { browser, request: "", sessionId: "" });
+    const language = languageIn(parametersIn(pending ?? ""), http.headers["accept-language"]);
+    http.values.set(keys.language, language);
+    return {
+      http,
+      path,
+      language,
+      pending,
+      cookie,
+      known: jar.readKnown(http.headers.cookie),
+      keep: (name, value) => (isCookieValue(name, value) ? [jar.set(name, value, later(clock(), keptSeconds))] : []),
+      drop: (name) => jar.set(name, "", new Date(0)),
+      form: { cookies: [jar.set("browser", browser)], hidden: hidden("token", token) },
+    };
+  };
+}
+
+/** Reads a form; refuses one that another site sent, or that was shown in another browser. */
+function formOf({ http, path, cookie }: PlainPage, { deps, issuer }: ProviderParts): Parameters {
+  refuseForeign(http, issuer());
+  const form = formIn(http.headers, http.body);
+  const of = { browser: cookie("browser") ?? "", request: form.get("request") ?? "", sessionId: "" };
+  if (!isFormToken(deps.secrets.keyring, of, form.get("token"))) throw formExpired(path);
+  return form;
+}
+
+/**
+ * Moves the code of a link from its query into a cookie: pages have to work without script, so no fragment brings it, and this way it
+ * stays in no history, in no referrer, and in no log after ours.
+ */
+export function codeMoved(
+  page: PlainPage,
+  name: "code" | "link",
+  read: (code: string) => string,
+): Response | undefined {
+  const code = parametersIn(page.http.query).get("code");
+  if (code === undefined) return undefined;
+  return redirect(page.path, { cookies: page.keep(name, read(code)) });
+}
+
+/** Whether the query of a page has this word, which the page itself put there. */
+export const hasWord = ({ http }: PlainPage, word: string): boolean => parametersIn(http.query).get(word) !== undefined;
+
+/** The content of a page: its title, its sentences, the problems of its form, and what follows. */
+export type PlainContent = {
+  readonly status?: number;
+  readonly title: PageText;
+  readonly texts?: readonly PageText[];
+  readonly problems?: readonly string[];
+  readonly body?: Html;
+};
+
+/** Makes the response of a page. */
+export function plainResponse({ language, form, brand, path }: PlainPage, content: PlainContent): Response {
+  const { status = 200, title, texts = [], problems = [], body = nothing } = content;
+  return pageResponse({
+    status,
+    language,
+    cookies: form.cookies,
+    brand,
+    keepsOpener: keepsOpener(path),
+    title: pageText(title, language),
+    body: html`${texts.map((text) => html`<p>${pageText(text, language)}</p>`)}
+${problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`)}
+${body}`,
+  });
+}

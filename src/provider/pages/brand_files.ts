@@ -1,0 +1,64 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { queryMaxLength } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { brandRead, styleOf } from "./brand.ts";
+
+/** The stylesheets and logos of organizations. Their paths name what they hold, so browsers keep them. */
+export function brandFiles(sql: Sql): readonly HttpRoute[] {
+  const brandOf = brandRead(sql);
+  const logoOf = logoRead(sql);
+  return [
+    {
+      path: paths.brandStyle,
+      async handle(http) {
+        const { organization, hash } = fileIn(http);
+        const row = await brandOf({ organization });
+        if (!row) return missing;
+        const style = styleOf(row.brand);
+        // A page that was shown before a change gets the colours of after it, and keeps none.
+        return file(style.css, { type: "text/css; charset=utf-8", isKept: style.hash === hash });
+      },
+    },
+    {
+      path: paths.logo,
+      async handle(http) {
+        const row = await logoOf(fileIn(http));
+        return row ? file(row.bytes, { type: row.type, isKept: true }) : missing;
+      },
+    },
+  ];
+}
+
+/** Reads the organization and the hash that a path names; a query of any other form names nothing. */
+function fileIn({ query }: HttpRequest): { organization: string; hash: string } {
+  const short = query.length <= queryMaxLength ? query : "";
+  const [organization, hash] = [new URLSearchParams(short).get("organization"), new URLSearchParams(short).get("hash")];
+  return { organization: organization?.replaceAll("\0", "") ?? "", hash: hash?.replaceAll("\0", "") ?? "" };
+}
+
+type Logo = { readonly type: string; readonly bytes: Buffer };
+
+const logoRead = (sql: Sql) =>
+  loadOne<{ organization: string; hash: string }, Logo>(sql, {
+    asked: "organization text, hash text",
+    select: `select n, l.type, l.bytes from asked
+             join branding_logos l on l.owner = asked.organization and l.hash = asked.hash`,
+  });
+
+const missing: Response = { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "" };
+
+type FileKind = { readonly type: string; readonly isKept: boolean };
+
+/** An image that is opened by itself runs nothing, whatever its bytes are besides. */
+const file = (body: string | Uint8Array, { type, isKept }: FileKind): Response => ({
+  status: 200,
+  headers: {
+    "content-type": type,
+    "content-security-policy": "default-src 'none'; sandbox",
+    "cross-origin-resource-policy": "same-origin",
+    ...(isKept ? { "cache-control": "public, max-age=31536000, immutable" } : {}),
+  },
+  body,
+});

@@ -1,0 +1,80 @@
+import type { HttpRequest, Response } from "@postern/gateway";
+import { type ComplianceKey, type Language, text } from "../../messages/catalogue.ts";
+import { type PageText, pageText } from "../../messages/page.ts";
+import { keepsOpener } from "../http/paths.ts";
+import { html, nothing, pageResponse } from "./html.ts";
+
+/** The texts of errors that stay with us: nothing proves where the browser should be sent. */
+export type PageProblem = Extract<
+  PageText,
+  | "client_unknown"
+  | "redirect_uri_unknown"
+  | "request_malformed"
+  | "expired"
+  | "wrong_address"
+  | "busy"
+  | "hint_of_other_client"
+  | "logout_uri_unknown"
+  | "device_over"
+>;
+
+/** An error that is shown on a page of ours. */
+export class PageError extends Error {
+  override readonly name = "PageError";
+  readonly problem: PageProblem | ComplianceKey;
+  readonly params: Readonly<Record<string, string>>;
+  readonly status: number;
+  /** The path at which the user can begin again, where that is known. */
+  readonly beginning: string | undefined;
+
+  constructor(
+    problem: PageProblem | ComplianceKey,
+    params: Readonly<Record<string, string>> = {},
+    { status = 400, beginning }: { readonly status?: number; readonly beginning?: string } = {},
+  ) {
+    super(problem);
+    this.problem = problem;
+    this.params = params;
+    this.status = status;
+    this.beginning = beginning;
+  }
+}
+
+const problems: readonly string[] = [
+  "client_unknown",
+  "redirect_uri_unknown",
+  "request_malformed",
+  "expired",
+  "wrong_address",
+  "busy",
+  "hint_of_other_client",
+  "logout_uri_unknown",
+  "device_over",
+] satisfies PageProblem[];
+
+const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);
+
+/** The texts of a page with an error: its language, and its title, that of a sign-in when it is absent. */
+export type ErrorTexts = {
+  readonly language: Language;
+  readonly title?: Extract<PageText, "error" | "sign_out_error">;
+};
+
+/** Shows an error of the page of a path, with a name that its developer can look for. */
+export function errorPage(
+  { problem, params, status, beginning }: PageError,
+  { path }: Pick<HttpRequest, "path">,
+  { language, title = "error" }: ErrorTexts,
+): Response {
+  const sentence = isPageProblem(problem) ? pageText(problem, language, params) : text(problem, language, params);
+  return pageResponse({
+    status,
+    language,
+    keepsOpener: keepsOpener(path),
+    title: pageText(title, language),
+    body: html`<p class="bad">${sentence}</p>
+${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : nothing}
+<p><code>${problem}</code></p>
+${beginning === undefined ? nothing : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}`,
+  });
+}

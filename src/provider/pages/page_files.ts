@@ -1,0 +1,22 @@
+import { readFile } from "node:fs/promises";
+import type { HttpRoute } from "@postern/gateway";
+import { paths } from "../http/paths.ts";
+
+/** Makes the routes of the files that our pages load. */
+export const pageFiles = (): readonly HttpRoute[] => [
+  fileRoute(paths.style, "page.css", "text/css; charset=utf-8"),
+  fileRoute(paths.formPost, "form_post.js", "text/javascript; charset=utf-8"),
+  fileRoute(paths.passkeyScript, "passkey.js", "text/javascript; charset=utf-8"),
+];
+
+function fileRoute(path: string, name: string, type: string): HttpRoute {
+  const text = readFile(new URL(`./${name}`, import.meta.url), "utf8");
+  return {
+    path,
+    handle: async () => ({
+      status: 200,
+      headers: { "content-type": type, "cache-control": "public, max-age=300" },
+      body: await text,
+    }),
+  };
+}

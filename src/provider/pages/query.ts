@@ -1,0 +1,26 @@
+import type { HttpRequest, Response } from "@postern/gateway";
+import { queryMaxLength } from "../http/parameters.ts";
+import { redirect } from "../http/redirect.ts";
+import { PageError } from "./page_error.ts";
+
+const formType = "application/x-www-form-urlencoded";
+
+/**
+ * Sends the parameters of a form on as a query, with which browsers send the cookies of the pages; repeated ones stay repeated, and are
+ * refused then.
+ */
+export function asGet({ headers, body }: HttpRequest, path: string): Response {
+  const query = new URLSearchParams(Buffer.from(body).toString("utf8")).toString();
+  refuseLong(query);
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== formType) throw new PageError("request_malformed", { problem: `the body is not ${formType}` });
+  return redirect(`${path}?${query}`, { cookies: [] });
+}
+
+/** Refuses a query that is too long for our pages, whose forms bring it back. */
+export function refuseLong(query: string): void {
+  if (query.length > queryMaxLength)
+    throw new PageError("request_malformed", {
+      problem: `its parameters are longer than ${queryMaxLength} characters`,
+    });
+}

@@ -1,0 +1,28 @@
+import type { ContextValues } from "@connectrpc/connect";
+import { keys } from "../../deps.ts";
+import { reasonOf } from "../../errors.ts";
+import { isStatementTimeout, isUnavailable } from "../../postgres/failure.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import { PageError } from "./page_error.ts";
+
+/** Notes the client that a request was proven to be of, for the line of the request. */
+export function noteClient(values: ContextValues, { clientId }: { readonly clientId: string }): void {
+  values.set(keys.clientId, clientId);
+}
+
+/** Notes why a request is refused, or an error that no client caused, for the line of the request. */
+export function noteFailure(values: ContextValues, reason: string, error: unknown): void {
+  if (isRefusal(error)) values.set(keys.failure, { reason, level: "info" });
+  else values.set(keys.failure, { reason, level: isOutage(error) ? "warn" : "error", cause: error });
+}
+
+/** Notes why a form is shown again. */
+export function noteRefusal(values: ContextValues, error: unknown): void {
+  values.set(keys.failure, { reason: reasonOf(error) ?? "UNKNOWN", level: "info" });
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof OauthError || error instanceof PageError || (reasonOf(error) ?? "INTERNAL") !== "INTERNAL";
+
+/** Whether the database is away, or takes too long. */
+export const isOutage = (error: unknown): boolean => isUnavailable(error) || isStatementTimeout(error);

@@ -1,0 +1,34 @@
+import type { HttpRequest, Response } from "@postern/gateway";
+import { retry } from "../../guards/retry.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import { type ErrorTexts, errorPage, PageError } from "./page_error.ts";
+import { noteFailure } from "./request_notes.ts";
+
+/**
+ * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
+ * its own.
+ */
+export async function shown(
+  { values, path }: Pick<HttpRequest, "values" | "path">,
+  texts: ErrorTexts,
+  page: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await retry(page, { signal: neverAborted });
+  } catch (error) {
+    const shownError = pageErrorOf(error);
+    noteFailure(values, shownError.problem, error);
+    return errorPage(shownError, { path }, texts);
+  }
+}
+
+/** The error that a page shows in place of another one. */
+function pageErrorOf(error: unknown): PageError {
+  if (error instanceof PageError) return error;
+  return error instanceof OauthError
+    ? new PageError("request_malformed", { problem: error.description })
+    : new PageError("busy", {}, { status: 503 });
+}
+
+// A page whose browser is gone ends by itself, with another error.
+const neverAborted = new AbortController().signal;

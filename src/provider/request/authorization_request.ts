@@ -1,0 +1,229 @@
+import {
+  OidcAppType,
+  OidcAuthMethodType,
+  OidcGrantType,
+  OidcResponseType,
+} from "../../../gen/postern/v1/application_pb.ts";
+import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
+import { OauthError, type OauthErrorCode } from "../http/oauth_error.ts";
+import { jwtMaxLength, type Parameters, wordsOf } from "../http/parameters.ts";
+import type { Brand } from "../pages/brand.ts";
+import type { Client } from "./client.ts";
+import type { DeviceRequest } from "./device_request.ts";
+import { apiScopes, asksForApi } from "./own_api.ts";
+import { wantsFactor } from "./requested_class.ts";
+import { organizationScope, scopes } from "./scopes.ts";
+
+/** The kinds of response, as requests name them. */
+export type ResponseType = "code" | "id_token" | "id_token token";
+
+/** The ways in which a response reaches the application. */
+export type ResponseMode = "query" | "fragment" | "form_post";
+
+/** The part of a request that is proven: a response may go there, and so may errors. */
+export type ProvenRequest = {
+  readonly client: Client;
+  readonly redirectUri: string;
+  readonly responseMode: ResponseMode;
+  readonly state: string | undefined;
+  /** The device that waits for the user, in place of a browser that is sent to the redirect URI. */
+  readonly device?: DeviceRequest;
+  /** The look of the pages on the way. */
+  readonly brand?: Brand | undefined;
+};
+
+/** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
+export type AuthorizationRequest = ProvenRequest & {
+  readonly responseType: ResponseType | "device";
+  readonly scope: string;
+  /** The organization that the user is to be signed in for; the user's own when absent. */
+  readonly organizationId: string | undefined;
+  /** Whether it asks for access to our own API. */
+  readonly forApi: boolean;
+  readonly nonce: string | undefined;
+  readonly challenge: string | undefined;
+  readonly prompts: readonly Prompt[];
+  /** The longest time since the user authenticated, in seconds. */
+  readonly maxAge: number | undefined;
+  /** Whether a sign-in with a password alone will not do. */
+  readonly wantsFactor: boolean;
+  readonly loginHint: string;
+  /** An ID token of the user who is expected. */
+  readonly idTokenHint: string | undefined;
+};
+
+/** The prompts of OpenID Connect Core 1.0, 3.1.2.1. */
+export type Prompt = "none" | "login" | "consent" | "select_account";
+
+const prompts: readonly string[] = ["none", "login", "consent", "select_account"] satisfies Prompt[];
+const isPrompt = (word: string): word is Prompt => prompts.includes(word);
+
+const longest: Readonly<Record<string, number>> = {
+  state: 2_000,
+  nonce: 500,
+  scope: 1_000,
+  login_hint: 200,
+  id_token_hint: jwtMaxLength,
+  ui_locales: 200,
+  resource: 1_000,
+};
+
+const types = {
+  code: { type: OidcResponseType.CODE, grant: OidcGrantType.AUTHORIZATION_CODE },
+  id_token: { type: OidcResponseType.ID_TOKEN, grant: OidcGrantType.IMPLICIT },
+  "id_token token": { type: OidcResponseType.ID_TOKEN_TOKEN, grant: OidcGrantType.IMPLICIT },
+} as const satisfies Record<ResponseType, object>;
+
+/** The type of response that a request names, in whatever order its words stand; undefined for any other. */
+export function responseTypeIn(parameters: Parameters): ResponseType | undefined {
+  const words = [...wordsOf(parameters.get("response_type") ?? "")].sort().join(" ");
+  return Object.hasOwn(types, words) ? (words as ResponseType) : undefined;
+}
+
+/** The way of a response: the one that is asked for where it is known and safe, else that of the type. */
+export function responseModeIn(parameters: Parameters): ResponseMode {
+  const mode = parameters.get("response_mode");
+  if (mode === "form_post" || mode === "fragment") return mode;
+  const words = wordsOf(parameters.get("response_type") ?? "");
+  return words.includes("id_token") || words.includes("token") ? "fragment" : "query";
+}
+
+/** The language that a request asks for, else the browser. */
+export const languageIn = (parameters: Parameters, acceptLanguage: string | undefined): Language =>
+  chooseLanguage(wordsOf(parameters.get("ui_locales")?.slice(0, 200) ?? "").join(",")) ??
+  chooseLanguage(acceptLanguage) ??
+  "en";
+
+/** Reads the request of a proven client; refuses it by an error that goes to the application. */
+export function authorizationRequest(
+  proven: ProvenRequest,
+  parameters: Parameters,
+  issuer: string,
+): AuthorizationRequest {
+  if (proven.device) return forDevice(proven, proven.device);
+  refuseForm(parameters);
+  const { client } = proven;
+  const responseType = responseTypeFor(client, parameters);
+  const forApi = asksForApi(client, parameters, issuer);
+  // RFC 9700, 2.1.2: a token that administers the instance must not stand in the address of a page.
+  if (forApi && responseType !== "code") throw invalid("resource needs the response_type code");
+  const { words: scope, organizationId } = requestedScope(parameters, forApi);
+  const nonce = parameters.get("nonce");
+  if (responseType !== "code") refuseImplicit(scope, nonce);
+  return {
+    ...proven,
+    responseType,
+    scope: scope.join(" "),
+    organizationId,
+    forApi,
+    nonce,
+    challenge: challengeIn(client, responseType, parameters),
+    prompts: promptsIn(parameters),
+    maxAge: maxAgeIn(parameters),
+    wantsFactor: wantsFactor(parameters),
+    loginHint: parameters.get("login_hint") ?? "",
+    idTokenHint: parameters.get("id_token_hint"),
+  };
+}
+
+const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationRequest => ({
+  ...proven,
+  responseType: "device",
+  scope: device.scope,
+  organizationId: device.organizationId ?? undefined,
+  nonce: undefined,
+  challenge: undefined,
+  prompts: [],
+  maxAge: undefined,
+  forApi: device.forApi,
+  wantsFactor: false,
+  loginHint: "",
+  idTokenHint: undefined,
+});
+
+const unsupported: Readonly<Record<string, OauthErrorCode>> = {
+  request: "request_not_supported",
+  request_uri: "request_uri_not_supported",
+  registration: "registration_not_supported",
+};
+
+function refuseForm(parameters: Parameters): void {
+  const [twice] = parameters.repeated;
+  if (twice !== undefined) throw invalid("a parameter is there twice");
+  for (const [name, code] of Object.entries(unsupported))
+    if (parameters.get(name) !== undefined) throw new OauthError(code, `${name} is not supported`);
+  for (const [name, most] of Object.entries(longest))
+    if ((parameters.get(name)?.length ?? 0) > most) throw invalid(`${name} is longer than ${most} characters`);
+  const mode = parameters.get("response_mode");
+  if (mode !== undefined && mode !== responseModeIn(parameters))
+    throw invalid("response_mode does not fit response_type");
+}
+
+const invalid = (description: string) => new OauthError("invalid_request", description);
+
+function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType {
+  if (parameters.get("response_type") === undefined) throw invalid("response_type is missing");
+  const responseType = responseTypeIn(parameters);
+  if (!responseType)
+    throw new OauthError("unsupported_response_type", "response_type must be code, id_token or id_token token");
+  const { type, grant } = types[responseType];
+  if (!oidc.responseTypes.includes(type) || !oidc.grantTypes.includes(grant))
+    throw new OauthError("unauthorized_client", "the application is not registered for this response_type");
+  return responseType;
+}
+
+/** The organization that a request names first, before it is known to be right. */
+export const organizationNamed = (parameters: Parameters): string | undefined =>
+  wordsOf(parameters.get("scope")?.slice(0, longest.scope) ?? "")
+    .find((word) => word.startsWith(organizationScope))
+    ?.slice(organizationScope.length);
+
+/** The scopes of a request that have an effect, those of our API only in requests for it; and the organization that one of them names. */
+export function requestedScope(parameters: Parameters, forApi = false) {
+  const known: readonly string[] = forApi ? [...scopes, ...apiScopes] : scopes;
+  const all = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
+  const words = all.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+  return { words, organizationId: organizationIn(words) };
+}
+
+function organizationIn(scope: readonly string[]): string | undefined {
+  const [named, ...others] = scope.filter((word) => word.startsWith(organizationScope));
+  if (others.length > 0) throw new OauthError("invalid_scope", "scope names more than one organization");
+  return named?.slice(organizationScope.length);
+}
+
+function refuseImplicit(scope: readonly string[], nonce: string | undefined): void {
+  if (!scope.includes("openid")) throw new OauthError("invalid_scope", "an ID token needs the scope openid");
+  // OpenID Connect Core 1.0, 3.2.2.1.
+  if (nonce === undefined) throw invalid("nonce is missing");
+}
+
+/** The challenge of RFC 7636, by S256 alone; every client without a secret of its own needs one. */
+function challengeIn({ oidc }: Client, responseType: ResponseType, parameters: Parameters): string | undefined {
+  const challenge = parameters.get("code_challenge");
+  const method = parameters.get("code_challenge_method");
+  if (challenge === undefined) {
+    if (method !== undefined) throw invalid("code_challenge is missing");
+    const isPublic = oidc.authMethodType === OidcAuthMethodType.NONE || oidc.appType !== OidcAppType.WEB;
+    if (isPublic && responseType === "code") throw invalid("code_challenge is missing: this application needs PKCE");
+    return undefined;
+  }
+  if (method !== "S256") throw invalid("code_challenge_method must be S256");
+  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) throw invalid("code_challenge is no SHA-256 in base64url");
+  return challenge;
+}
+
+function promptsIn(parameters: Parameters): readonly Prompt[] {
+  const words = wordsOf(parameters.get("prompt") ?? "");
+  const known = words.filter(isPrompt);
+  if (known.length < words.length) throw invalid("prompt has an unknown value");
+  if (known.includes("none") && known.length > 1) throw invalid("prompt none stands alone");
+  return known;
+}
+
+function maxAgeIn(parameters: Parameters): number | undefined {
+  const text = parameters.get("max_age");
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw invalid("max_age must be a number of seconds");
+  return Number(text);
+}

@@ -1,0 +1,27 @@
+import type { Keyring } from "../../security/seal.ts";
+import { type Parameters, parametersIn } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { PageError } from "../pages/page_error.ts";
+import { deviceBeginning, deviceIn, isDeviceRequest } from "./device_request.ts";
+import { openRequest } from "./sealed_request.ts";
+
+/** A form that cannot go on in its browser, which may begin again. */
+export const formExpired = (beginning: string): PageError => new PageError("expired", {}, { status: 403, beginning });
+
+/** The path at which the sign-in of a query begins again, as anybody may begin it. */
+export function beginningOf(query: string): string {
+  const parameters = parametersIn(query);
+  if (isDeviceRequest(parameters)) return deviceBeginning(deviceIn(parameters).userCode);
+  return `${paths.authorize}?${query}`;
+}
+
+/** The present time, and the path at which the request of a query begins again. */
+type Reading = { readonly now: Date; readonly beginning: (query: string) => string };
+
+/** The query of the sealed request that a form brings back; of one that is too old and was sealed here, the page has a button. */
+export function queryOf(keyring: Keyring, form: Parameters, { now, beginning }: Reading): string {
+  const opened = openRequest(keyring, form.get("request"), now);
+  if (!opened) throw new PageError("expired");
+  if (opened.isOld) throw new PageError("expired", {}, { beginning: beginning(opened.query) });
+  return opened.query;
+}

@@ -1,0 +1,42 @@
+import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Parameters } from "../http/parameters.ts";
+import { PageError } from "../pages/page_error.ts";
+import type { ProvenRequest } from "./authorization_request.ts";
+import { type ClientRow, clientColumn, clientOf } from "./client.ts";
+import { type DeviceRequest, deviceIn } from "./device_request.ts";
+
+const longestId = 200;
+
+/** Makes the proof of a request for a device: it waits for its user, and its application may still ask for devices. */
+export function deviceProof(sql: Sql) {
+  type Row = Omit<DeviceRequest, "userCode"> & { readonly client: ClientRow };
+  const find = loadOne<{ id: string; now: string }, Row>(sql, {
+    asked: "id text, now timestamptz",
+    select: `select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
+      d.for_api as "forApi",      d.expiration_date as "expirationDate", ${clientColumn}
+      from asked join device_codes d on d.device_id = asked.id and ${waiting} and d.expiration_date > asked.now
+      join applications a on a.app_id = d.app_id
+      join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`,
+  });
+  return async (parameters: Parameters, now: Date): Promise<ProvenRequest> => {
+    const { id, userCode } = deviceIn(parameters);
+    const row = id.length > longestId ? undefined : await find({ id, now: now.toISOString() });
+    const { client: found, ...device } = row ?? over();
+    const client = clientOf(found);
+    if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
+    return { client, redirectUri: "", responseMode: "query", state: undefined, device: { ...device, userCode } };
+  };
+}
+
+const waiting = "d.sign_on_id is null and d.denied is null";
+
+function over(): never {
+  throw new PageError("device_over");
+}
+
+/** Keeps a device from being signed in. */
+export const denyDevice = (sql: Sql, { deviceId }: DeviceRequest, now: Date) => sql`
+  update device_codes d set denied = ${now}, user_code_mac = null
+  where d.device_id = ${deviceId} and ${sql.unsafe(waiting)}`;

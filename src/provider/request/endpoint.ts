@@ -1,0 +1,117 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Call } from "../../deps.ts";
+import { OauthError, TokenMissing } from "../http/oauth_error.ts";
+import { formMaxBytes } from "../http/parameters.ts";
+import { isOutage, noteFailure } from "../pages/request_notes.ts";
+import type { Client } from "./client.ts";
+import { allowedOrigin, forOrigin, type IsRegistered, mayReadRefusal, preflightResponse } from "./cross_origin.ts";
+
+/** An answer of an endpoint: its JSON, or nothing. */
+export type Answer = { readonly status?: number; readonly body?: object };
+
+/** The means that all endpoints share. */
+export type EndpointParts = {
+  readonly isRegistered: IsRegistered;
+};
+
+/** An endpoint that applications call; `handle` reports the client of the request as soon as it is known. */
+export type Endpoint = {
+  readonly path: string;
+  readonly methods: readonly ("GET" | "POST")[];
+  /** How the endpoint authenticates: a client that fails is challenged so. */
+  readonly scheme: "Basic" | "Bearer";
+  readonly handle: (request: HttpRequest, onClient: OnClient) => Promise<Answer>;
+};
+
+/** Makes the route of an endpoint, with its errors as OAuth has them, and its cross-origin headers. */
+export const endpointRoute = ({ isRegistered }: EndpointParts, endpoint: Endpoint): HttpRoute => ({
+  path: endpoint.path,
+  methods: [...endpoint.methods, "OPTIONS"],
+  bodyMaxBytes: formMaxBytes,
+  async handle(request) {
+    const { origin } = request.headers;
+    if (request.method === "OPTIONS") return preflightResponse((await isRegistered(origin)) ? origin : undefined);
+    let client: Client | undefined;
+    const answer = await answered(endpoint, request, (found) => {
+      client = found;
+    });
+    return { ...answer, headers: { ...answer.headers, ...forOrigin(await readerOf(origin, client, isRegistered)) } };
+  },
+});
+
+/** The origin of a request, if its pages may read the response: it is one of the client, or of any where a refusal has no client. */
+async function readerOf(origin: string | undefined, client: Client | undefined, isRegistered: IsRegistered) {
+  if (client) return allowedOrigin(origin, client);
+  return (await mayReadRefusal(isRegistered, origin)) ? origin : undefined;
+}
+
+type OnClient = (client: Client) => void;
+
+async function answered(endpoint: Endpoint, request: HttpRequest, onClient: OnClient): Promise<Response> {
+  try {
+    const { status = 200, body } = await endpoint.handle(request, onClient);
+    return body ? jsonOf(status, body) : { status, headers: { pragma: "no-cache" } };
+  } catch (error) {
+    const refusal = oauthErrorOf(error);
+    noteFailure(request.values, refusal.code, error);
+    return refused(endpoint, request, refusal);
+  }
+}
+
+/** The refusal that an application gets for an error. */
+export function oauthErrorOf(error: unknown): OauthError {
+  if (error instanceof OauthError) return error;
+  return isOutage(error)
+    ? new OauthError("temporarily_unavailable", "the service cannot answer for the moment")
+    : new OauthError("server_error", "the service failed");
+}
+
+// RFC 6749, 5.2 and RFC 6750, 3.1.
+function statusOf({ code }: OauthError): number {
+  switch (code) {
+    case "invalid_client":
+    case "invalid_token":
+      return 401;
+    case "insufficient_scope":
+      return 403;
+    case "server_error":
+      return 500;
+    case "temporarily_unavailable":
+      return 503;
+    default:
+      return 400;
+  }
+}
+
+function refused({ scheme }: Endpoint, { headers }: HttpRequest, error: OauthError): Response {
+  const status = statusOf(error);
+  const { code, description, retrySeconds } = error;
+  const response = withRetry(jsonOf(status, { error: code, error_description: description }), retrySeconds);
+  const isChallenged = scheme === "Bearer" ? status < 500 : status === 401 && headers.authorization !== undefined;
+  if (!isChallenged) return response;
+  return { ...response, headers: { ...response.headers, "www-authenticate": challengeOf(scheme, error) } };
+}
+
+/** RFC 6750, 3.1: a request without a token is told of no error. */
+function challengeOf(scheme: Endpoint["scheme"], error: OauthError): string {
+  const realm = `${scheme} realm="postern"`;
+  if (error instanceof TokenMissing) return realm;
+  return `${realm}, error="${error.code}", error_description="${error.description}"`;
+}
+
+const withRetry = (response: Response, seconds: number | undefined): Response =>
+  seconds === undefined ? response : { ...response, headers: { ...response.headers, "retry-after": String(seconds) } };
+
+const jsonOf = (status: number, body: object): Response => ({
+  status,
+  headers: { "content-type": "application/json", pragma: "no-cache" },
+  // Bytes are never compressed: a secret stands beside texts of the client.
+  body: Buffer.from(JSON.stringify(body)),
+});
+
+/** The call that a request is, for reads and writes. */
+export const callOf = ({ values, signal, headers }: HttpRequest): Call => ({
+  values,
+  signal,
+  requestHeader: { get: (name) => headers[name] ?? null },
+});

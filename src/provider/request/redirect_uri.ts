@@ -1,0 +1,60 @@
+import type { OidcConfiguration } from "../../../gen/postern/v1/application_pb.ts";
+import { OidcAppType } from "../../../gen/postern/v1/application_pb.ts";
+import type { ComplianceKey } from "../../messages/catalogue.ts";
+import { problemsOf } from "../../services/applications/compliance.ts";
+
+/** Finds the registered redirect URI that a request means; undefined if there is none. */
+export function registeredUri(oidc: OidcConfiguration, requested: string): string | undefined {
+  if (oidc.redirectUris.includes(requested)) return requested;
+  const portless = oidc.appType === OidcAppType.NATIVE ? withoutPort(requested) : undefined;
+  return portless && oidc.redirectUris.find((registered) => withoutPort(registered) === portless);
+}
+
+// RFC 8252, 7.3 and RFC 9700, 2.1: of a URI on the loopback interface the port is the operating system's, so any is right.
+const loopbackUri = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
+
+const withoutPort = (uri: string): string | undefined =>
+  loopbackUri.test(uri) ? uri.replace(loopbackUri, "$1") : undefined;
+
+/**
+ * The compliance problems of a redirect URI, and whether each keeps users from being sent there. Development mode lifts those of
+ * http and of schemes: the problem is not found then.
+ */
+const blocks = {
+  NO_REDIRECT_URIS: true,
+  HTTP_ON_USER_AGENT: true,
+  HTTP_ON_PUBLIC_WEB: true,
+  CUSTOM_SCHEME_ON_WEB: true,
+  CUSTOM_SCHEME_ON_USER_AGENT: true,
+  NATIVE_HTTP_NOT_LOOPBACK: true,
+  NATIVE_SCHEME_WITHOUT_DOT: false,
+  IMPLICIT_CUSTOM_OR_HTTP: false,
+  USER_AGENT_WITH_AUTH_METHOD: false,
+  NATIVE_WITH_AUTH_METHOD: false,
+  PRIVATE_KEY_JWT_WITHOUT_KEY: false,
+  REFRESH_WITHOUT_CODE_OR_DEVICE: false,
+  CLOCK_SKEW_TOO_LONG: false,
+  BACK_CHANNEL_LOGOUT_URI_UNUSABLE: false,
+  REDIRECT_URI_FRAGMENT: true,
+  REDIRECT_URI_WILDCARD: true,
+  REDIRECT_URI_RELATIVE: true,
+  REDIRECT_URI_USER_INFORMATION: true,
+  REDIRECT_URI_DUPLICATE: false,
+  DANGEROUS_SCHEME: true,
+} as const satisfies Record<ComplianceKey, boolean>;
+
+/** The lists of URIs that users may be sent to, after sign-in and after sign-out. */
+export type UriList = "redirectUris" | "postLogoutRedirectUris";
+
+/** Finds the compliance problem that keeps users from being sent to a registered URI. */
+export function blockingProblem(
+  oidc: OidcConfiguration,
+  registered: string,
+  list: UriList = "redirectUris",
+): ComplianceKey | undefined {
+  // Anybody may ask, and an application may have two hundred long URIs: this one alone is looked at.
+  const alone = { ...oidc, redirectUris: [], postLogoutRedirectUris: [], [list]: [registered] };
+  return problemsOf(alone, true).find(
+    ({ key, fields }) => blocks[key] && fields.some(({ path }) => path.startsWith(list)),
+  )?.key;
+}

@@ -1,0 +1,31 @@
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { formMaxBytes, parametersIn } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { asGet, refuseLong } from "../pages/query.ts";
+import { shown } from "../pages/shown.ts";
+import { languageIn } from "../request/authorization_request.ts";
+import { stepOf } from "./browser_step.ts";
+import type { SignInSteps } from "./steps.ts";
+
+/** The authorization endpoint. A POST becomes a GET, with which browsers send the cookies of the pages. */
+export const authorizeRoute = (steps: SignInSteps): HttpRoute => ({
+  path: paths.authorize,
+  methods: ["GET", "POST"],
+  bodyMaxBytes: formMaxBytes,
+  handle(http) {
+    const language = languageIn(noParameters, http.headers["accept-language"]);
+    return shown(http, { language }, async () =>
+      http.method === "POST" ? asGet(http, paths.authorize) : begun(steps, http),
+    );
+  },
+});
+
+const noParameters = { get: () => undefined, repeated: [] };
+
+async function begun(steps: SignInSteps, http: HttpRequest): Promise<Response> {
+  const { query } = http;
+  refuseLong(query);
+  const parameters = parametersIn(query);
+  const proven = await steps.prove(parameters, http);
+  return steps.proceed(proven, stepOf(steps.jar, http, { parameters, query }));
+}

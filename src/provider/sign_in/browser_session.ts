@@ -1,0 +1,127 @@
+import type { Deps } from "../../deps.ts";
+import { load } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { hashToken, newToken } from "../../security/token.ts";
+import { mayUse, userInForce } from "../../services/callers/in_force.ts";
+import type { SessionKind } from "../../services/sessions/new_session.ts";
+import { later, type ProviderSettings } from "../http/settings.ts";
+import type { Client } from "../request/client.ts";
+import { mayActFor } from "../tokens/subject.ts";
+
+/** A session of a browser, with its user. */
+export type BrowserSession = {
+  readonly sessionId: string;
+  readonly userId: string;
+  /** The organization of the user. */
+  readonly owner: string;
+  readonly username: string;
+  readonly displayName: string;
+  readonly email: string | null;
+  readonly authTime: Date;
+  /** How the user proved who it is (RFC 8176). */
+  readonly methods: readonly string[];
+  /** Whether the user has a factor beside the password. */
+  readonly hasFactor: boolean;
+  readonly expirationDate: Date;
+  /** The value of its cookie. */
+  readonly cookie: string;
+};
+
+/** A session of a browser, and how its user stands to an application. */
+export type ClientSession = BrowserSession & {
+  /** Whether the user may use the application, and sign in for the organization that the request names. */
+  readonly permitted: boolean;
+  /** The scopes that the user allowed the application so far; null without a consent. */
+  readonly allowed: readonly string[] | null;
+};
+
+/** The application and the organization that a user is to be signed in for. */
+export type SessionClient = Pick<Client, "appId" | "projectId"> & { readonly organizationId?: string | undefined };
+
+/**
+ * Reads the sessions of a browser by the values of its cookies, in their order. A session is in force while its user may call, and it
+ * is used now and then.
+ */
+export const browserSessionsRead = (sql: Sql) => readWhere(sql, "not s.enrolment_only");
+
+/** Reads also those that may only enrol a factor, for the pages where one is enrolled. */
+export const enrollingSessionsRead = (sql: Sql) => readWhere(sql, "true");
+
+type Key = Readonly<{ hashes: string[]; app: string; project: string; organization: string | null; now: string }>;
+type Row = Omit<ClientSession, "cookie"> & { readonly hash: string };
+
+function readWhere(sql: Sql, condition: string) {
+  const read = load<Key, Row>(sql, {
+    asked: "hashes text[], app text, project text, organization text, now timestamptz",
+    select: `select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
+        concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
+        b.expiration_date as "expirationDate", exists (
+          select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",
+        (select c.scopes from consents c where c.user_id = b.user_id and c.app_id = asked.app) as allowed,
+        exists (select from projects p where p.project_id = asked.project and ${mayUse}
+          and ${mayActFor("coalesce(asked.organization, u.owner)")}) as permitted
+      from asked cross join unnest(asked.hashes) as value (hash)
+      join browser_sessions b on b.hash = decode(value.hash, 'hex')
+      join sessions s on s.session_id = b.session_id
+      join users u on u.user_id = b.user_id and ${userInForce}
+      where ${condition} and b.idle_date > asked.now and b.expiration_date > asked.now`,
+  });
+  return async (cookies: readonly string[], client: SessionClient, at: { now: Date; signal: AbortSignal }) => {
+    if (cookies.length === 0) return [];
+    const hashes = cookies.map(hashOf);
+    const { appId: app, projectId: project, organizationId: organization = null } = client;
+    const key = { hashes, app, project, organization, now: at.now.toISOString() };
+    const rows = await read(key, at.signal);
+    return cookies.flatMap((cookie, place): ClientSession[] => {
+      const row = rows.find(({ hash }) => hash === hashes[place]);
+      return row ? [sessionOf(row, cookie)] : [];
+    });
+  };
+}
+
+function sessionOf({ hash: _, ...row }: Row, cookie: string): ClientSession {
+  return { ...row, cookie };
+}
+
+/** A session that a sign-in began in a browser. */
+export type BegunBrowserSession = {
+  readonly sessionId: string;
+  readonly userId: string;
+  /** The organization of the user. */
+  readonly owner: string;
+  /** The value of its cookie. */
+  readonly cookie: string;
+  readonly expirationDate: Date;
+  readonly methods: readonly string[];
+  /** Whether it may only enrol a factor. */
+  readonly enrolmentOnly: boolean;
+};
+
+/** The cookies that the browser had before, and whether a sign-in asks for a factor of who has none. */
+type Beginning = { readonly earlier: readonly string[]; readonly enrolment?: SessionKind<unknown>["enrolment"] };
+
+/**
+ * Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. Of the cookies that it
+ * had before, that of the same user names the session that ends with the new one when its user signs out.
+ */
+export function browserSessions({ clock }: Pick<Deps, "clock">, settings: ProviderSettings) {
+  const { browserSessionLifetimeSeconds: lifetimeSeconds, browserSessionIdleSeconds } = settings;
+  return ({ earlier, enrolment }: Beginning): SessionKind<BegunBrowserSession> => {
+    const cookie = newToken("os");
+    const now = clock();
+    const idleDate = later(now, browserSessionIdleSeconds).toISOString();
+    const expirationDate = later(now, lifetimeSeconds);
+    return {
+      lifetimeSeconds,
+      browser: true,
+      enrolment,
+      secret: { cookie: hashOf(cookie), idleDate, earlier: earlier.map(hashOf) },
+      answer({ sessionId, userId, details, amr: methods, enrolmentOnly }) {
+        const { resourceOwner: owner } = details;
+        return { sessionId, userId, owner, methods, enrolmentOnly, cookie, expirationDate };
+      },
+    };
+  };
+}
+
+const hashOf = (cookie: string): string => hashToken(cookie).toString("hex");

@@ -1,0 +1,59 @@
+import type { HttpRequest } from "@postern/gateway";
+import { keys } from "../../deps.ts";
+import type { Language } from "../../messages/language.ts";
+import { newToken } from "../../security/token.ts";
+import type { CookieJar } from "../http/cookies.ts";
+import type { Parameters } from "../http/parameters.ts";
+import { type AuthorizationRequest, languageIn } from "../request/authorization_request.ts";
+import type { SessionClient } from "./browser_session.ts";
+import type { Clicks } from "./decision.ts";
+
+/** A step of a sign-in in a browser: the request, its parameters, the cookies that came, and those that are to be set. */
+export type BrowserStep = Clicks & {
+  readonly parameters: Parameters;
+  /** The query of the authorization request, as it was sent. */
+  readonly query: string;
+  /** The context values of the request. */
+  readonly values: HttpRequest["values"];
+  readonly language: Language;
+  /** Whether the request is a form of ours. */
+  readonly byForm: boolean;
+  /** The value of the cookie of this browser, which its forms are bound to. */
+  readonly browser: string;
+  /** The values of the sessions of this browser, the present one first. */
+  readonly sessions: readonly string[];
+  /** The tokens by which this browser is known to users. */
+  readonly known: readonly string[];
+  readonly cookies: string[];
+  readonly signal: AbortSignal;
+};
+
+/** The step that a request of a browser is. */
+export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
+  const { cookie, "accept-language": accepted } = http.headers;
+  const language = languageIn(of.parameters, accepted);
+  // Mails that a page leads to are in its language.
+  http.values.set(keys.language, language);
+  return {
+    ...of,
+    values: http.values,
+    language,
+    byForm: http.method === "POST",
+    browser: jar.read(cookie, "browser") ?? newToken("ob"),
+    sessions: jar.readSessions(cookie),
+    known: jar.readKnown(cookie),
+    cookies: [],
+    chosen: undefined,
+    isConfirmed: false,
+    isAllowed: false,
+    isSignedIn: false,
+    signal: http.signal,
+  };
+}
+
+/** The application and the organization of a request. */
+export const targetOf = ({ client, organizationId }: AuthorizationRequest): SessionClient => ({
+  appId: client.appId,
+  projectId: client.projectId,
+  organizationId,
+});

@@ -1,0 +1,53 @@
+import type { Response } from "@postern/gateway";
+import { pageText } from "../../messages/page.ts";
+import { paths } from "../http/paths.ts";
+import { type Html, html } from "../pages/html.ts";
+import type { ClientSession } from "./browser_session.ts";
+import { type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
+
+/** The form in which a user chooses one of the accounts that are signed in, or another one. */
+export function accountsForm(form: Form, sessions: readonly ClientSession[]): Response {
+  const { language, proven } = form;
+  return signInPage(form, {
+    title: pageText("choose_account", language),
+    body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+${sessions.map(accountButton)}
+<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
+<button name="action" value="cancel" class="plain">${pageText("cancel", language)}</button>
+</form>`,
+  });
+}
+
+const accountButton = ({ sessionId, username, displayName }: ClientSession): Html =>
+  html`<button name="account" value="${sessionId}">${displayName || username}
+<small>${username}</small></button>
+`;
+
+/** The application, its organization and its wishes, as a question for consent shows them. */
+export type ConsentQuestion = {
+  readonly organization: string;
+  /** The scopes in plain words. */
+  readonly sentences: readonly string[];
+  readonly session: ClientSession;
+};
+
+/** The form that asks a user to allow an application what it asks for. */
+export function consentForm(form: Form, { organization, sentences, session }: ConsentQuestion): Response {
+  const { language, proven } = form;
+  const application = proven.client.name;
+  return signInPage(form, {
+    title: pageText("consent_title", language, { application }),
+    body: html`<p>${pageText("consent_text", language, { application, organization })}</p>
+<ul>
+${sentences.map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
+<p>${pageText("continue_text", language, { name: session.username })} ${pageText("consent_end", language)}</p>
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+<button name="action" value="allow">${pageText("allow", language)}</button>
+<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
+<button name="action" value="cancel" class="plain">${pageText("deny", language)}</button>
+</form>`,
+  });
+}

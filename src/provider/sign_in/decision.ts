@@ -1,0 +1,80 @@
+import { OidcAppType } from "../../../gen/postern/v1/application_pb.ts";
+import { isMultiFactor } from "../../services/callers/authentication_class.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import type { AuthorizationRequest } from "../request/authorization_request.ts";
+import { type AccountState, accountFor } from "./account_choice.ts";
+import type { ClientSession } from "./browser_session.ts";
+import { asksConsent } from "./consent.ts";
+
+/** The next step of a sign-in: a page for the account, the password, a factor, the consent or a click to go on, or the response. */
+export type Step =
+  | { readonly is: "accounts"; readonly sessions: readonly ClientSession[] }
+  | { readonly is: "password"; readonly session: ClientSession | undefined }
+  | { readonly is: "factor"; readonly session: ClientSession }
+  | { readonly is: "consent"; readonly session: ClientSession }
+  | { readonly is: "confirmation"; readonly session: ClientSession }
+  | { readonly is: "response"; readonly session: ClientSession };
+
+/** The clicks of the user on our pages. */
+export type Clicks = {
+  /** The id of the session that the user chose, or clicked on a page of. */
+  readonly chosen: string | undefined;
+  /** The user clicked on a page that names the application, and of a device its code. */
+  readonly isConfirmed: boolean;
+  /** The user allowed the application what it asks for. */
+  readonly isAllowed: boolean;
+  /** The session was begun for this very request. */
+  readonly isSignedIn: boolean;
+};
+
+/** The state that a step depends on. */
+export type StepState = AccountState & Clicks & { readonly now: Date };
+
+/** Decides the next step; without a page to be shown it may be an error (OpenID Connect Core 1.0, 3.1.2.6). */
+export function nextStep(request: AuthorizationRequest, state: StepState): Step {
+  const isSilent = request.prompts.includes("none");
+  const choice = accountFor(request, state);
+  if (choice.is === "several") {
+    if (isSilent) throw new OauthError("account_selection_required", "the user has to choose one of several accounts");
+    return { is: "accounts", sessions: choice.sessions };
+  }
+  const { session } = choice;
+  if (!session || !isFresh(request, session, state)) {
+    if (isSilent) throw new OauthError("login_required", "no session of the browser fits the request");
+    return { is: "password", session };
+  }
+  if (request.wantsFactor && !isMultiFactor(session.methods)) return furtherStep(session, isSilent);
+  return stepWith(session, request, state);
+}
+
+/** The step of a user who is signed in as the request wants it: to the questions about the application, or the response. */
+function stepWith(session: ClientSession, request: AuthorizationRequest, state: StepState): Step {
+  const isSilent = request.prompts.includes("none");
+  // RFC 8628, 5.4: anybody can send a user the code of another device, so its user is asked before anything else.
+  if (request.device && !state.isConfirmed) return { is: "confirmation", session };
+  if (asksConsent(request, session, state)) {
+    if (isSilent) throw new OauthError("consent_required", "the user has to allow what the application asks for");
+    return { is: "consent", session };
+  }
+  if (state.isConfirmed || !isNative(request)) return { is: "response", session };
+  if (isSilent) throw new OauthError("interaction_required", "the user has to confirm");
+  return { is: "confirmation", session };
+}
+
+/** The step to a sign-in with more than one factor. A user without a factor enters the password, and enrols one after it. */
+function furtherStep(session: ClientSession, isSilent: boolean): Step {
+  if (!isSilent) return session.hasFactor ? { is: "factor", session } : { is: "password", session };
+  throw session.hasFactor
+    ? new OauthError("login_required", "the session of the browser has one factor only")
+    : new OauthError("unmet_authentication_requirements", "the user has no second factor");
+}
+
+function isFresh({ prompts, maxAge }: AuthorizationRequest, session: ClientSession, state: StepState): boolean {
+  if (state.expectedUser !== undefined && state.expectedUser !== session.userId) return false;
+  if (state.isSignedIn) return true;
+  if (prompts.includes("login")) return false;
+  return maxAge === undefined || (maxAge > 0 && state.now.getTime() - session.authTime.getTime() <= maxAge * 1000);
+}
+
+/** RFC 8252, 8.6: any program can open a browser in the name of a native application, so its user is asked each time. */
+const isNative = ({ client }: AuthorizationRequest): boolean => client.oidc.appType === OidcAppType.NATIVE;

@@ -1,0 +1,74 @@
+import type { Response } from "@postern/gateway";
+import type { Language } from "../../messages/language.ts";
+import { pageText } from "../../messages/page.ts";
+import type { OauthError } from "../http/oauth_error.ts";
+import { paths } from "../http/paths.ts";
+import { html, nothing, pageResponse } from "../pages/html.ts";
+import { errorPage, PageError } from "../pages/page_error.ts";
+import type { ProvenRequest } from "../request/authorization_request.ts";
+import type { DeviceRequest } from "../request/device_request.ts";
+import { type Form, hiddenOf } from "./sign_in_form.ts";
+
+/** The form that asks whether to sign a device in: it names the application, the code, the user, and access to our own API. */
+export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceRequest, name: string): Response {
+  const { language, proven, cookies } = form;
+  const application = proven.client.name;
+  return pageResponse({
+    language,
+    cookies,
+    title: pageText("device_confirm_title", language, { application }),
+    body: html`<p>${pageText("device_confirm_text", language, { code: userCode })}</p>
+${forApi ? html`<p>${pageText("device_api", language)}</p>` : nothing}
+<p>${pageText("continue_text", language, { name })}</p>
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+<button name="action" value="continue">${pageText("continue", language)}</button>
+<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
+<button name="action" value="cancel" class="plain">${pageText("cancel", language)}</button>
+</form>`,
+  });
+}
+
+/** The language of a page, and the cookies that it sets. */
+export type PageContext = { readonly language: Language; readonly cookies: readonly string[] };
+
+/** The page that ends a sign-in on a device well. */
+export const deviceDone = ({ client }: ProvenRequest, context: PageContext): Response =>
+  ending(context, { title: "device_done", text: "device_done_text", application: client.name });
+
+/** The page after the user cancelled. */
+export const deviceCancelled = ({ client }: ProvenRequest, context: PageContext): Response =>
+  ending(context, { title: "device_not_signed_in", text: "device_cancelled", application: client.name });
+
+/** The page of a sign-in on a device that failed. */
+export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, context: PageContext): Response {
+  switch (code) {
+    case "access_denied": {
+      const texts = { title: "device_not_signed_in", text: "device_not_permitted" } as const;
+      return { ...ending(context, { title: texts.title, text: texts.text, application: client.name }), status: 403 };
+    }
+    case "expired_token":
+      return deviceError(new PageError("device_over"), context);
+    case "login_required":
+      return deviceError(new PageError("expired", {}, { beginning: paths.device }), context);
+    default:
+      return deviceError(new PageError("busy", {}, { status: 503 }), context);
+  }
+}
+
+const deviceError = (error: PageError, { language }: PageContext): Response =>
+  errorPage(error, { path: paths.device }, { language });
+
+type Ending = {
+  readonly title: "device_done" | "device_not_signed_in";
+  readonly text: "device_done_text" | "device_cancelled" | "device_not_permitted";
+  readonly application: string;
+};
+
+const ending = ({ language, cookies }: PageContext, { title, text, application }: Ending): Response =>
+  pageResponse({
+    language,
+    cookies,
+    title: pageText(title, language),
+    body: html`<p>${pageText(text, language, { application })}</p>`,
+  });

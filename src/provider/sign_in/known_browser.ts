@@ -1,0 +1,37 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { hashToken, newToken } from "../../security/token.ts";
+import { knownSeconds, type ProvenBrowser, rememberBrowser } from "../../services/passwords/known_browser.ts";
+import { cookieJar, mostAccounts } from "../http/cookies.ts";
+import { later } from "../http/settings.ts";
+import type { ProviderParts } from "../parts.ts";
+
+/** A user who proved who it is: in a session, with the mail that tells of a new browser, or by the code of a mail. */
+type Proven = { readonly userId: string } & (
+  | { readonly sessionId: string; readonly notice?: JsonObject }
+  | { readonly passwordSet: Date }
+);
+
+/** The header of the cookie by which the browser is known from now on, and whether it was known to the user before. */
+export type RememberedBrowser = { readonly cookie: string; readonly wasKnown: boolean };
+
+/** The form in which the cookies of known browsers are stored and looked up. */
+export const hashesOfKnown = (known: readonly string[]): readonly string[] => known.map(hashOf);
+
+/**
+ * Makes browsers known after a full sign-in, or a password that was set by the code of a mail. Each user of a browser has a token of
+ * its own in the cookie, the last one first.
+ */
+export function knownBrowsers({ deps, issuer }: Pick<ProviderParts, "deps" | "issuer">) {
+  const { sql, clock } = deps;
+  const jar = cookieJar(issuer);
+  return async (known: readonly string[], proven: Proven): Promise<RememberedBrowser> => {
+    const token = newToken("ok");
+    const now = clock();
+    const browser: ProvenBrowser = { ...proven, hash: hashOf(token), now, earlier: hashesOfKnown(known) };
+    const { replaced, wasKnown } = await rememberBrowser(sql, browser);
+    const kept = [token, ...known.filter((one) => !replaced.includes(hashOf(one)))].slice(0, mostAccounts);
+    return { cookie: jar.set("known", kept.join("."), later(now, knownSeconds)), wasKnown };
+  };
+}
+
+const hashOf = (token: string): string => hashToken(token).toString("hex");

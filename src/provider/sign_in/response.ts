@@ -1,0 +1,67 @@
+import type { Response } from "@postern/gateway";
+import { OidcAppType } from "../../../gen/postern/v1/application_pb.ts";
+import type { Language } from "../../messages/language.ts";
+import { pageText } from "../../messages/page.ts";
+import type { OauthError } from "../http/oauth_error.ts";
+import { paths } from "../http/paths.ts";
+import { withQuery } from "../http/web_uri.ts";
+import { hidden, html, pageResponse } from "../pages/html.ts";
+import { leadingPage, onward } from "../pages/onward.ts";
+import type { ProvenRequest } from "../request/authorization_request.ts";
+import type { ResponseParameters } from "../tokens/issue.ts";
+import { deviceDone, deviceFailed } from "./device_form.ts";
+
+/** The issuer, the language of pages, the cookies that a response sets, and whether it answers a form. */
+export type ResponseContext = {
+  readonly issuer: string;
+  readonly language: Language;
+  readonly cookies: readonly string[];
+  readonly byForm: boolean;
+};
+
+/** Sends the browser back with parameters, state and issuer (RFC 9207). */
+export function authorizationResponse(
+  request: ProvenRequest,
+  parameters: ResponseParameters,
+  context: ResponseContext,
+): Response {
+  if (request.device) return deviceDone(request, context);
+  const { state, redirectUri, responseMode, client, brand } = request;
+  const all = { ...parameters, ...(state === undefined ? {} : { state }), iss: context.issuer };
+  if (responseMode === "form_post") return formPost(request, all, context);
+  const query = new URLSearchParams(all);
+  const location = responseMode === "fragment" ? `${redirectUri}#${query}` : withQuery(redirectUri, query);
+  const to = { ...context, location, application: client.name, brand };
+  return hasSuccessPage(request, parameters) ? leadingPage(to, "signed_in") : onward(to);
+}
+
+/** Sends the browser back with an error. */
+export const errorResponse = (request: ProvenRequest, error: OauthError, context: ResponseContext): Response =>
+  request.device
+    ? deviceFailed(request, error, context)
+    : authorizationResponse(request, { error: error.code, error_description: error.description }, context);
+
+const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
+  oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;
+
+/** A form that a script sends, or a click where none runs (OAuth 2.0 Form Post Response Mode). */
+function formPost(request: ProvenRequest, parameters: ResponseParameters, context: ResponseContext): Response {
+  const { client, redirectUri, brand } = request;
+  const { language, cookies } = context;
+  const application = client.name;
+  const fields = Object.entries(parameters).map(([name, value]) => hidden(name, value));
+  return pageResponse({
+    language,
+    cookies,
+    brand,
+    title: pageText(parameters.error === undefined ? "signed_in" : "error", language),
+    // The application may answer the form by a redirect to anywhere, which no policy of ours can foresee.
+    formAction: null,
+    keepsOpener: true,
+    script: paths.formPost,
+    body: html`<form method="post" action="${redirectUri}">
+${fields}
+<button>${pageText("open_application", language, { application })}</button>
+</form>`,
+  });
+}

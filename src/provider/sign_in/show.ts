@@ -1,0 +1,83 @@
+import type { Response } from "@postern/gateway";
+import type { SignIns } from "../../services/sessions/sign_in.ts";
+import { cookieJar } from "../http/cookies.ts";
+import type { ProviderParts } from "../parts.ts";
+import type { AuthorizationRequest, ProvenRequest } from "../request/authorization_request.ts";
+import { formSeconds, formToken, sealRequest } from "../request/sealed_request.ts";
+import type { ClientSession } from "./browser_session.ts";
+import type { BrowserStep } from "./browser_step.ts";
+import { accountsForm, consentForm } from "./choice_form.ts";
+import { askedScopes, consentNamesRead, scopeSentences } from "./consent.ts";
+import type { Step } from "./decision.ts";
+import { deviceConfirmation } from "./device_form.ts";
+import { type FactorState, factorForm } from "./factor_form.ts";
+import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
+
+/** A step for which a page is shown. */
+export type PageStep = Exclude<Step, { readonly is: "response" }>;
+
+/** The pages of a sign-in, by what they ask for. */
+export type SignInPages = ReturnType<typeof signInPages>;
+
+/** The state of the page for a password, and the login name that its form begins with. */
+type PasswordQuestion = Partial<PasswordState> & { readonly loginHint?: string };
+
+/** Makes the pages of a sign-in: each brings its request back, sealed. */
+export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonly signIns: SignIns }) {
+  const { sql, clock, secrets } = deps;
+  const jar = cookieJar(issuer);
+  const namesOf = consentNamesRead(sql);
+
+  return { askPassword, askFactor, show };
+
+  /** Shows the page of a step. */
+  async function show(request: AuthorizationRequest, step: BrowserStep, next: PageStep): Promise<Response> {
+    switch (next.is) {
+      case "password":
+        return askPassword(request, step, { loginHint: request.loginHint || (next.session?.username ?? "") });
+      case "factor":
+        return askFurther(request, step, next.session);
+      case "accounts":
+        return accountsForm(formOf(request, step, ""), next.sessions);
+      case "consent":
+        return askConsent(request, step, next.session);
+      case "confirmation":
+        return confirmation(request, formOf(request, step, next.session.sessionId), next.session);
+    }
+  }
+
+  function askPassword(proven: ProvenRequest, step: BrowserStep, state: PasswordQuestion): Response {
+    const { loginName = state.loginHint ?? "", problems = [], isChange = false, status = 200 } = state;
+    const passkey = signIns.passkeys.isPossible ? signIns.passkeys.start(formSeconds) : undefined;
+    return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange, passkey });
+  }
+
+  function askFactor(proven: ProvenRequest, step: BrowserStep, state: FactorState): Response {
+    return factorForm(formOf(proven, step, ""), state);
+  }
+
+  /** Asks a user who is signed in for a factor; for the password where that cannot be. */
+  async function askFurther(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
+    const pending = await signIns.pending.beginAgain(session, step);
+    return pending
+      ? askFactor(request, step, { pending })
+      : askPassword(request, step, { loginHint: request.loginHint || session.username });
+  }
+
+  async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
+    const { owner, organization } = await namesOf(request, session, step.signal);
+    const sentences = scopeSentences(askedScopes(request), organization, step.language);
+    return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
+  }
+
+  function formOf(proven: ProvenRequest, step: BrowserStep, sessionId: string): Form {
+    const { query, browser, language, cookies } = step;
+    const request = sealRequest(secrets.keyring, query, clock());
+    const isSignedIn = sessionId !== "" && step.isSignedIn;
+    const token = formToken(secrets.keyring, { browser, request, sessionId, isSignedIn });
+    return { proven, language, request, token, cookies: [...cookies, jar.set("browser", browser)] };
+  }
+}
+
+const confirmation = ({ device }: AuthorizationRequest, form: Form, { username }: ClientSession): Response =>
+  device ? deviceConfirmation(form, device, username) : confirmationForm(form, username);

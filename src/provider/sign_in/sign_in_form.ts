@@ -1,0 +1,105 @@
+import type { Response } from "@postern/gateway";
+import type { Language } from "../../messages/language.ts";
+import { type PageText, pageText } from "../../messages/page.ts";
+import type { PasskeyQuestion } from "../../services/sessions/passkey_session.ts";
+import { paths } from "../http/paths.ts";
+import { formActionOf } from "../http/web_uri.ts";
+import { type Html, html, nothing, type Page, pageResponse } from "../pages/html.ts";
+import { passkeyForm } from "../pages/passkey_form.ts";
+import type { ProvenRequest } from "../request/authorization_request.ts";
+import { isOwnClient } from "../request/own_client.ts";
+import { forgottenForm } from "./forgotten_form.ts";
+
+/** A form of the sign-in: the request that it brings back, and its token. */
+export type Form = {
+  readonly proven: ProvenRequest;
+  readonly language: Language;
+  readonly request: string;
+  readonly token: string;
+  readonly cookies: readonly string[];
+};
+
+/** A page of a sign-in: its look is that of the application's, and an application may have opened its window. */
+export const signInPage = (
+  { proven, language, cookies }: Pick<Form, "proven" | "language" | "cookies">,
+  content: Pick<Page, "status" | "title" | "body" | "script">,
+): Response =>
+  pageResponse({
+    ...content,
+    language,
+    cookies,
+    brand: proven.brand,
+    formAction: formActionOf(proven.redirectUri),
+    keepsOpener: !isOwnClient(proven.client) && !proven.device,
+  });
+
+/** The state of the form for a password. */
+export type PasswordState = {
+  readonly status?: number;
+  readonly loginName: string;
+  /** Sentences about the attempt before. */
+  readonly problems: readonly string[];
+  readonly isChange: boolean;
+  /** The challenge for passkeys, where there can be any. */
+  readonly passkey?: PasskeyQuestion | undefined;
+};
+
+/** The form that asks for login name and password, and for a new password where it has to be changed. */
+export function passwordForm(form: Form, state: PasswordState): Response {
+  const { status = 200, loginName, problems, isChange, passkey } = state;
+  const { language, proven } = form;
+  const field = (name: string, label: PageText, attributes: Html) =>
+    html`<label for="${name}">${pageText(label, language)}</label>
+<input id="${name}" name="${name}" required ${attributes}>`;
+  return signInPage(form, {
+    status,
+    title: pageText("sign_in", language),
+    ...(passkey ? { script: paths.passkeyScript } : {}),
+    body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
+${problemsOf(problems)}
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+${field("login_name", "login_name", html`maxlength="200" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" value="${loginName}"`)}
+${field("password", "password", html`type="password" autocomplete="current-password"`)}
+${isChange ? field("new_password", "new_password", html`type="password" autocomplete="new-password"`) : nothing}
+<button name="action" value="password">${pageText("sign_in", language)}</button>
+</form>
+${passkey ? passkeyPart(form, passkey) : nothing}
+${forgottenForm(form)}`,
+  });
+}
+
+/** The form that asks whether to go on with the account that is signed in. */
+export function confirmationForm(form: Form, name: string): Response {
+  const { language, proven } = form;
+  const application = proven.client.name;
+  return signInPage(form, {
+    title: pageText("continue_title", language, { application }),
+    body: html`<p>${pageText("continue_text", language, { name })}</p>
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+<button name="action" value="continue">${pageText("continue", language)}</button>
+<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
+<button name="action" value="cancel" class="plain">${pageText("cancel", language)}</button>
+</form>`,
+  });
+}
+
+/** The form for a passkey alone, which the field of the login name offers as well. */
+const passkeyPart = (form: Form, { challengeToken, options }: PasskeyQuestion): Html =>
+  passkeyForm({
+    language: form.language,
+    path: paths.signIn,
+    hidden: [hiddenOf(form), html`<input type="hidden" name="challenge" value="${challengeToken}">`],
+    asks: "conditional",
+    options,
+    label: "passkey_use",
+  });
+
+/** Sentences about an attempt. */
+export const problemsOf = (problems: readonly string[]): Html[] =>
+  problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`);
+
+/** The fields by which a form brings back its request and its token. */
+export const hiddenOf = ({ request, token }: Pick<Form, "request" | "token">): Html =>
+  html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="token" value="${token}">`;

@@ -1,0 +1,150 @@
+import type { HttpRequest, Response } from "@postern/gateway";
+import { isMultiFactor } from "../../services/callers/authentication_class.ts";
+import type { SignIns } from "../../services/sessions/sign_in.ts";
+import { notices } from "../../services/verification/notice.ts";
+import { cookieJar } from "../http/cookies.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import type { Parameters } from "../http/parameters.ts";
+import { redirect } from "../http/redirect.ts";
+import { noteClient, noteFailure } from "../pages/request_notes.ts";
+import type { ProviderParts } from "../parts.ts";
+import {
+  type AuthorizationRequest,
+  authorizationRequest,
+  type ProvenRequest,
+} from "../request/authorization_request.ts";
+import { denyDevice } from "../request/device_proof.ts";
+import { oauthErrorOf } from "../request/endpoint.ts";
+import { isForeign, isOwnClient } from "../request/own_client.ts";
+import { requestProof } from "../request/prove.ts";
+import { issuing, type SessionOfUser } from "../tokens/issue.ts";
+import type { TokenMaker } from "../tokens/tokens.ts";
+import { type BegunBrowserSession, browserSessionsRead, type SessionClient } from "./browser_session.ts";
+import { type BrowserStep, targetOf } from "./browser_step.ts";
+import { nextStep, type StepState } from "./decision.ts";
+import { deviceCancelled } from "./device_form.ts";
+import { expectedUserOf } from "./expected_user.ts";
+import { knownBrowsers } from "./known_browser.ts";
+import { authorizationResponse, errorResponse, type ResponseContext } from "./response.ts";
+import { signInPages } from "./show.ts";
+
+type Parts = ProviderParts & { readonly maker: TokenMaker; readonly signIns: SignIns };
+
+type BegunSession = Omit<BegunBrowserSession, "expirationDate" | "enrolmentOnly">;
+
+/** The steps that every sign-in is made of. */
+export type SignInSteps = ReturnType<typeof signInSteps>;
+
+/** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
+export function signInSteps(parts: Parts) {
+  const { deps, settings, maker, issuer } = parts;
+  const { sql, clock } = deps;
+  const { show, askPassword, askFactor } = signInPages(parts);
+  const [prove, readSessions] = [requestProof(sql), browserSessionsRead(sql)];
+  const [issue, remember, notice] = [issuing({ deps, settings, maker }), knownBrowsers(parts), notices(deps, settings)];
+  const orError = errorsSentBack(parts);
+
+  return {
+    jar: cookieJar(issuer),
+    prove: proveNoted,
+    sessionsOf,
+    proceed,
+    signedIn,
+    askPassword,
+    askFactor,
+    cancelled,
+  };
+
+  /** Proves client and redirect URI of a request, before which nothing is sent anywhere. */
+  async function proveNoted(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {
+    const proven = await prove(parameters, clock());
+    noteClient(values, proven.client);
+    return proven;
+  }
+
+  /** Reads the sessions of a browser, with how their users stand to an application. */
+  function sessionsOf({ sessions, signal }: Pick<BrowserStep, "sessions" | "signal">, client: SessionClient) {
+    return readSessions(sessions, client, { now: clock(), signal });
+  }
+
+  /** Goes on with a request: shows a page, or sends the browser back. */
+  function proceed(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
+    return orError(proven, step, async () => {
+      const request = authorizationRequest(proven, step.parameters, issuer());
+      const [sessions, expectedUser] = await Promise.all([
+        sessionsOf(step, targetOf(request)),
+        expectedUserOf(parts, request),
+      ]);
+      return next(request, step, { sessions, expectedUser });
+    });
+  }
+
+  /** Goes on after a full sign-in, which makes the browser known, unless another user was expected; for a device it has to confirm. */
+  async function signedIn(proven: ProvenRequest, before: BrowserStep, session: BegunSession): Promise<Response> {
+    const { userId, sessionId, cookie: value } = session;
+    const { cookie } = await remember(before.known, { userId, sessionId, ...notice("new_device", before) });
+    const step = { ...before, cookies: [...before.cookies, cookie] };
+    return orError(proven, step, async () => {
+      const request = authorizationRequest(proven, step.parameters, issuer());
+      const expectedUser = await expectedUserOf(parts, request);
+      refuseUnfit(request, session, expectedUser);
+      if (!isQuestioned(request, session)) return respond(request, step, session);
+      const clicks = { chosen: sessionId, isConfirmed: request.device === undefined, isSignedIn: true };
+      const sessions = await sessionsOf({ ...step, sessions: [value] }, targetOf(request));
+      return next(request, { ...step, ...clicks }, { sessions, expectedUser });
+    });
+  }
+
+  async function next(request: AuthorizationRequest, step: BrowserStep, state: SessionState): Promise<Response> {
+    const decided = nextStep(request, { ...step, ...state, now: clock() });
+    return decided.is === "response" ? respond(request, step, decided.session) : show(request, step, decided);
+  }
+
+  async function respond(request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser) {
+    if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
+    return authorizationResponse(request, await issue(request, session), contextOf(issuer, step));
+  }
+
+  /** Sends the browser back without a sign-in, and denies a device. */
+  async function cancelled(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
+    const context = contextOf(issuer, step);
+    if (!proven.device) return errorResponse(proven, new OauthError("access_denied", "the user cancelled"), context);
+    await denyDevice(sql, proven.device, clock());
+    return deviceCancelled(proven, context);
+  }
+}
+
+type SessionState = Pick<StepState, "sessions" | "expectedUser">;
+
+/** Makes what sends the browser back with the error of some work; a device whose user is refused is denied. */
+function errorsSentBack({ deps: { sql, clock }, issuer }: ProviderParts) {
+  return async (proven: ProvenRequest, step: BrowserStep, work: () => Promise<Response>): Promise<Response> => {
+    try {
+      return await work();
+    } catch (error) {
+      const refusal = oauthErrorOf(error);
+      noteFailure(step.values, refusal.code, error);
+      if (proven.device && refusal.code === "access_denied") await denyDevice(sql, proven.device, clock());
+      return errorResponse(proven, refusal, contextOf(issuer, step));
+    }
+  };
+}
+
+const contextOf = (issuer: () => string, { language, cookies, byForm }: BrowserStep): ResponseContext => ({
+  issuer: issuer(),
+  language,
+  cookies,
+  byForm,
+});
+
+/** Refuses a user who has just signed in and is not the one, or has not the factor, that the request wants. */
+function refuseUnfit({ wantsFactor }: AuthorizationRequest, session: BegunSession, expectedUser: string | undefined) {
+  if (expectedUser !== undefined && expectedUser !== session.userId)
+    throw new OauthError("login_required", "another user signed in than id_token_hint names");
+  if (wantsFactor && !isMultiFactor(session.methods))
+    throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
+}
+
+/** Whether a user who has just signed in has a question to answer before the response. */
+const isQuestioned = ({ client, device, prompts }: AuthorizationRequest, { owner }: SessionOfUser): boolean =>
+  device !== undefined || isForeign(client, owner) || prompts.includes("consent");

@@ -1,0 +1,29 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { createHandlerContext, type HandlerContext } from "@connectrpc/connect";
+import type { HttpRequest } from "@postern/gateway";
+import { type Call, keys } from "../../deps.ts";
+import { callOf } from "../request/endpoint.ts";
+import type { BrowserSession } from "./browser_session.ts";
+
+type UserOfSession = Pick<BrowserSession, "userId" | "owner" | "sessionId">;
+
+/** The call that a request of a page is, with the user of a browser session as its caller. It has no role, and acts on itself alone. */
+export function callOfUser(http: HttpRequest, { userId, owner, sessionId }: UserOfSession): Call {
+  http.values.set(keys.caller, { userId, organization: owner, sessionId, memberships: [] });
+  http.values.set(keys.organization, owner);
+  return callOf(http);
+}
+
+/** The same for the handler of an rpc. The page checks its fields, and that they name nobody but the user. */
+export function contextOfUser(http: HttpRequest, session: UserOfSession, method: DescMethod): HandlerContext {
+  const { values, signal } = callOfUser(http, session);
+  return createHandlerContext({
+    service: method.parent,
+    method,
+    protocolName: "page",
+    requestMethod: http.method,
+    url: `http://localhost${http.path}`,
+    requestSignal: signal,
+    contextValues: values,
+  });
+}

@@ -1,0 +1,117 @@
+import { OidcAuthMethodType } from "../../../gen/postern/v1/application_pb.ts";
+import type { Deps } from "../../deps.ts";
+import { hashToken } from "../../security/token.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import { jwtMaxLength, required, wordsOf } from "../http/parameters.ts";
+import type { Client } from "../request/client.ts";
+import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
+import { isForeign } from "../request/own_client.ts";
+import { roleClaims, userinfoClaims } from "./claims.ts";
+import type { Claims } from "./claims_size.ts";
+import { clientAndRefresh, clientAndToken, type FoundToken, tokenRead } from "./grant_read.ts";
+import { claimsOfOwn } from "./jwt.ts";
+import { endSignOn, SignOnEnd } from "./sign_on.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+import type { SignOn } from "./subject.ts";
+
+type Parts = {
+  readonly deps: Deps;
+  readonly keys: SigningKeys;
+  readonly issuer: () => string;
+  readonly authenticate: Authenticate;
+};
+
+/** The value by whose hash the row of an access token is found: itself, or the jti of a JWT of ours; undefined for any other. */
+function valueRead({ keys, issuer, deps }: Pick<Parts, "keys" | "issuer" | "deps">) {
+  return async (token: string): Promise<string | undefined> => {
+    if (token.length > jwtMaxLength) return undefined;
+    if (!token.includes(".")) return isOpaque(token) ? token : undefined;
+    const claims = await claimsOfOwn(keys, token, { issuer: issuer(), type: "at+jwt", at: deps.clock() });
+    return claims?.jti;
+  };
+}
+
+// The jti of a JWT finds its row too, and is no secret: whoever may read it in a log must not present it as a token.
+const isOpaque = (token: string): boolean => token.startsWith("oa_");
+
+/** Makes the answers of the userinfo endpoint (OpenID Connect Core 1.0, 5.3); `onClient` gets the client of the token. */
+export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
+  const { deps } = parts;
+  const [storedOf, find] = [valueRead(parts), tokenRead(deps.sql)];
+
+  return async (token: string, onClient: (client: Client) => void): Promise<Claims> => {
+    const value = await storedOf(token);
+    const row = value === undefined ? undefined : await find(value, deps.clock());
+    if (row) onClient(row.client);
+    const signOn = row?.found.signOn;
+    if (!row?.client.active || !signOn)
+      throw new OauthError("invalid_token", "the access token is unknown, expired, or its sign-in has ended");
+    if (!wordsOf(row.found.scope).includes("openid"))
+      throw new OauthError("insufficient_scope", "the access token lacks the scope openid");
+    return userinfoClaims(row.client, signOn, row.found.scope);
+  };
+}
+
+const inactive = { active: false };
+
+/** Makes the answers of the introspection endpoint (RFC 7662), to clients of the project that the token is for. */
+export function introspectionEndpoint(parts: Parts) {
+  const { deps, authenticate } = parts;
+  const [storedOf, find] = [valueRead(parts), clientAndToken(deps.sql)];
+
+  return async ({ form, proof, call, onClient }: TokenQuestion): Promise<Claims> => {
+    const token = required(form, "token", jwtMaxLength);
+    const value = await storedOf(token);
+    const read = await find(proof.clientId, value ?? "", deps.clock());
+    const client = await authenticate(read?.client, { proof, call, onClient });
+    if (client.oidc.authMethodType === OidcAuthMethodType.NONE)
+      throw new OauthError("invalid_client", "an application without a secret or key cannot ask about tokens");
+    const { found } = read ?? {};
+    const isInAudience = found?.end.projectId === client.projectId && !found.signOn?.forApi;
+    if (value === undefined || !found?.signOn || !isInAudience) return inactive;
+    return introspected(parts.issuer(), { client, found, signOn: found.signOn });
+  };
+}
+
+type Introspected = { readonly client: Client; readonly found: FoundToken; readonly signOn: SignOn };
+
+const introspected = (issuer: string, { client, found, signOn }: Introspected): Claims => ({
+  active: true,
+  scope: found.scope,
+  sub: signOn.userId,
+  ...(isNamed(client, { found, signOn }) ? { username: signOn.username } : {}),
+  aud: signOn.projectId,
+  iss: issuer,
+  iat: found.issuedAt,
+  exp: found.expiresAt,
+  token_type: "Bearer",
+  client_id: found.end.clientId,
+  "urn:postern:organization:id": signOn.organizationId,
+  ...roleClaims(signOn, { scope: found.scope, isShown: true }),
+});
+
+/** Whether a client learns the username: users of other organizations allow that with the scope `profile`. */
+const isNamed = (client: Client, { found, signOn }: Omit<Introspected, "client">): boolean =>
+  !isForeign(client, signOn.userOwner) || wordsOf(found.scope).includes("profile");
+
+/** Makes the answers of the revocation endpoint (RFC 7009): none has a body. */
+export function revocationEndpoint(parts: Parts) {
+  const { deps, authenticate } = parts;
+  const [storedOf, tokenOf, refreshOf] = [valueRead(parts), clientAndToken(deps.sql), clientAndRefresh(deps.sql)];
+
+  return async ({ form, proof, call, onClient }: TokenQuestion): Promise<void> => {
+    const token = required(form, "token", jwtMaxLength);
+    const value = (await storedOf(token)) ?? "";
+    const [access, refresh] = await Promise.all([
+      tokenOf(proof.clientId, value, deps.clock()),
+      refreshOf(proof.clientId, token, deps.clock()),
+    ]);
+    const client = await authenticate(access?.client, { proof, call, onClient });
+    const end = refresh?.found?.end ?? access?.found?.end;
+    if (end && end.appId !== client.appId) throw new OauthError("invalid_grant", "the token is of another client");
+    const ended = refresh?.found ?? (access?.found?.signOn?.forApi ? access.found : undefined);
+    // Nodes remember callers of our API for a moment: the fact tells all of them. RFC 7009, 2.1 lets the refresh token end with it.
+    if (ended) await endSignOn(deps, call, ended.end, SignOnEnd.REVOKED);
+    else if (access?.found) await deps.sql`delete from sign_on_tokens where hash = ${hashToken(value)}`;
+  };
+}

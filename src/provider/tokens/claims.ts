@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import { OidcTokenType } from "../../../gen/postern/v1/application_pb.ts";
+import { acrOf } from "../../services/callers/authentication_class.ts";
+import { wordsOf } from "../http/parameters.ts";
+import type { Client } from "../request/client.ts";
+import { allRolesScope } from "../request/scopes.ts";
+import { type Claims, fitted } from "./claims_size.ts";
+import type { SignOn } from "./subject.ts";
+
+const hasWord = (scope: string, word: string): boolean => wordsOf(scope).includes(word);
+
+/** The time by which tokens are valid beyond their own, for clocks that differ; in seconds. */
+export const skewOf = ({ oidc: { clockSkew } }: Pick<Client, "oidc">): number =>
+  clockSkew ? Number(clockSkew.seconds) + Math.ceil(clockSkew.nanos / 1e9) : 0;
+
+/** The roles in the organization that the user signed in for, where they are shown, and those of all organizations, where a scope asks. */
+export const roleClaims = ({ roles, allRoles }: SignOn, { scope, isShown }: WantedRoles): Claims => ({
+  ...(isShown || hasWord(scope, "roles") ? { roles } : {}),
+  ...(allRoles !== null && hasWord(scope, allRolesScope) ? { [allRolesScope]: allRoles } : {}),
+});
+
+type WantedRoles = { readonly scope: string; readonly isShown: boolean };
+
+const organizationClaims = ({ organizationId }: SignOn): Claims => ({ "urn:postern:organization:id": organizationId });
+
+/** The claims of a user that scopes ask for (OpenID Connect Core 1.0, 5.4). */
+export function profileClaims(signOn: SignOn, scope: string): Claims {
+  const { email, phone, address } = signOn;
+  return {
+    ...(hasWord(scope, "profile") ? namesOf(signOn) : {}),
+    ...(hasWord(scope, "email") && email !== null ? { email, email_verified: signOn.emailVerified } : {}),
+    ...(hasWord(scope, "phone") && phone !== null
+      ? { phone_number: phone, phone_number_verified: signOn.phoneVerified }
+      : {}),
+    ...(hasWord(scope, "address") && address !== null ? { address: addressClaim(address) } : {}),
+  };
+}
+
+/** OpenID Connect Core 1.0, 5.1.1. */
+const addressClaim = ({ streetAddress, locality, region, postalCode, country }: Readonly<Record<string, string>>) => ({
+  ...(streetAddress === undefined ? {} : { street_address: streetAddress }),
+  ...(locality === undefined ? {} : { locality }),
+  ...(region === undefined ? {} : { region }),
+  ...(postalCode === undefined ? {} : { postal_code: postalCode }),
+  ...(country === undefined ? {} : { country }),
+});
+
+function namesOf({ givenName, familyName, username, updatedAt }: SignOn): Claims {
+  const name = [givenName, familyName].filter((part) => part !== null).join(" ");
+  return {
+    ...(name ? { name } : {}),
+    ...(givenName === null ? {} : { given_name: givenName }),
+    ...(familyName === null ? {} : { family_name: familyName }),
+    preferred_username: username,
+    updated_at: updatedAt,
+  };
+}
+
+/** The claims of the userinfo endpoint. */
+export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string): Claims => ({
+  sub: signOn.userId,
+  ...organizationClaims(signOn),
+  ...profileClaims(signOn, scope),
+  // Where a token had to leave its roles out, they are here.
+  ...roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion }),
+});
+
+/** The issuer and the time of a token, in seconds since 1970. */
+export type Issue = { readonly issuer: string; readonly now: number; readonly seconds: number };
+
+/** The access token that comes with an ID token, and whether none will ever come. */
+export type Companion = { readonly accessToken?: string | undefined; readonly isAlone?: boolean };
+
+/** The claims of an ID token. Alone it carries those of the scopes, too (OpenID Connect Core 1.0, 5.4). */
+export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, companion: Companion = {}): Claims {
+  const { accessToken, isAlone = false } = companion;
+  const { oidc, clientId } = client;
+  const { nonce, scope } = signOn;
+  const skew = skewOf(client);
+  const required = {
+    iss: issue.issuer,
+    aud: clientId,
+    exp: issue.now + issue.seconds + skew,
+    iat: issue.now - skew,
+    sub: signOn.userId,
+    auth_time: signOn.authTime,
+    amr: signOn.methods,
+    acr: acrOf(signOn.methods),
+    sid: signOn.sessionId,
+    ...(nonce === null ? {} : { nonce }),
+    ...(accessToken === undefined ? {} : { at_hash: halfHashOf(accessToken) }),
+    ...organizationClaims(signOn),
+  };
+  const profile = oidc.idTokenUserinfoAssertion || isAlone ? profileClaims(signOn, scope) : {};
+  return fitted(required, { profile, roles: roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion }) });
+}
+
+// OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both algorithms hash by SHA-256. Optional beside a code, but go-oidc checks no token without.
+const halfHashOf = (token: string): string =>
+  createHash("sha256").update(token).digest().subarray(0, 16).toString("base64url");
+
+/** The claims of an access token in the form of a JWT (RFC 9068, 2.2). */
+export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, token: { jti: string; scope: string }) {
+  const skew = skewOf(client);
+  const required = {
+    iss: issue.issuer,
+    aud: client.projectId,
+    exp: issue.now + issue.seconds + skew,
+    iat: issue.now - skew,
+    sub: signOn.userId,
+    client_id: client.clientId,
+    jti: token.jti,
+    scope: token.scope,
+    auth_time: signOn.authTime,
+    acr: acrOf(signOn.methods),
+    amr: signOn.methods,
+    ...organizationClaims(signOn),
+  };
+  const isShown = client.oidc.accessTokenRoleAssertion;
+  return fitted(required, { profile: {}, roles: roleClaims(signOn, { scope: token.scope, isShown }) });
+}
+
+/** Whether the access tokens of an application are JWTs. */
+export const isJwtClient = ({ oidc }: Client): boolean => oidc.accessTokenType === OidcTokenType.JWT;

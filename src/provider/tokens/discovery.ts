@@ -1,0 +1,55 @@
+import { authenticationClasses } from "../../services/callers/authentication_class.ts";
+import { paths } from "../http/paths.ts";
+import { assertionAlgorithms } from "../request/client_authentication.ts";
+import { allRolesScope, scopes } from "../request/scopes.ts";
+import { omittedClaim } from "./claims_size.ts";
+import { grants } from "./grants.ts";
+import { algorithms } from "./signing_keys.ts";
+
+const claims = [
+  ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
+  ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
+  ...["email", "email_verified", "phone_number", "phone_number_verified", "address"],
+  ...["roles", allRolesScope, omittedClaim, "urn:postern:organization:id"],
+];
+
+/** Describes the provider, by OpenID Connect Discovery 1.0 and by RFC 8414: only values that are there. */
+export const metadata = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: issuer + paths.authorize,
+  token_endpoint: issuer + paths.token,
+  userinfo_endpoint: issuer + paths.userinfo,
+  introspection_endpoint: issuer + paths.introspect,
+  revocation_endpoint: issuer + paths.revoke,
+  end_session_endpoint: issuer + paths.endSession,
+  device_authorization_endpoint: issuer + paths.deviceAuthorization,
+  jwks_uri: issuer + paths.keys,
+  scopes_supported: scopes,
+  response_types_supported: ["code", "id_token", "id_token token"],
+  response_modes_supported: ["query", "fragment", "form_post"],
+  grant_types_supported: Object.keys(grants),
+  subject_types_supported: ["public"],
+  acr_values_supported: authenticationClasses,
+  id_token_signing_alg_values_supported: algorithms,
+  token_endpoint_auth_methods_supported: methods,
+  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  introspection_endpoint_auth_methods_supported: methodsWithProof,
+  introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  revocation_endpoint_auth_methods_supported: methods,
+  revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  code_challenge_methods_supported: ["S256"],
+  prompt_values_supported: ["none", "login", "consent", "select_account"],
+  ui_locales_supported: ["en", "de", "fr", "es"],
+  claim_types_supported: ["normal"],
+  claims_supported: claims,
+  claims_parameter_supported: false,
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false,
+  authorization_response_iss_parameter_supported: true,
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
+  protected_resources: [issuer],
+});
+
+const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
+const methods = [...methodsWithProof, "none"];

@@ -1,0 +1,25 @@
+import type { HttpRoute, Response } from "@postern/gateway";
+import { paths } from "../http/paths.ts";
+import { forAnyOrigin } from "../request/cross_origin.ts";
+import { resourceMetadata, resourceMetadataPath } from "../request/own_api.ts";
+import { metadata } from "./discovery.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+
+type Parts = { readonly issuer: () => string; readonly keys: Pick<SigningKeys, "published"> };
+
+/** The documents that anyone may read: the description of the provider, and its keys. */
+export function documents({ issuer, keys }: Parts): readonly HttpRoute[] {
+  const description = async () => jsonDocument(metadata(issuer()), 300);
+  return [
+    { path: paths.configuration, handle: description },
+    { path: paths.authorizationServer, handle: description },
+    { path: resourceMetadataPath, handle: async () => jsonDocument(resourceMetadata(issuer()), 300) },
+    { path: paths.keys, handle: async () => jsonDocument({ keys: await keys.published() }, 300) },
+  ];
+}
+
+const jsonDocument = (body: object, seconds: number): Response => ({
+  status: 200,
+  headers: { ...forAnyOrigin, "content-type": "application/json", "cache-control": `public, max-age=${seconds}` },
+  body: JSON.stringify(body),
+});

@@ -1,0 +1,106 @@
+import type { Deps } from "../../deps.ts";
+import { foreignKey } from "../../postgres/failure.ts";
+import { newToken } from "../../security/token.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import { later, type ProviderSettings } from "../http/settings.ts";
+import type { AuthorizationRequest } from "../request/authorization_request.ts";
+import type { DeviceRequest } from "../request/device_request.ts";
+import { isForeign } from "../request/own_client.ts";
+import { skewOf } from "./claims.ts";
+import { signOnRead } from "./grant_read.ts";
+import { type NewSignOn, type Permitted, signOnWrite } from "./sign_on.ts";
+import { newAccessToken, newIdToken, type TokenMaker, writeAccessToken } from "./tokens.ts";
+
+type Parts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
+
+/** The parameters of a response by their names. */
+export type ResponseParameters = Readonly<Record<string, string>>;
+
+/** A session of a browser and the organization of its user. */
+export type SessionOfUser = { readonly sessionId: string; readonly owner: string };
+
+/** Makes the response to a request of a user who is signed in: a code, or tokens. */
+export function issuing({ deps, settings, maker }: Parts) {
+  const { sql, clock, ids } = deps;
+  const [readSignOn, writeSignOn] = [signOnRead(sql), signOnWrite(sql)];
+
+  return async (request: AuthorizationRequest, { sessionId, owner }: SessionOfUser): Promise<ResponseParameters> => {
+    const [signOnId, now] = [ids(), clock()];
+    const writing = { signOnId, now, sessionId, isConsentNeeded: isForeign(request.client, owner) };
+    if (request.device) return approve(request, request.device, writing);
+    if (request.responseType !== "code") return tokens(request, writing);
+    const code = newToken("oc");
+    const { redirectUri, challenge } = request;
+    const codeEnd = later(now, settings.codeLifetimeSeconds);
+    // The end of an access token that comes of it: its exchange need not change the sign-in then.
+    const expirationDate = later(codeEnd, maker.seconds + skewOf(request.client));
+    await written(request, {
+      ...writing,
+      expirationDate,
+      code: { code, redirectUri, challenge, expirationDate: codeEnd },
+    });
+    return { code };
+  };
+
+  async function approve(
+    request: AuthorizationRequest,
+    { deviceId, expirationDate }: DeviceRequest,
+    writing: Writing,
+  ): Promise<ResponseParameters> {
+    await written(request, { ...writing, expirationDate, deviceId });
+    return {};
+  }
+
+  type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
+
+  async function written(
+    { client, scope, organizationId, forApi, nonce }: AuthorizationRequest,
+    more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
+  ): Promise<void> {
+    const { appId, projectId } = client;
+    const idleDate = later(more.now, settings.browserSessionIdleSeconds);
+    const signOn = { ...more, appId, projectId, scope, organizationId, forApi, nonce, idleDate };
+    const found = await writeSignOn(signOn).catch(whenEnded);
+    refuseOthers(found);
+  }
+
+  async function tokens(request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> {
+    const { client, responseType } = request;
+    const { signOnId, now } = writing;
+    const expirationDate = later(now, maker.seconds + skewOf(client));
+    await written(request, { ...writing, expirationDate });
+    const signOn = await readSignOn(signOnId, now);
+    if (!signOn) throw ended();
+    const of = { client, signOn, now };
+    if (responseType === "id_token") return { id_token: await newIdToken(maker, of, { isAlone: true }) };
+    const access = await newAccessToken(maker, of, signOn.scope);
+    if (!(await writeAccessToken(sql, signOnId, access).catch(whenEnded))) throw ended();
+    return {
+      access_token: access.text,
+      token_type: "Bearer",
+      expires_in: String(maker.seconds),
+      scope: access.scope,
+      id_token: await newIdToken(maker, of, { accessToken: access.text }),
+    };
+  }
+}
+
+const ended = () => new OauthError("login_required", "the session of the browser has ended");
+
+const notAllowed = () => new OauthError("access_denied", "the user has not allowed what the application asks for");
+
+/** The session that a sign-in refers to may end while it is written, and the consent may be withdrawn. */
+function whenEnded(error: unknown): undefined {
+  const key = foreignKey(error);
+  if (key === "sign_ons_consent") throw notAllowed();
+  if (key === undefined) throw error;
+}
+
+function refuseOthers(found: Permitted | undefined): void {
+  if (!found) throw ended();
+  if (!found.permitted) throw new OauthError("access_denied", "the user may not use this application");
+  if (!found.reachable)
+    throw new OauthError("access_denied", "the user has no part in the organization that scope names");
+  if (!found.allowed) throw notAllowed();
+  if (found.isWaiting === false) throw new OauthError("expired_token", "the device waits no more");
+}

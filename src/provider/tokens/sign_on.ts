@@ -1,0 +1,185 @@
+import { SignOnEnd } from "../../../gen/postern/v1/sign_on_pb.ts";
+import { type Call, type Deps, systemCall } from "../../deps.ts";
+import { factOf, first } from "../../events/fact.ts";
+import type { NounFolds } from "../../events/fold.ts";
+import { asking, type Question } from "../../events/load.ts";
+import { lostRace } from "../../events/log.ts";
+import { sharedWrite } from "../../events/shared_write.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { hashToken } from "../../security/token.ts";
+import { mayUse, userInForce } from "../../services/callers/in_force.ts";
+import { mayActFor } from "./subject.ts";
+
+/** A sign-in to an application that is to be written, with its code where it has one. */
+export type NewSignOn = {
+  readonly signOnId: string;
+  readonly sessionId: string;
+  readonly appId: string;
+  readonly projectId: string;
+  /** The organization that the request names. */
+  readonly organizationId: string | undefined;
+  readonly scope: string;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi?: boolean;
+  readonly nonce: string | undefined;
+  readonly now: Date;
+  /** When the session of the browser ends unless it is used again. */
+  readonly idleDate: Date;
+  readonly expirationDate: Date;
+  /** Whether the user must have allowed the application the scope. */
+  readonly isConsentNeeded: boolean;
+  readonly code?: NewCode;
+  /** The device that is signed in, if it still waits. */
+  readonly deviceId?: string;
+};
+
+type NewCode = {
+  readonly code: string;
+  readonly redirectUri: string;
+  readonly challenge: string | undefined;
+  readonly expirationDate: Date;
+};
+
+/** Whether the user may use the application, has allowed what it asks for, and may sign in for the organization that was named. */
+export type Permitted = {
+  readonly permitted: boolean;
+  readonly allowed: boolean;
+  readonly reachable: boolean;
+  /** Of a device, whether it still waits. */
+  readonly isWaiting?: boolean;
+};
+
+/**
+ * Makes the write of sign-ins with their codes: of each if its session is in force and the user may use the application; undefined without
+ * the session. One without a code gets its tokens at once: its application is one of those that learn of the end of the session. A
+ * session that is ending and a consent that is withdrawn are waited for by themselves: other sign-ins have nothing to do with them.
+ */
+export function signOnWrite(sql: Sql) {
+  const [ofBrowsers, ofDevices] = [signOnWriteOf(sql, ofBrowser), signOnWriteOf(sql, ofDevice)];
+  return (signOn: NewSignOn): Promise<Permitted | undefined> =>
+    (signOn.deviceId === undefined ? ofBrowsers : ofDevices)(keyOf(signOn));
+}
+
+function signOnWriteOf(sql: Sql, parts: Parts) {
+  const namesOf = ({ device_id }: SignOnKey) => (device_id === undefined ? [] : [device_id]);
+  const shared = sharedWrite<SignOnKey, Permitted>(sql, questionOf(parts, "skip locked"), namesOf);
+  const alone = asking<SignOnKey, Permitted>(sql, questionOf(parts, ""));
+  return async (key: SignOnKey): Promise<Permitted | undefined> => {
+    const found = await shared(key);
+    return found?.allowed ? found : (await alone([key]))[0];
+  };
+}
+
+type SignOnKey = ReturnType<typeof keyOf>;
+
+const keyOf = ({ code, ...of }: NewSignOn) => ({
+  sign_on_id: of.signOnId,
+  session_id: of.sessionId,
+  app_id: of.appId,
+  project_id: of.projectId,
+  organization: of.organizationId,
+  scope: of.scope,
+  for_api: of.forApi ?? false,
+  nonce: of.nonce,
+  now: of.now.toISOString(),
+  idle: of.idleDate.toISOString(),
+  ends: of.expirationDate.toISOString(),
+  consent: of.isConsentNeeded,
+  code: code && hashToken(code.code).toString("hex"),
+  redirect_uri: code?.redirectUri,
+  challenge: code?.challenge,
+  code_ends: code?.expirationDate.toISOString(),
+  device_id: of.deviceId,
+});
+
+/** The parts of the statement that differ where devices are signed in: of users who approve one at once one does. */
+const ofDevice = {
+  locked: `device as materialized (
+  select device_id from asked join device_codes d using (device_id)
+  where d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now for update of d
+),
+`,
+  isWaiting: ", exists (select from device d where d.device_id = asked.device_id) as is_waiting",
+  andWaiting: " and is_waiting",
+  given: `approved as (
+  update device_codes d set sign_on_id = made.sign_on_id, user_code_mac = null
+  from found join made using (sign_on_id) where d.device_id = found.device_id
+)`,
+  orWaiting: `, is_waiting as "isWaiting"`,
+};
+
+type Parts = typeof ofDevice;
+
+const ofBrowser: Parts = {
+  locked: "",
+  isWaiting: "",
+  andWaiting: "",
+  given: `served as (
+  insert into session_applications (session_id, app_id, created)
+  select session_id, app_id, now from found join made using (sign_on_id) where code is null on conflict do nothing
+),
+coded as (
+  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
+  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, code_ends
+  from found join made using (sign_on_id) where code is not null
+)`,
+  orWaiting: "",
+};
+
+// Sessions are locked in the order of their ids, by every statement of this kind: in another order two of them could wait for each other.
+const questionOf = (
+  { locked, isWaiting, andWaiting, given, orWaiting }: Parts,
+  whereLocked: "skip locked" | "",
+): Question => ({
+  asked: `sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
+    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    code_ends timestamptz, device_id text`,
+  parts: `${locked}found as materialized (
+  select asked.*, b.user_id, w.organization_id, ${mayUse} as permitted,
+    (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
+    ${mayActFor("w.organization_id")} as reachable${isWaiting}
+  from asked join browser_sessions b on b.session_id = asked.session_id and b.expiration_date > asked.now
+    join sessions s on s.session_id = b.session_id and not s.enrolment_only
+    join users u on u.user_id = b.user_id and ${userInForce}
+    cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) w
+    join projects p on p.project_id = asked.project_id
+    left join lateral (
+      select consent_id from consents where asked.consent and user_id = b.user_id and app_id = asked.app_id
+        and scopes @> string_to_array(asked.scope, ' ') for key share ${whereLocked}
+    ) c on true
+  order by b.session_id for key share of b ${whereLocked}
+),
+kept as (
+  update browser_sessions b set idle_date = found.idle from found
+  where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
+),
+made as (
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, created,
+    expiration_date)
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, now, ends from found
+  where permitted and allowed and reachable${andWaiting}
+  returning sign_on_id
+),
+${given}`,
+  select: `select n, permitted, allowed, reachable${orWaiting} from found`,
+});
+
+/** A sign-in that ends, with the ids that its fact names. */
+export type EndedSignOn = Readonly<Record<"signOnId" | "userId" | "userOwner" | "appId" | "sessionId", string>>;
+
+/** Ends a sign-in, and with it everything that came of it. */
+export async function endSignOn(deps: Pick<Deps, "log" | "clock">, call: Call, signOn: EndedSignOn, reason: SignOnEnd) {
+  const { signOnId, userId, userOwner, appId, sessionId } = signOn;
+  const at = first(userOwner, signOnId, deps.clock());
+  const ended = factOf("signOn", at, { case: "ended", value: { userId, appId, sessionId, reason } });
+  // The client may be gone before; of two that end it one has the fact.
+  await deps.log.append({ ...systemCall(""), values: call.values }, [ended], true).catch(lostRace);
+}
+
+/** The reasons of an end. */
+export { SignOnEnd };
+
+/** The folds of facts about sign-ins to applications. The rows are credentials. */
+export const signOnFolds = {
+  ended: { credentials: [`delete from sign_ons s using $facts f where s.sign_on_id = f.stream`] },
+} satisfies NounFolds<"signOn">;

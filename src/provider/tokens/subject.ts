@@ -1,0 +1,77 @@
+import { grantShutIn, holdsGrant, mayUse, userInForce } from "../../services/callers/in_force.ts";
+import { allRolesScope } from "../request/scopes.ts";
+
+/** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one whose grant it holds. */
+export const mayActFor = (organization: string): string =>
+  `(${organization} = u.owner or ${holdsGrant(` and g.owner = ${organization}`)})`;
+
+const heldRoles = "json_agg(distinct r.role_key order by r.role_key)";
+
+const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''`;
+
+/** The roles of the user `u` in the project `p` of the organization `h`, by grants of the organization signed in for. */
+const rolesColumn = `coalesce((select ${heldRoles} from ${heldGrants} and g.owner = o.organization_id), '[]')`;
+
+/** Its roles by the organization whose grants give them, read only where the scope of the sign-in asks for them. */
+const allRolesColumn = `case when '${allRolesScope}' = any(string_to_array(o.scope, ' ')) then coalesce((
+        select json_object_agg(held.owner, held.roles) from (
+          select g.owner, ${heldRoles} as roles from ${heldGrants}
+          group by g.owner) held), '{}') end`;
+
+/** A user at an application, as far as its tokens tell of it. */
+export type Subject = {
+  readonly userId: string;
+  readonly userOwner: string;
+  readonly username: string;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly phone: string | null;
+  readonly phoneVerified: boolean;
+  /** The postal address by the names of the contract; null without one. */
+  readonly address: Readonly<Record<string, string>> | null;
+  /** In seconds since 1970. */
+  readonly updatedAt: number;
+  /** The roles in the project of the application, in the organization signed in for. */
+  readonly roles: readonly string[];
+  /** The roles there by organization; null where the scope of the sign-in does not ask for them. */
+  readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
+};
+
+/** A sign-in that is in force, with its subject. */
+export type SignOn = Subject & {
+  readonly signOnId: string;
+  readonly sessionId: string;
+  readonly appId: string;
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly scope: string;
+  readonly nonce: string | null;
+  /** Whether its access tokens are for our own API. */
+  readonly forApi: boolean;
+  /** In seconds since 1970. */
+  readonly authTime: number;
+  readonly createdAt: number;
+  readonly methods: readonly string[];
+};
+
+/** A sign-in `o` as one jsonb value, with its session `b`, user `u` and project `p`. */
+export const signOnValue = `json_build_object(
+      'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
+      'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
+      'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
+      'methods', to_json(b.methods),
+      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
+      'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
+
+/**
+ * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call, or may not use the
+ * application for the organization signed in for. A session that ended before its time has no row any more; one that ran out is no reason.
+ */
+export const signOnTables = `browser_sessions b
+    join users u on u.user_id = b.user_id and ${userInForce}
+    where b.session_id = o.session_id and ${mayUse} and ${mayActFor("o.organization_id")}
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0))`;

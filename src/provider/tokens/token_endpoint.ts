@@ -1,0 +1,29 @@
+import { OauthError } from "../http/oauth_error.ts";
+import { required } from "../http/parameters.ts";
+import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
+import type { ExchangeParts, TokenResponse } from "./exchange.ts";
+import { clientRead } from "./grant_read.ts";
+import { grants } from "./grants.ts";
+
+type Parts = ExchangeParts & { readonly authenticate: Authenticate };
+
+const longestType = 200;
+
+/** Makes the answers of the token endpoint. */
+export function tokenEndpoint(parts: Parts) {
+  const { deps, authenticate } = parts;
+  const clientOf = clientRead(deps.sql);
+  const opened = new Map(
+    Object.entries(grants).flatMap(([name, open]) => (open ? [[name, open(parts)] as const] : [])),
+  );
+  const types = listed([...opened.keys()]);
+
+  return async (request: TokenQuestion): Promise<TokenResponse> => {
+    const exchange = opened.get(required(request.form, "grant_type", longestType));
+    if (exchange) return exchange(request);
+    await authenticate(await clientOf(request.proof.clientId, deps.clock()), request);
+    throw new OauthError("unsupported_grant_type", `grant_type must be ${types}`);
+  };
+}
+
+const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;

@@ -1,0 +1,218 @@
+import { OidcIdTokenAlgorithm } from "../../../gen/postern/v1/application_pb.ts";
+import { asking, type Question } from "../../events/load.ts";
+import { sharedWrite } from "../../events/shared_write.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Keyring } from "../../security/seal.ts";
+import { hashToken, newToken } from "../../security/token.ts";
+import { later, secondsOf } from "../http/settings.ts";
+import type { Client } from "../request/client.ts";
+import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";
+import { signJwt } from "./jwt.ts";
+import { familyOf } from "./refresh_token.ts";
+import type { Algorithm, SigningKeys } from "./signing_keys.ts";
+import type { SignOn } from "./subject.ts";
+
+/** An access token: its text, the value by whose hash its row is found, and its end. */
+export type AccessToken = {
+  readonly text: string;
+  readonly value: string;
+  readonly scope: string;
+  readonly created: Date;
+  readonly expirationDate: Date;
+};
+
+/** The means to make tokens. */
+export type TokenMaker = {
+  readonly keys: SigningKeys;
+  readonly issuer: () => string;
+  readonly ids: () => string;
+  readonly seconds: number;
+};
+
+/** The client and sign-in of a token, and the time. */
+export type TokenOf = { readonly client: Client; readonly signOn: SignOn; readonly now: Date };
+
+/** Makes an access token: an opaque one, or a JWT where the application asks for those. For our own API it is always opaque. */
+export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: string): Promise<AccessToken> {
+  const { client, signOn, now } = of;
+  const isJwt = isJwtClient(client) && !signOn.forApi;
+  // A JWT counts beyond its time for clients whose clock is late, so it counts here as long.
+  const expirationDate = later(now, maker.seconds + (isJwt ? skewOf(client) : 0));
+  const token = { scope, created: now, expirationDate };
+  if (!isJwt) {
+    const text = newToken("oa");
+    return { ...token, text, value: text };
+  }
+  const jti = maker.ids();
+  const claims = accessTokenClaims(client, signOn, issueOf(maker, now), { jti, scope });
+  return { ...token, text: await signJwt(maker.keys, { type: "at+jwt", algorithm: "RS256", claims }), value: jti };
+}
+
+/** Makes an ID token. */
+export function newIdToken(
+  maker: TokenMaker,
+  { client, signOn, now }: TokenOf,
+  companion: Companion = {},
+): Promise<string> {
+  const claims = idTokenClaims(client, signOn, issueOf(maker, now), companion);
+  return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
+}
+
+/** The algorithm that signs the ID tokens and logout tokens of an application. */
+export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
+  oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
+
+const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
+
+/** A refresh token and its end. */
+export type RefreshToken = { readonly text: string; readonly expirationDate: Date };
+
+/** Tokens that are written together, and the end of the sign-in with the last of them. */
+export type NewTokens = {
+  readonly now: Date;
+  readonly access: AccessToken;
+  readonly refresh: RefreshToken | undefined;
+};
+
+/** A code that is exchanged for tokens, the session of its sign-in, and the table that has it. */
+export type CodeIn = {
+  readonly code: string;
+  readonly sessionId: string;
+  readonly table: "authorization_codes" | "device_codes";
+};
+
+/**
+ * Makes the write that uses a code up and keeps its tokens; undefined where another request was first, or the sign-in has ended meanwhile.
+ * The end of a session locks all of its sign-ins, so that a statement has at most one of each. A sign-in that is ending is waited for by
+ * itself: the deletion of an application takes long where many signed in, and the codes of others have nothing to do with it.
+ */
+export function codeRedemption(sql: Sql) {
+  const [ofBrowser, ofDevice] = [redemptionFrom(sql, "authorization_codes"), redemptionFrom(sql, "device_codes")];
+  return (of: CodeIn, tokens: NewTokens & { readonly end: Date }): Promise<Redeemed | undefined> =>
+    (of.table === "device_codes" ? ofDevice : ofBrowser)(redemptionKey(of, tokens));
+}
+
+function redemptionFrom(sql: Sql, table: CodeIn["table"]) {
+  const namesOf = ({ session, hash }: RedemptionKey) => [session, hash];
+  const shared = sharedWrite<RedemptionKey, Redeemed>(sql, redemption(table, "skip locked"), namesOf);
+  const alone = asking<RedemptionKey, Redeemed>(sql, redemption(table, ""));
+  return async (key: RedemptionKey) => (await shared(key)) ?? (await alone([key]))[0];
+}
+
+/** A code that was exchanged, and the earlier sign-ins of its user to the application that have a refresh token too many, the oldest. */
+export type Redeemed = { readonly surplus: readonly Readonly<Record<"signOnId" | "sessionId", string>>[] };
+
+const mostRefreshTokens = 100;
+
+type RedemptionKey = ReturnType<typeof redemptionKey>;
+
+const hexOf = (token: string | undefined) => (token === undefined ? undefined : hashToken(token).toString("hex"));
+
+const redemptionKey = (
+  { code, sessionId }: CodeIn,
+  { now, access, refresh, end }: NewTokens & { readonly end: Date },
+) => ({
+  session: sessionId,
+  hash: hashToken(code).toString("hex"),
+  now: now.toISOString(),
+  ends: end.toISOString(),
+  access: hexOf(access.value),
+  scope: access.scope,
+  access_ends: access.expirationDate.toISOString(),
+  refresh: hexOf(refresh?.text),
+  refresh_ends: refresh?.expirationDate.toISOString(),
+  family: hexOf(refresh && familyOf(refresh.text)),
+});
+
+// The sign-in is locked before its code, as by its end: the other order is a deadlock. So is a lock that others may have too: the family of
+// refresh tokens is a key, which is written under no lock but the strongest.
+const redemption = (table: CodeIn["table"], whereLocked: "skip locked" | ""): Question => ({
+  asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
+    refresh_ends timestamptz, family text`,
+  parts: `held as materialized (
+  select asked.*, o.sign_on_id, o.session_id, o.user_id, o.app_id
+  from asked join ${table} c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
+  order by o.sign_on_id for update of o ${whereLocked}
+),
+used as (
+  update ${table} c set used = held.now from held
+  where c.hash = decode(held.hash, 'hex') and c.used is null and c.expiration_date > held.now returning held.*
+),
+kept as (
+  update sign_ons o set expiration_date = greatest(o.expiration_date, used.ends),
+    refresh_family = coalesce(decode(used.family, 'hex'), o.refresh_family)
+  from used where o.sign_on_id = used.sign_on_id and (used.family is not null or o.expiration_date < used.ends)
+),
+served as (
+  insert into session_applications (session_id, app_id, created)
+  select session_id, app_id, now from used on conflict do nothing
+),
+accessed as (
+  insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+  select decode(access, 'hex'), sign_on_id, scope, now, access_ends from used
+),
+refreshed as (
+  insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+  select decode(refresh, 'hex'), sign_on_id, true, refresh_ends from used where refresh is not null
+)`,
+  // The statement sees the table as it was before it.
+  select: `select n, coalesce((
+    select json_agg(json_build_object('signOnId', e.sign_on_id, 'sessionId', e.session_id)) from (
+      select o.sign_on_id, o.session_id from sign_ons o
+      where used.refresh is not null and o.user_id = used.user_id and o.app_id = used.app_id and o.refresh_family is not null
+      order by o.sign_on_id desc offset ${mostRefreshTokens - 1} limit 10
+    ) e), '[]') as surplus from used`,
+});
+
+/** Whether a code was exchanged; one whose sign-in ended is gone. */
+export async function isUsed(sql: Sql, { code, table }: Pick<CodeIn, "code" | "table">): Promise<boolean> {
+  const rows = await sql`select from ${sql.unsafe(table)} where hash = ${hashToken(code)} and used is not null`;
+  return rows.length > 0;
+}
+
+/** A refresh token that is replaced, and its successor. */
+export type Replacement = { readonly old: string; readonly successor: RefreshToken; readonly sealed: Uint8Array };
+
+/** Replaces a refresh token and writes an access token; false where another request was first. The sign-in is locked first, as above. */
+export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Replacement, access: AccessToken) {
+  const { created: now } = access;
+  const rows = await sql`
+    with held as materialized (
+      select o.sign_on_id from refresh_tokens r join sign_ons o on o.sign_on_id = r.sign_on_id
+      where r.hash = ${hashToken(old)} for key share of o
+    ),
+    replaced as (
+      update refresh_tokens r set replaced = ${now}, successor = ${sealed} from held
+      where r.hash = ${hashToken(old)} and r.replaced is null returning r.sign_on_id
+    ),
+    accessed as (
+      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+      select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from replaced
+    ),
+    refreshed as (
+      insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
+      select ${hashToken(successor.text)}, sign_on_id, ${familyOf(successor.text) !== undefined},
+        ${successor.expirationDate} from replaced
+    )
+    select from replaced`;
+  return rows.length > 0;
+}
+
+/** Writes an access token of a sign-in; false where that has ended. */
+export async function writeAccessToken(sql: Sql, signOnId: string, access: AccessToken): Promise<boolean> {
+  const made = await sql`
+    insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+    select ${hashToken(access.value)}, o.sign_on_id, ${access.scope}, ${access.created}, ${access.expirationDate}
+    from sign_ons o where o.sign_on_id = ${signOnId}`;
+  return made.count === 1;
+}
+
+/** Seals a refresh token for a client that presents the one before it again. */
+export const sealSuccessor = (keyring: Keyring, old: string, successor: string): Uint8Array =>
+  keyring.seal(Buffer.from(successor), contextOf(old));
+
+/** Opens the successor of a refresh token; in hexadecimal as it was read. */
+export const openSuccessor = (keyring: Keyring, old: string, sealed: string): string =>
+  Buffer.from(keyring.open(Buffer.from(sealed, "hex"), contextOf(old))).toString("utf8");
+
+const contextOf = (old: string) => `refresh token ${hashToken(old).toString("hex")}`;

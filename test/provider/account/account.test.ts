@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { codeOf } from "../../fixture/authenticator.ts";
+import { connected } from "../../fixture/connection.ts";
+import { enrolPasskey, enrolTotp, keyFor, withTotp } from "../../fixture/factors.ts";
+import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { mailsTo } from "../../notify/mail_log.ts";
+import { openProbe } from "../../probe.ts";
+import { answerIn, application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "../application.ts";
+import { type Browser, hiddenIn, openBrowser, type Shown } from "../browser.ts";
+
+let postern: Postern;
+let issuer: string;
+beforeAll(async () => {
+  postern = await startPostern();
+  issuer = issuerOf(postern);
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+/** A browser in which a person signed in to the page of its account. */
+async function atHome(person: Person, browser = openBrowser(issuer)) {
+  const page = await signIn(browser, `${issuer}/account`, person);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("<h1>Your account</h1>")]);
+  return { browser, page };
+}
+
+const paths = ["/account", "/account/email", "/account/sessions", "/account/applications", "/account/factors"];
+
+/** Sends the form of an account page by the button of this name and value. */
+async function click(browser: Browser, page: Shown, button: Readonly<Record<string, string>>): Promise<Shown> {
+  const path = /<form method="post" action="(\/account[^"]*)"/.exec(page.text)?.[1] ?? expect.unreachable();
+  const body = new URLSearchParams({ ...hiddenIn(page.text), ...button });
+  const sent = await browser.send(issuer + path, { method: "POST", body, headers: { origin: issuer } });
+  return sent.status === 303 ? browser.open(issuer + sent.headers.get("location")) : sent;
+}
+
+const valuesOf = ({ text }: Shown, name: string) =>
+  [...text.matchAll(new RegExp(`<button name="${name}" value="([^"]*)"`, "g"))].map(([, value]) => value ?? "");
+
+test("each page asks for a sign-in, leads back, names its user, and is shown in no frame, to no cache and without script", async () => {
+  const person = await signedUp(postern);
+  for (const path of paths) {
+    const browser = openBrowser(issuer);
+    const page = await signIn(browser, issuer + path, person);
+    expect([page.status, page.url]).toEqual([200, issuer + path]);
+    expect(page.text).toContain(`<b>${person.username}</b>`);
+    expect(page.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    );
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.text).not.toContain("<script");
+  }
+});
+
+test("whoever cancels the sign-in is told that nobody is signed in", async () => {
+  const browser = openBrowser(issuer);
+  const page = await browser.open(`${issuer}/account`);
+  const closed = await browser.submit(page, {}, "cancel");
+  expect([closed.status, closed.text]).toEqual([200, expect.stringContaining("Nobody is signed in to this page.")]);
+});
+
+test("no application has the client id of our pages, and they give out no code", async () => {
+  const person = await signedUp(postern);
+  const browser = openBrowser(issuer);
+  const query = { client_id: "account pages", redirect_uri: "/account", response_type: "code", scope: "openid" };
+  const back = await signIn(browser, `${issuer}/oauth/authorize?${new URLSearchParams(query)}`, person);
+  expect([back.url, back.status]).toEqual([`${issuer}/account`, 200]);
+  for (const redirect_uri of ["https://evil.example", "//evil.example", "/account/../x", "/oauth/authorize"]) {
+    const refused = await browser.open(`${issuer}/oauth/authorize?${new URLSearchParams({ ...query, redirect_uri })}`);
+    expect([redirect_uri, refused.status]).toEqual([redirect_uri, 400]);
+  }
+  const token = await post(issuer, "/oauth/token", {
+    ...{ grant_type: "authorization_code", code: "x", client_id: "account pages" },
+  });
+  expect(token.body.error).toBe("invalid_client");
+  const taken = await postern.admin.post("/v1/projects", { name: `P ${person.userId}` });
+  const named = { name: "App", clientId: "account pages" };
+  const refused = await postern.admin.post(`/v1/projects/${taken.body.projectId}/applications/oidc`, named);
+  expect(refused.status).toBe(400);
+});
+
+test("sessions are listed, one is ended, and then all others", async () => {
+  const person = await signedUp(postern);
+  const { browser } = await atHome(person);
+  const phone = await atHome(person);
+  await postern.as().post("/v1/sessions", { loginName: person.username, password: person.password });
+  const page = await browser.open(`${issuer}/account/sessions`);
+  expect(page.text.match(/This session/g)).toHaveLength(1);
+  const [last = "", ...others] = valuesOf(page, "session");
+  expect(others).toHaveLength(2);
+  const fewer = await click(browser, page, { session: last });
+  expect(valuesOf(fewer, "session")).toEqual(others);
+  const alone = await click(browser, fewer, { action: "others" });
+  expect([valuesOf(alone, "session"), alone.text.match(/This session/g)?.length]).toEqual([[], 1]);
+  expect((await person.client.get("/v1/users/me")).status).toBe(401);
+  expect((await phone.browser.open(`${issuer}/account`)).text).toContain('name="password"');
+});
+
+test("the page of the address says what it is worth, mails a code in its language, and takes it", async () => {
+  const person = await signedUp(postern);
+  const email = `${person.username}@example.com`;
+  const isVerified = async () =>
+    (await postern.admin.get(`/v1/users/${person.userId}`)).body.user.human.emailVerified as boolean;
+  const { browser } = await atHome(person);
+  const page = await browser.open(`${issuer}/account/email`);
+  expect(page.text).toContain(`Your address ${email} is not confirmed yet.`);
+  const early = await click(browser, page, { action: "confirm", code: "234567" });
+  expect([early.status, early.text]).toEqual([400, expect.stringContaining('role="alert"')]);
+  const sent = await click(browser, page, { action: "send" });
+  expect(sent.text).toContain(`A mail with a new code is on its way to ${email}.`);
+  const [mail] = await mailsTo(postern, email);
+  const code = /^[2-9B-Z]{6}$/m.exec(mail?.text ?? "")?.[0] ?? "";
+  const wrong = await click(browser, sent, { action: "confirm", code: "<wrong>" });
+  expect([wrong.status, await isVerified()]).toEqual([400, false]);
+  const done = await click(browser, wrong, { action: "confirm", code: ` ${code.toLowerCase()} ` });
+  expect([done.status, done.text, await isVerified()]).toEqual([
+    200,
+    expect.stringContaining(`Your address ${email} is confirmed.`),
+    true,
+  ]);
+  expect(done.text).not.toContain('name="code"');
+});
+
+test("nobody ends the session of somebody else", async () => {
+  const [person, other] = [await signedUp(postern), await signedUp(postern)];
+  const [{ browser }, victim] = [await atHome(person), await atHome(other)];
+  const [theirs = ""] = valuesOf(await victim.browser.open(`${issuer}/account/sessions`), "session");
+  await click(browser, await browser.open(`${issuer}/account/sessions`), { session: theirs });
+  expect((await other.client.get("/v1/users/me")).status).toBe(200);
+});
+
+test("a connected application is shown in plain words, and disconnected with its tokens", async () => {
+  const one = await connected(postern, { scope: "openid email offline_access", name: "Shop" });
+  const page = await one.browser.open(`${issuer}/account/applications`);
+  const lines = ["<h2>Shop</h2>", "see your e-mail address", "It stays connected while you are away."];
+  for (const line of lines) expect(page.text).toContain(line);
+  const [appId = ""] = valuesOf(page, "application");
+  expect(appId).toBe(one.app.appId);
+  expect((await click(one.browser, page, { application: appId })).text).toContain("There are none.");
+  const introspected = await post(issuer, "/oauth/introspect", { token: one.accessToken }, basic(one.app));
+  expect(introspected.body.active).toBe(false);
+  expect((await click(one.browser, page, { application: appId })).status).toBe(200);
+});
+
+/** A browser of somebody with an app who signed in with both factors. */
+async function withApp() {
+  const person = await withTotp(postern);
+  const browser = openBrowser(issuer);
+  const asked = await signIn(browser, `${issuer}/account/factors`, person);
+  const page = await browser.submit(asked, { code: person.code() }, "factor");
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Authenticator app")]);
+  return { person, browser, page };
+}
+
+test("a factor is renamed and removed, and recovery codes are made anew", async () => {
+  const { person, browser, page } = await withApp();
+  const renamed = await click(browser, page, { action: "rename", name: " Old <phone> " });
+  expect(renamed.text).toContain('value="Old &lt;phone&gt;"');
+  const shown = await click(browser, renamed, { action: "codes" });
+  const codes = [...shown.text.matchAll(/<li><code>([^<]*)<\/code><\/li>/g)];
+  expect([codes.length, shown.text]).toEqual([10, expect.stringContaining("Your recovery codes")]);
+  expect(shown.text).toContain(`<b>${person.username}</b>`);
+  const list = await browser.open(`${issuer}/account/factors`);
+  expect(list.text).toContain("Recovery codes (10 left)");
+  expect((await click(browser, list, { action: "remove", factor: person.factorId })).text).toContain("There are none.");
+  expect((await person.client.get("/v1/users/me/factors")).body.factors).toEqual([]);
+});
+
+test("before a factor is removed the page asks, and says what goes with it", async () => {
+  const { person, browser } = await withApp();
+  await click(browser, await browser.open(`${issuer}/account/factors`), { action: "codes" });
+  const kinds = async () =>
+    (await person.client.get("/v1/users/me/factors")).body.factors.map(({ kind }: { kind: string }) => kind);
+  const passkey = await enrolPasskey(person.client, keyFor(postern));
+  const list = () => browser.open(`${issuer}/account/factors`);
+  const ask = async (factor: string) => click(browser, await list(), { action: "ask_remove", factor });
+  const other = await ask(passkey);
+  expect(other.text).toContain("<h1>Remove this factor?</h1>");
+  expect(other.text).toContain("You cannot sign in with it any more.");
+  expect(await kinds()).toEqual(["FACTOR_KIND_TOTP", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_PASSKEY"]);
+  // The recovery codes stay while another factor does.
+  expect((await browser.submit(other, {}, "remove")).status).toBe(200);
+  expect(await kinds()).toEqual(["FACTOR_KIND_TOTP", "FACTOR_KIND_RECOVERY_CODES"]);
+  const last = await ask(person.factorId);
+  expect(last.text).toContain("Your recovery codes go with it");
+  expect((await browser.open(issuer + /class="button plain" href="([^"]*)"/.exec(last.text)?.[1])).status).toBe(200);
+  expect(await kinds()).toHaveLength(2);
+  expect((await browser.submit(last, {}, "remove")).text).toContain("There are none.");
+  const gone = { action: "ask_remove", factor: person.factorId };
+  expect((await click(browser, last, gone)).text).toContain("There are none.");
+});
+
+test("what changes factors needs a sign-in that is fresh, and the page asks for it", async () => {
+  const { person, browser, page } = await withApp();
+  await using probe = openProbe(postern.databaseUrl);
+  await probe.sql`update browser_sessions set auth_time = auth_time - interval '11 minutes' where user_id = ${person.userId}`;
+  for (const action of ["codes", "ask_remove", "remove"]) {
+    const asked = await click(browser, page, { action });
+    expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('name="password"')]);
+    expect(asked.text).toContain(`value="${person.username}"`);
+  }
+  expect((await click(browser, page, { action: "rename", name: "Phone" })).text).toContain('value="Phone"');
+  expect((await person.client.get("/v1/users/me/factors")).body.factors).toHaveLength(1);
+});
+
+test("who signed in before the factor came is asked for it, and comes back", async () => {
+  const person = await signedUp(postern);
+  const { browser } = await atHome(person);
+  const { secret, factorId } = await enrolTotp(person.client);
+  const page = await browser.open(`${issuer}/account/factors`);
+  const asked = await click(browser, page, { action: "remove", factor: factorId });
+  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('value="factor"')]);
+  const back = await browser.submit(asked, { code: codeOf(secret, 1) }, "factor");
+  expect([back.url, back.text]).toEqual([`${issuer}/account/factors`, expect.stringContaining("Authenticator app")]);
+  expect((await click(browser, back, { action: "remove", factor: factorId })).text).toContain("There are none.");
+});
+
+test("an enrolment is of one session: another one is not shown its secret, and does not confirm it", async () => {
+  const person = await signedUp(postern);
+  const [{ browser }, thief] = [await atHome(person), await atHome(person)];
+  const add = async (at: Browser) => at.submit(await at.open(`${issuer}/account/factors/add`), {}, "app");
+  const theirs = await add(thief.browser);
+  const shown = await add(browser);
+  const secret = /<code>([A-Z2-7 ]{16,})</.exec(shown.text)?.[1]?.replaceAll(" ", "") ?? expect.unreachable();
+  const looked = await thief.browser.submit(theirs, { code: "000000" }, "confirm_app");
+  expect([looked.status, looked.text.replaceAll(" ", "").includes(secret)]).toEqual([400, false]);
+  const took = await thief.browser.submit(theirs, { code: codeOf(secret) }, "confirm_app");
+  expect(took.status).toBe(400);
+  expect((await browser.submit(shown, { code: codeOf(secret) }, "confirm_app")).status).toBe(200);
+});
+
+test("who signs out ends the session, and the next account takes its place", async () => {
+  const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
+  const { browser } = await atHome(ada);
+  const app = await application(postern.admin);
+  await signIn(browser, authorizeUrl(issuer, app, { prompt: "login" }), ben);
+  const out = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out" });
+  expect(out.text).toContain("<h1>You are signed out</h1>");
+  const next = await browser.open(`${issuer}/account`);
+  expect(next.text).toContain(`<b>${ada.username}</b>`);
+  await click(browser, next, { action: "sign_out" });
+  expect((await browser.open(`${issuer}/account`)).text).toContain('name="password"');
+  expect(answerIn(await browser.open(authorizeUrl(issuer, app, { prompt: "none" }))).error).toBe("login_required");
+});
+
+test("a sign-out leaves what stays connected, which is shown with its time, and a sign-out everywhere ends it", async () => {
+  const one = await connected(postern, { name: "Command line" });
+  const { browser, person, app } = one;
+  const refresh = async (refresh_token: string) =>
+    post(issuer, "/oauth/token", { grant_type: "refresh_token", refresh_token }, basic(app));
+  const out = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out" });
+  expect(out.text).toContain("are still connected");
+  const next = await refresh(one.refreshToken);
+  expect(next.status).toBe(200);
+  await atHome(person, browser);
+  const list = await browser.open(`${issuer}/account/applications`);
+  const year = new Date().getUTCFullYear();
+  for (const line of ["<h2>Command line</h2>", "Connected since", `${year}`]) expect(list.text).toContain(line);
+  const everywhere = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out_everywhere" });
+  expect(everywhere.text).toContain("no device or application stays connected");
+  expect((await refresh(next.body.refresh_token)).body.error).toBe("invalid_grant");
+  expect((await person.client.get("/v1/users/me")).status).toBe(401);
+  expect((await browser.open(`${issuer}/account`)).text).toContain('name="password"');
+});
+
+test("the account is switched without a password", async () => {
+  const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
+  const { browser } = await atHome(ada);
+  await signIn(browser, authorizeUrl(issuer, await application(postern.admin), { prompt: "login" }), ben);
+  const chooser = await click(browser, await browser.open(`${issuer}/account`), { action: "switch" });
+  const [, second = ""] = valuesOf(chooser, "account");
+  const back = await browser.submit(chooser, { account: second }, "choose");
+  expect([back.url, back.text]).toEqual([`${issuer}/account`, expect.stringContaining(`<b>${ada.username}</b>`)]);
+});
+
+test("a form of another browser, session, page or site changes nothing", async () => {
+  const { browser, page } = await withApp();
+  const other = await atHome(await signedUp(postern));
+  const codes = { action: "codes" };
+  expect((await click(other.browser, page, codes)).status).toBe(403);
+  const home = await browser.open(`${issuer}/account`);
+  const body = new URLSearchParams({ ...hiddenIn(home.text), ...codes });
+  const factors = `${issuer}/account/factors`;
+  expect((await browser.send(factors, { method: "POST", body, headers: { origin: issuer } })).status).toBe(403);
+  const right = new URLSearchParams({ ...hiddenIn(page.text), ...codes });
+  const foreign = { origin: "https://evil.example" };
+  expect((await browser.send(factors, { method: "POST", body: right, headers: foreign })).status).toBe(403);
+  const bare = await browser.send(factors, { method: "POST", body: new URLSearchParams(codes) });
+  expect(bare.status).toBe(403);
+});
+
+test("the pages speak the language of the browser", async () => {
+  const { browser } = await atHome(await signedUp(postern));
+  const titles = { de: "Ihr Konto", fr: "Votre compte", es: "Su cuenta" };
+  for (const [language, title] of Object.entries(titles)) {
+    const { text } = await browser.open(`${issuer}/account`, { "accept-language": language });
+    expect(text).toContain(`<html lang="${language}">`);
+    expect(text).toContain(`<h1>${title}</h1>`);
+  }
+});

@@ -1,0 +1,46 @@
+import { decodeJwt } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { application, codeFor, exchange, issuerOf, type Person } from "../application.ts";
+
+let postern: Postern;
+let issuer: string;
+let person: Person;
+beforeAll(async () => {
+  postern = await startPostern();
+  issuer = issuerOf(postern);
+  person = await signedUp(postern);
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+const move = async (address: object | null) => {
+  const { status } = await postern.admin.call("PATCH", `/v1/users/${person.userId}/human`, { address });
+  expect(status).toBe(200);
+};
+
+/** The address in userinfo, and in the ID token of an application that wants the claims there. */
+async function claims(scope: string) {
+  const app = await application(postern.admin, { idTokenUserinfoAssertion: true });
+  const { body } = await exchange(issuer, app, (await codeFor(issuer, app, person, { scope })).code);
+  const authorization = `Bearer ${body.access_token}`;
+  const info = (await (await fetch(`${issuer}/oauth/userinfo`, { headers: { authorization } })).json()) as object;
+  return [info, decodeJwt(body.id_token)].map((one) => ("address" in one ? one.address : undefined));
+}
+
+test("the scope address gives the postal address, by the names of OpenID Connect, and no other scope does", async () => {
+  expect(await claims("openid address")).toEqual([undefined, undefined]);
+  await move({ streetAddress: "Rue 1", locality: "Genève", postalCode: "1201", country: "Suisse" });
+  const expected = { street_address: "Rue 1", locality: "Genève", postal_code: "1201", country: "Suisse" };
+  expect(await claims("openid address")).toEqual([expected, expected]);
+  expect(await claims("openid profile")).toEqual([undefined, undefined]);
+  await move({ streetAddress: null, locality: null, postalCode: null, region: "GE" });
+  const fewer = { region: "GE", country: "Suisse" };
+  expect(await claims("openid address")).toEqual([fewer, fewer]);
+  await move(null);
+  expect(await claims("openid address")).toEqual([undefined, undefined]);
+  const described = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+  expect(described).toMatchObject({
+    scopes_supported: expect.arrayContaining(["address"]),
+    claims_supported: expect.arrayContaining(["address"]),
+  });
+});
