@@ -30,6 +30,17 @@ export default defineConfig({
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },
+      // The same with servers: each file starts its own, and changes nothing of the process.
+      {
+        extends: true,
+        test: {
+          name: "services",
+          globalSetup: shared.globalSetup,
+          include: ["test/{services,guards}/**/*.test.ts"],
+          exclude: [...pure, ...slowPure, ...longTests],
+          isolate: false,
+        },
+      },
       {
         extends: true,
         test: {
@@ -41,6 +52,7 @@ export default defineConfig({
             ...pure,
             ...slowPure,
             ...longTests,
+            "test/{services,guards}/**",
             "test/clients/*/**",
             "test/faults/*.test.ts",
             "test/faults/long/**",
