@@ -1,6 +1,5 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { pureTests, slowPureTests } from "./test/pure.ts";
-import { nameSecondAttempts } from "./test/second_attempt.ts";
 import { longTests } from "./test/thorough/long.ts";
 
 const report = process.env.VITEST_JSON;
@@ -8,9 +7,7 @@ const report = process.env.VITEST_JSON;
 /** Settings of every run. */
 export const every = {
   // .ci/run counts from the JSON report, and ten thousand dots would hide what failed.
-  reporters: report
-    ? ["minimal", ["json", { outputFile: report }], nameSecondAttempts]
-    : ["default", nameSecondAttempts],
+  reporters: report ? ["minimal", ["json", { outputFile: report }]] : ["default"],
   maxWorkers: 2,
   testTimeout: 180_000,
   hookTimeout: 180_000,
@@ -22,8 +19,6 @@ export const every = {
 export const shared = {
   ...every,
   globalSetup: ["test/global-setup.ts"],
-  // A stall of the machine fails no run. The report names what ran twice, so that it is mended and not hidden.
-  retry: 1,
 } satisfies ViteUserConfig["test"];
 
 export const pure = [...pureTests];
@@ -35,18 +30,29 @@ export default defineConfig({
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },
+      // The same with servers: each file starts its own, and changes nothing of the process.
+      {
+        extends: true,
+        test: {
+          name: "services",
+          globalSetup: shared.globalSetup,
+          include: ["test/{services,guards}/**/*.test.ts"],
+          exclude: [...pure, ...slowPure, ...longTests],
+          isolate: false,
+        },
+      },
       {
         extends: true,
         test: {
           name: "server",
           globalSetup: shared.globalSetup,
-          retry: shared.retry,
           include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           // What takes long is for `npm run test:thorough`; what needs more than npm, for `npm run clients` and `npm run faults`.
           exclude: [
             ...pure,
             ...slowPure,
             ...longTests,
+            "test/{services,guards}/**",
             "test/clients/*/**",
             "test/faults/*.test.ts",
             "test/faults/long/**",

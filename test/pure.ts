@@ -30,7 +30,6 @@ export const slowPureTests: readonly string[] = [
   "test/contract/{encoder,item_count,message_limit,openapi,openapi_shape,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/server/loaded_modules.test.ts",
-  "test/second_attempt.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
   "test/services/{applications/compliance,organizations/shown_colors}.test.ts",
 ];

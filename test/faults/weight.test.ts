@@ -115,10 +115,6 @@ describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
 
   test.each(changes)(
     "$name reads the words of its row alone, in the smallest organization and in the largest",
-    {
-      // A second change of the same row would change nothing.
-      retry: 0,
-    },
     async ({ make }) => {
       const small = await blocksOf(ofSmallest);
       const large = await blocksOf(ofLargest);

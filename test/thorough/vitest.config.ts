@@ -12,7 +12,6 @@ export default defineConfig({
         test: {
           name: "long",
           globalSetup: shared.globalSetup,
-          retry: shared.retry,
           include: [...longTests],
           exclude: [...pure, ...slowPure],
         },

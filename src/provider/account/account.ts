@@ -4,7 +4,7 @@ import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { LocalizedMessageSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { DeleteUserSessionsRequestSchema, SessionService } from "../../../gen/postern/v1/session_pb.ts";
 import { isLostRace, localized, reasonOf } from "../../errors.ts";
-import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
+import type { Language } from "../../messages/catalogue.ts";
 import { pageText } from "../../messages/page.ts";
 import { isFreshSignIn } from "../../services/callers/fresh_sign_in.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
@@ -50,8 +50,7 @@ export function accountRoutes(
     methods: ["GET", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
-      const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-      return shown(http, { language }, () => answered(section, http));
+      return shown(http, {}, () => answered(section, http));
     },
   }));
 

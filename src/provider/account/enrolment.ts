@@ -2,7 +2,6 @@ import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Call } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { retry } from "../../guards/retry.ts";
-import { chooseLanguage } from "../../messages/catalogue.ts";
 import { pageText } from "../../messages/page.ts";
 import { isFreshSignIn } from "../../services/callers/fresh_sign_in.ts";
 import { enrollingUser } from "../../services/factors/enrolling_user.ts";
@@ -58,10 +57,7 @@ export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   methods: ["GET", "POST"],
   bodyMaxBytes: formMaxBytes,
   handle(http) {
-    const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-    return shown(http, { language }, () =>
-      http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http),
-    );
+    return shown(http, {}, () => (http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http)));
   },
 });
 

@@ -1,11 +1,11 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
-import { chooseLanguage } from "../../messages/catalogue.ts";
 import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import { newToken } from "../../security/token.ts";
 import { shownUserCode } from "../../security/user_code.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
+import { browserLanguage } from "../pages/language.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
@@ -34,7 +34,7 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
     methods: ["GET", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
-      const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
+      const language = browserLanguage(http);
       return shown(http, { language }, async () =>
         http.method === "POST" ? entered(http, language) : begun(http, language),
       );

@@ -8,7 +8,7 @@ import { bounded } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { later, type ProviderSettings } from "../http/settings.ts";
 import { requestedScope } from "../request/authorization_request.ts";
-import type { Client } from "../request/client.ts";
+import { type Client, refuseGrantType } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
 import { asksForApi } from "../request/own_api.ts";
 import { clientRead } from "../tokens/grant_read.ts";
@@ -45,7 +45,7 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<DeviceAuthorization> => {
     const client = await authenticate(await clientOf(proof.clientId, clock()), { proof, call, onClient });
-    refuseUnregistered(client);
+    refuseGrantType(client, OidcGrantType.DEVICE_CODE);
     bounded(form, "scope", longestScope);
     bounded(form, "resource", longestResource);
     const forApi = asksForApi(client, form, issuer());
@@ -102,11 +102,6 @@ type Request = {
 };
 
 const unlimited = 2 ** 31 - 1;
-
-function refuseUnregistered({ oidc }: Client): void {
-  if (!oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE))
-    throw new OauthError("unauthorized_client", "the application is not registered for this grant type");
-}
 
 const tooMany = (where: string, retrySeconds: number) =>
   new OauthError("temporarily_unavailable", `${where} asked for too many codes of devices`, retrySeconds);

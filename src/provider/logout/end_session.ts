@@ -39,7 +39,7 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   const jar = cookieJar(issuer);
   const read = logoutRequests(parts);
   const withPage = (http: HttpRequest, page: () => Promise<Response>) => {
-    const language = languageIn(uiLocalesOf(http.query), http.headers["accept-language"]);
+    const language = languageIn(uiLocalesOf(http.query), http);
     return shown(http, { language, title: "sign_out_error" }, page);
   };
 
@@ -101,7 +101,7 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
 
   async function stepOf(http: HttpRequest, query: string): Promise<LogoutStep> {
     const parameters = parametersIn(query);
-    const language = languageIn(parameters, http.headers["accept-language"]);
+    const language = languageIn(parameters, http);
     const logout = await read(parameters);
     if (logout.hint) noteClient(http.values, logout.hint);
     const cookies = jar.readSessions(http.headers.cookie);

@@ -90,7 +90,7 @@ function plainPages({ deps, issuer }: ProviderParts) {
     const browser = cookie("browser") ?? newToken("ob");
     const pending = freshRequest(secrets.keyring, cookie("request"), clock());
     const token = formToken(secrets.keyring, { browser, request: "", sessionId: "" });
-    const language = languageIn(parametersIn(pending ?? ""), http.headers["accept-language"]);
+    const language = languageIn(parametersIn(pending ?? ""), http);
     http.values.set(keys.language, language);
     return {
       http,

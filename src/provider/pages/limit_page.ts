@@ -2,7 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { HttpRequest, Response } from "@postern/gateway";
 import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { reasonOf } from "../../errors.ts";
-import { chooseLanguage } from "../../messages/catalogue.ts";
+import { browserLanguage } from "./language.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteRefusal } from "./request_notes.ts";
 
@@ -14,7 +14,7 @@ export function limitPage(
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   if (!headers.accept?.includes("text/html")) return undefined;
   noteRefusal(values, error);
-  const language = chooseLanguage(headers["accept-language"]) ?? "en";
+  const language = browserLanguage({ headers, values });
   const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, { language });
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;
   return { ...page, headers: { ...page.headers, "retry-after": String(seconds) } };

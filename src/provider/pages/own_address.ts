@@ -1,5 +1,4 @@
 import type { HttpRequest, HttpRoute } from "@postern/gateway";
-import { chooseLanguage } from "../../messages/catalogue.ts";
 import { isLoopback } from "../http/issuer.ts";
 import { redirect } from "../http/redirect.ts";
 import { PageError } from "./page_error.ts";
@@ -30,8 +29,7 @@ export const atOwnAddress =
       const place = isOpened ? placeOf(headers, new URL(issuer())) : "here";
       if (place === "here") return route.handle(http);
       if (place === "loopback") return redirect(`${issuer()}${path}${query && `?${query}`}`, { cookies: [] });
-      const language = chooseLanguage(headers["accept-language"]) ?? "en";
-      return shown(http, { language }, () => Promise.reject(wrongAddress(issuer())));
+      return shown(http, {}, () => Promise.reject(wrongAddress(issuer())));
     },
   });
 

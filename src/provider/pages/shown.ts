@@ -1,24 +1,25 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { retry } from "../../guards/retry.ts";
 import { OauthError } from "../http/oauth_error.ts";
+import { browserLanguage } from "./language.ts";
 import { type ErrorTexts, errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
 
 /**
  * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
- * its own.
+ * its own, in the language of the browser where the texts name no other.
  */
 export async function shown(
-  { values, path }: Pick<HttpRequest, "values" | "path">,
-  texts: ErrorTexts,
+  http: Pick<HttpRequest, "values" | "headers" | "path">,
+  texts: Partial<ErrorTexts>,
   page: () => Promise<Response>,
 ): Promise<Response> {
   try {
     return await retry(page, { signal: neverAborted });
   } catch (error) {
     const shownError = pageErrorOf(error);
-    noteFailure(values, shownError.problem, error);
-    return errorPage(shownError, { path }, texts);
+    noteFailure(http.values, shownError.problem, error);
+    return errorPage(shownError, http, { language: browserLanguage(http), ...texts });
   }
 }
 

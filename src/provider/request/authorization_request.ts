@@ -1,3 +1,4 @@
+import type { HttpRequest } from "@postern/gateway";
 import {
   OidcAppType,
   OidcAuthMethodType,
@@ -8,6 +9,7 @@ import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
 import { OauthError, type OauthErrorCode } from "../http/oauth_error.ts";
 import { jwtMaxLength, type Parameters, wordsOf } from "../http/parameters.ts";
 import type { Brand } from "../pages/brand.ts";
+import { browserLanguage } from "../pages/language.ts";
 import type { Client } from "./client.ts";
 import type { DeviceRequest } from "./device_request.ts";
 import { apiScopes, asksForApi } from "./own_api.ts";
@@ -89,10 +91,8 @@ export function responseModeIn(parameters: Parameters): ResponseMode {
 }
 
 /** The language that a request asks for, else the browser. */
-export const languageIn = (parameters: Parameters, acceptLanguage: string | undefined): Language =>
-  chooseLanguage(wordsOf(parameters.get("ui_locales")?.slice(0, 200) ?? "").join(",")) ??
-  chooseLanguage(acceptLanguage) ??
-  "en";
+export const languageIn = (parameters: Parameters, http: Pick<HttpRequest, "values" | "headers">): Language =>
+  chooseLanguage(wordsOf(parameters.get("ui_locales")?.slice(0, 200) ?? "").join(",")) ?? browserLanguage(http);
 
 /** Reads the request of a proven client; refuses it by an error that goes to the application. */
 export function authorizationRequest(

@@ -1,5 +1,10 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
-import { type OidcConfiguration, OidcConfigurationSchema } from "../../../gen/postern/v1/application_pb.ts";
+import {
+  type OidcConfiguration,
+  OidcConfigurationSchema,
+  type OidcGrantType,
+} from "../../../gen/postern/v1/application_pb.ts";
+import { OauthError } from "../http/oauth_error.ts";
 
 /** An application as the provider knows it. */
 export type Client = {
@@ -41,3 +46,9 @@ export const clientColumn = `json_build_object(
 export const clientTables = `client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`;
+
+/** Refuses a client that is not registered for a grant type. */
+export function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
+  if (!oidc.grantTypes.includes(type))
+    throw new OauthError("unauthorized_client", "the application is not registered for this grant type");
+}

@@ -3,7 +3,6 @@ import { formMaxBytes, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { asGet, refuseLong } from "../pages/query.ts";
 import { shown } from "../pages/shown.ts";
-import { languageIn } from "../request/authorization_request.ts";
 import { stepOf } from "./browser_step.ts";
 import type { SignInSteps } from "./steps.ts";
 
@@ -13,14 +12,9 @@ export const authorizeRoute = (steps: SignInSteps): HttpRoute => ({
   methods: ["GET", "POST"],
   bodyMaxBytes: formMaxBytes,
   handle(http) {
-    const language = languageIn(noParameters, http.headers["accept-language"]);
-    return shown(http, { language }, async () =>
-      http.method === "POST" ? asGet(http, paths.authorize) : begun(steps, http),
-    );
+    return shown(http, {}, async () => (http.method === "POST" ? asGet(http, paths.authorize) : begun(steps, http)));
   },
 });
-
-const noParameters = { get: () => undefined, repeated: [] };
 
 async function begun(steps: SignInSteps, http: HttpRequest): Promise<Response> {
   const { query } = http;

@@ -30,8 +30,8 @@ export type BrowserStep = Clicks & {
 
 /** The step that a request of a browser is. */
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
-  const { cookie, "accept-language": accepted } = http.headers;
-  const language = languageIn(of.parameters, accepted);
+  const { cookie } = http.headers;
+  const language = languageIn(of.parameters, http);
   // Mails that a page leads to are in its language.
   http.values.set(keys.language, language);
   return {

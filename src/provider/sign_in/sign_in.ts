@@ -1,5 +1,4 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
-import { chooseLanguage } from "../../messages/catalogue.ts";
 import { consents } from "../../services/consents/consent.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn, wordsOf } from "../http/parameters.ts";
@@ -41,8 +40,7 @@ export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolli
     methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
     handle(http) {
-      const language = chooseLanguage(http.headers["accept-language"]) ?? "en";
-      return shown(http, { language }, () => submitted(http));
+      return shown(http, {}, () => submitted(http));
     },
   };
 

@@ -1,42 +1,37 @@
 import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
-import type { Deps } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
-import { type Parameters, required } from "../http/parameters.ts";
 import type { Client } from "../request/client.ts";
-import type { Authenticate, ClientClaim } from "../request/client_authentication.ts";
-import { clientAndDevice, type End, type FoundDevice } from "./grant_read.ts";
-import type { SignOn } from "./subject.ts";
+import type { Exchange, Presented } from "./exchange.ts";
+import { clientAndDevice, type FoundDevice } from "./grant_read.ts";
+import { type Redeemable, redemption } from "./redemption.ts";
 
-/** A code of a device whose user approved: its client, its sign-in, and whether it was used. */
-export type ApprovedDevice = {
-  readonly client: Client;
-  readonly code: string;
-  readonly found: { readonly isUsed: boolean; readonly end: End; readonly signOn: SignOn | null };
+/** The grant of a device's code whose user approved (RFC 8628, 3.4). */
+export const deviceGrant: Exchange<FoundDevice> = {
+  type: OidcGrantType.DEVICE_CODE,
+  parameter: "device_code",
+  open(parts) {
+    const { sql } = parts.deps;
+    const redeem = redemption(parts);
+    return {
+      read: clientAndDevice(sql),
+      async exchange(request, presented) {
+        const { client, value: code } = presented;
+        return redeem(request, { client, found: await approved(sql, presented), of: { code, table: "device_codes" } });
+      },
+    };
+  },
 };
 
-type Parts = { readonly deps: Deps; readonly authenticate: Authenticate };
-
-const longestCode = 200;
-
-/** Makes the look-up of codes that devices present (RFC 8628, 3.4); it refuses those whose users have not approved. */
-export function deviceGrant({ deps: { sql, clock }, authenticate }: Parts) {
-  const deviceOf = clientAndDevice(sql);
-
-  return async (request: ClientClaim & { readonly form: Parameters }): Promise<ApprovedDevice> => {
-    const [code, now] = [required(request.form, "device_code", longestCode), clock()];
-    const read = await deviceOf(request.proof.clientId, code, now);
-    const client = await authenticate(read?.client, request);
-    if (!client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE))
-      throw new OauthError("unauthorized_client", "the application is not registered for this grant type");
-    const device = ofClient(client, read?.found);
-    const { isUsed, end, signOn } = device;
-    if (end && isUsed) return { client, code, found: { isUsed, end, signOn } };
-    refuseOver(device);
-    if (!end) throw await waits(sql, code, now);
-    return { client, code, found: { isUsed, end, signOn } };
-  };
+/** The code that was found; refuses one whose user has not approved. */
+async function approved(sql: Sql, { client, value, found, now }: Presented<FoundDevice>): Promise<Redeemable["found"]> {
+  const device = ofClient(client, found);
+  const { isUsed, end, signOn } = device;
+  if (end && isUsed) return { isUsed, end, signOn };
+  refuseOver(device);
+  if (!end) throw await waits(sql, value, now);
+  return { isUsed, end, signOn };
 }
 
 function ofClient({ appId }: Client, found: FoundDevice | null | undefined): FoundDevice {

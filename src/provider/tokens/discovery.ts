@@ -3,10 +3,8 @@ import { paths } from "../http/paths.ts";
 import { assertionAlgorithms } from "../request/client_authentication.ts";
 import { allRolesScope, scopes } from "../request/scopes.ts";
 import { omittedClaim } from "./claims_size.ts";
+import { grants } from "./grants.ts";
 import { algorithms } from "./signing_keys.ts";
-
-/** The grant type of devices (RFC 8628, 3.4). */
-export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 const claims = [
   ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
@@ -29,7 +27,7 @@ export const metadata = (issuer: string) => ({
   scopes_supported: scopes,
   response_types_supported: ["code", "id_token", "id_token token"],
   response_modes_supported: ["query", "fragment", "form_post"],
-  grant_types_supported: ["authorization_code", "implicit", "refresh_token", deviceGrantType],
+  grant_types_supported: Object.keys(grants),
   subject_types_supported: ["public"],
   acr_values_supported: authenticationClasses,
   id_token_signing_alg_values_supported: algorithms,

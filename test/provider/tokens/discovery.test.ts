@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
-import { issuerOf } from "../application.ts";
+import { issuerOf, post } from "../application.ts";
 
 let postern: Postern;
 let issuer: string;
@@ -25,6 +25,21 @@ test("both descriptions are the same, name this issuer, and each endpoint that t
   const endpoints = Object.entries(description).filter(([name]) => name.endsWith("_endpoint") || name === "jwks_uri");
   expect(endpoints.length).toBe(8);
   for (const [, url] of endpoints) expect((await fetch(url as string)).status).not.toBe(404);
+});
+
+test("the token endpoint takes every grant type of the description but implicit, whose tokens come without it", async () => {
+  const { grant_types_supported: types } = await document(`${issuer}/.well-known/openid-configuration`);
+  const answers = (types as string[]).map(async (type) => {
+    const { status } = await post(issuer, "/oauth/token", { grant_type: type, client_id: "unknown" });
+    // A grant type that is taken is asked for its parameter before its client is looked for.
+    return [type, status];
+  });
+  expect(await Promise.all(answers)).toEqual([
+    ["authorization_code", 400],
+    ["implicit", 401],
+    ["refresh_token", 400],
+    ["urn:ietf:params:oauth:grant-type:device_code", 400],
+  ]);
 });
 
 test("keys are public halves alone, of both algorithms, each named", async () => {

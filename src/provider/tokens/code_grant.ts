@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
+import { sameBytes } from "../../security/compare.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import type { Parameters } from "../http/parameters.ts";
+import { type Exchange, notInForce, ofClient } from "./exchange.ts";
+import { clientAndCode, type FoundCode } from "./grant_read.ts";
+import { redemption } from "./redemption.ts";
+
+/** The grant of a code that a browser brought back (RFC 6749, 4.1.3). */
+export const codeGrant: Exchange<FoundCode> = {
+  type: OidcGrantType.AUTHORIZATION_CODE,
+  parameter: "code",
+  open(parts) {
+    const redeem = redemption(parts);
+    return {
+      read: clientAndCode(parts.deps.sql),
+      async exchange(request, presented) {
+        const found = ofClient(presented);
+        if (!found.isUsed) refuseWrong(found, request.form);
+        const { client, value: code } = presented;
+        return redeem(request, { client, found, of: { code, table: "authorization_codes" } });
+      },
+    };
+  },
+};
+
+function refuseWrong({ redirectUri, challenge, isExpired, signOn }: FoundCode, form: Parameters): void {
+  if (isExpired || !signOn) throw notInForce();
+  if (form.get("redirect_uri") !== redirectUri)
+    throw new OauthError("invalid_grant", "redirect_uri is not that of the authorization request");
+  if (!isVerifier(challenge, form.get("code_verifier")))
+    throw new OauthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request");
+}
+
+/** Whether a verifier fits the challenge (RFC 7636, 4.6); one without a challenge fits none. */
+function isVerifier(challenge: string | null, verifier: string | undefined): boolean {
+  if (challenge === null || verifier === undefined) return challenge === null && verifier === undefined;
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false;
+  const hash = createHash("sha256").update(verifier).digest("base64url");
+  return sameBytes(Buffer.from(hash), Buffer.from(challenge));
+}

@@ -1,0 +1,111 @@
+import type { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
+import type { Call, Deps } from "../../deps.ts";
+import { foreignKey } from "../../postgres/failure.ts";
+import { OauthError } from "../http/oauth_error.ts";
+import { wordsOf } from "../http/parameters.ts";
+import { later, type ProviderSettings } from "../http/settings.ts";
+import type { Client } from "../request/client.ts";
+import type { TokenQuestion } from "../request/client_authentication.ts";
+import type { ClientWith, End } from "./grant_read.ts";
+import { endSignOn, type SignOnEnd } from "./sign_on.ts";
+import {
+  type AccessToken,
+  algorithmOf,
+  newIdToken,
+  type RefreshToken,
+  type TokenMaker,
+  type TokenOf,
+} from "./tokens.ts";
+
+/** The answer of the token endpoint (RFC 6749, 5.1). */
+export type TokenResponse = {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly refresh_token?: string;
+  readonly id_token?: string;
+};
+
+/** What a grant type exchanges with. */
+export type ExchangeParts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
+
+/** A code or refresh token that an authenticated client presents, and what was found by it. */
+export type Presented<T> = {
+  readonly client: Client;
+  readonly value: string;
+  readonly found: T | null | undefined;
+  readonly now: Date;
+};
+
+/** A grant that is exchanged at the token endpoint for what a parameter of the form holds. */
+export type Exchange<T> = {
+  /** Whether applications may use it. */
+  readonly type: OidcGrantType;
+  readonly parameter: string;
+  readonly open: (parts: ExchangeParts) => {
+    readonly read: (clientId: string, value: string, now: Date) => Promise<ClientWith<T> | undefined>;
+    readonly exchange: (request: TokenQuestion, presented: Presented<T>) => Promise<TokenResponse>;
+  };
+};
+
+/** The refusal of a code or refresh token that gives nothing. */
+export const notInForce = () =>
+  new OauthError("invalid_grant", "it is unknown, expired, used, of another client, or its sign-in has ended");
+
+/** Refuses where the sign-in ended while its tokens were written, which their foreign key found. */
+export function refuseEnded(error: unknown): never {
+  throw foreignKey(error) === undefined ? error : notInForce();
+}
+
+/** The code or refresh token that was found; refuses one of another client. */
+export function ofClient<T extends { readonly end: End }>({ client, found }: Presented<T>): T {
+  if (!found || found.end.appId !== client.appId) throw notInForce();
+  return found;
+}
+
+/** A code or refresh token that came again: its sign-in, the call that brought it, and what it is. */
+type Reuse = { readonly end: End; readonly call: Call; readonly reason: SignOnEnd };
+
+/** Ends the sign-in whose code or refresh token came again: one of the two who have it stole it. */
+export async function reused(deps: Deps, { end, call, reason }: Reuse): Promise<OauthError> {
+  await endSignOn(deps, call, end, reason);
+  return notInForce();
+}
+
+/** Times a refresh token: it ends when it was not used for a while, and at the end of its sign-in. */
+export function newRefresh(
+  settings: ProviderSettings,
+  text: string,
+  { now, end }: { now: Date; end: Date },
+): RefreshToken {
+  const idle = later(now, settings.refreshIdleSeconds);
+  return { text, expirationDate: idle < end ? idle : end };
+}
+
+/** A write of tokens, and the access token that it is about. */
+type Writing = { readonly write: () => Promise<boolean>; readonly access: AccessToken };
+
+/** Writes tokens, and signs the ID token beside them meanwhile, where there is one: its key is at hand before anything is written. */
+export async function signedWhile(maker: TokenMaker, of: TokenOf, { write, access }: Writing) {
+  if (!wordsOf(of.signOn.scope).includes("openid")) return { idToken: undefined, isWritten: await write() };
+  await maker.keys.signer(algorithmOf(of.client));
+  const [idToken, isWritten] = await Promise.all([newIdToken(maker, of, { accessToken: access.text }), write()]);
+  return { idToken, isWritten };
+}
+
+type Made = {
+  readonly access: { readonly text: string; readonly scope: string };
+  readonly refresh: string | undefined;
+  readonly idToken: string | undefined;
+};
+
+/** Writes the answer with the tokens that were made. */
+export const tokenResponse = ({ seconds }: TokenMaker, { access, refresh, idToken }: Made): TokenResponse => ({
+  access_token: access.text,
+  token_type: "Bearer",
+  expires_in: seconds,
+  scope: access.scope,
+  ...(refresh === undefined ? {} : { refresh_token: refresh }),
+  ...(idToken === undefined ? {} : { id_token: idToken }),
+});

@@ -1,0 +1,72 @@
+import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
+import type { Call } from "../../deps.ts";
+import type { OauthError } from "../http/oauth_error.ts";
+import { wordsOf } from "../http/parameters.ts";
+import { later } from "../http/settings.ts";
+import type { Client } from "../request/client.ts";
+import type { TokenQuestion } from "../request/client_authentication.ts";
+import { refuseTarget } from "../request/own_api.ts";
+import {
+  type ExchangeParts,
+  newRefresh,
+  notInForce,
+  refuseEnded,
+  reused,
+  signedWhile,
+  type TokenResponse,
+  tokenResponse,
+} from "./exchange.ts";
+import type { FoundCode } from "./grant_read.ts";
+import { firstRefreshToken } from "./refresh_token.ts";
+import { endSignOn, SignOnEnd } from "./sign_on.ts";
+import type { SignOn } from "./subject.ts";
+import { type CodeIn, codeRedemption, isUsed, newAccessToken } from "./tokens.ts";
+import { triedAgain } from "./tried_again.ts";
+
+/** A code that its client may have. */
+export type Redeemable = {
+  readonly client: Client;
+  readonly found: Pick<FoundCode, "isUsed" | "end" | "signOn">;
+  readonly of: Pick<CodeIn, "code" | "table">;
+};
+
+/** Makes the exchange of codes for the first tokens of a sign-in; a code that comes again ends what it gave. */
+export function redemption({ deps, settings, maker }: ExchangeParts) {
+  const { sql, clock } = deps;
+  const redeemCode = codeRedemption(sql);
+
+  return async ({ form, call }: TokenQuestion, { client, found, of }: Redeemable): Promise<TokenResponse> => {
+    const now = clock();
+    const { signOn } = found;
+    if (found.isUsed) throw await usedAgain(found, call);
+    if (!signOn) throw notInForce();
+    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
+    const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
+    const refreshEnd = later(now, settings.refreshLifetimeSeconds);
+    const refresh = isRefreshable(client, signOn)
+      ? newRefresh(settings, firstRefreshToken(), { now, end: refreshEnd })
+      : undefined;
+    const end = refresh ? refreshEnd : access.expirationDate;
+    const written = async () => {
+      const done = await redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
+      for (const one of done?.surplus ?? []) await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY);
+      return done !== undefined;
+    };
+    const write = () => triedAgain(written, call).catch(refuseEnded);
+    const { idToken, isWritten } = await signedWhile(maker, { client, signOn, now }, { write, access });
+    if (!isWritten) throw await late(found, call, of);
+    return tokenResponse(maker, { access, refresh: refresh?.text, idToken });
+  };
+
+  /** Refuses a code that was used, or whose sign-in ended, since it was read. */
+  async function late(found: Redeemable["found"], call: Call, of: Redeemable["of"]): Promise<OauthError> {
+    return (await isUsed(sql, of)) ? usedAgain(found, call) : notInForce();
+  }
+
+  function usedAgain({ end }: Redeemable["found"], call: Call): Promise<OauthError> {
+    return reused(deps, { end, call, reason: SignOnEnd.CODE_REUSED });
+  }
+}
+
+const isRefreshable = ({ oidc }: Client, { scope }: SignOn): boolean =>
+  oidc.grantTypes.includes(OidcGrantType.REFRESH_TOKEN) && wordsOf(scope).includes("offline_access");
