@@ -4,10 +4,9 @@ import postgres from "postgres";
 import { type Call, type Deps, keys, newId, type Reach } from "../src/deps.ts";
 import { openLog } from "../src/events/log.ts";
 import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
-import { folds } from "../src/runtime/runtime.ts";
+import { folds, services } from "../src/runtime/modules.ts";
 import { ownFailureRate } from "../src/security/failure_rate.ts";
 import { secretsOf } from "../src/security/secrets.ts";
-import { services } from "../src/server/routes.ts";
 import { handlersOf } from "./fixture/handler.ts";
 import type { Postern } from "./harness.ts";
 

@@ -16,7 +16,7 @@ import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { systemCall } from "../src/deps.ts";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
-import { folds } from "../src/runtime/runtime.ts";
+import { folds } from "../src/runtime/modules.ts";
 import { keyring } from "../src/security/seal.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";

@@ -30,13 +30,13 @@ export type NounFolds<N extends FactNoun> = { readonly [K in FactCase<N>]: Fold 
 /** The folds of every noun. */
 export type Folds = { readonly [N in FactNoun]: NounFolds<N> };
 
-/** Indexes the folds by type of fact. */
-export function foldsByType(folds: Folds): ReadonlyMap<string, Fold> {
+/** Indexes folds by type of fact. */
+export function foldsByType(parts: readonly Partial<Folds>[]): ReadonlyMap<string, Fold> {
+  const ofNoun = <N extends FactNoun>(noun: N, folds: NounFolds<N>) =>
+    (Object.keys(folds) as FactCase<N>[]).map((kind) => [typeOf(noun, kind), folds[kind]] as const);
   return new Map(
-    (Object.keys(folds) as FactNoun[]).flatMap((noun) =>
-      (Object.keys(folds[noun]) as FactCase<typeof noun>[]).map(
-        (kind) => [typeOf(noun, kind), folds[noun][kind as keyof Folds[typeof noun]] as Fold] as const,
-      ),
+    parts.flatMap((part) =>
+      (Object.keys(part) as FactNoun[]).flatMap((noun) => ofNoun(noun, part[noun] as NounFolds<typeof noun>)),
     ),
   );
 }

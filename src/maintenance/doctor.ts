@@ -7,7 +7,8 @@ import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
 import { connect, type Sql } from "../postgres/pool/connect.ts";
 import { findPooler } from "../postgres/pool/pooler.ts";
-import { folds, openRuntime, type Runtime } from "../runtime/runtime.ts";
+import { folds } from "../runtime/modules.ts";
+import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { relyingParty } from "../security/passkey.ts";
 
 /** The findings of the doctor. */

@@ -3,8 +3,7 @@ import { type Config, masterKeys } from "../config/config.ts";
 import { type Call, type Deps, keys, newId } from "../deps.ts";
 import { watchCommitted } from "../events/committed.ts";
 import type { NewFact } from "../events/fact.ts";
-import { type Folds, foldsByType } from "../events/fold.ts";
-import { followTail, type Tail } from "../events/follow.ts";
+import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
 import { type CallerCache, callerCache, revokingNobody } from "../guards/caller_cache.ts";
 import { StartError } from "../postgres/failure.ts";
@@ -15,76 +14,37 @@ import { type Connection, type ConnectOptions, connect, type Sql } from "../post
 import { lockWaitSeconds } from "../postgres/pool/lock_wait.ts";
 import { openWritable, type Writable } from "../postgres/pool/writable.ts";
 import { startErrorOf } from "../postgres/start_error.ts";
-import { signOnFolds } from "../provider/tokens/sign_on.ts";
-import { signingKeyFolds } from "../provider/tokens/signing_keys.ts";
 import { commonPasswords } from "../security/common_passwords.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
-import { accessTokenFolds } from "../services/access_tokens/access_token.ts";
-import { apiApplicationFolds } from "../services/applications/api_configuration.ts";
-import { applicationFolds } from "../services/applications/application.ts";
 import { callerRead } from "../services/callers/caller_lookups.ts";
-import { consentFolds } from "../services/consents/consent.ts";
-import { factorFolds } from "../services/factors/factor_fold.ts";
-import { memberFolds } from "../services/members/member.ts";
-import { instanceFolds, organizationFolds } from "../services/organizations/organization.ts";
-import { type PasswordResets, passwordResetsOf } from "../services/passwords/password_reset.ts";
-import { factorPolicyFolds } from "../services/policies/factor_policy.ts";
-import { policyFolds } from "../services/policies/policy.ts";
-import { projectFolds } from "../services/projects/project.ts";
-import { projectGrantFolds } from "../services/projects/project_grant.ts";
-import { sessionFolds } from "../services/sessions/session.ts";
-import { type SignIns, signInsOf } from "../services/sessions/sign_in.ts";
-import { userGrantFolds } from "../services/user_grants/user_grant.ts";
-import { userFolds } from "../services/users/user_fold.ts";
+import { passwordResetsOf } from "../services/passwords/password_reset.ts";
+import { signInsOf } from "../services/sessions/sign_in.ts";
 
-/** The folds of every noun: the SQL that writes facts into the tables. */
-export const folds = foldsByType({
-  instance: instanceFolds,
-  organization: organizationFolds,
-  user: userFolds,
-  accessToken: accessTokenFolds,
-  session: sessionFolds,
-  project: projectFolds,
-  projectGrant: projectGrantFolds,
-  application: { ...applicationFolds, ...apiApplicationFolds },
-  userGrant: userGrantFolds,
-  member: memberFolds,
-  policy: { ...policyFolds, ...factorPolicyFolds },
-  factor: factorFolds,
-  signingKey: signingKeyFolds,
-  signOn: signOnFolds,
-  consent: consentFolds,
-} satisfies Folds);
+import { folds, type Parts } from "./modules.ts";
 
 /** The parts that the service, the bootstrap and the doctor share, ready for use. */
-export type Runtime = AsyncDisposable & {
-  readonly deps: Deps;
-  /** The counts of failures by name. */
-  readonly rates: FailureRates;
-  /** The way to sign in by password, of calls and of pages. */
-  readonly signIns: SignIns;
-  /** The way to a new password of those who cannot sign in, of calls and of pages. */
-  readonly resets: PasswordResets;
-  readonly database: Database;
-  readonly databaseLoad: Connection["load"];
-  /** The load of the connections for long statements; undefined where there are none. */
-  readonly longLoad: (() => ReturnType<Connection["load"]> & { readonly limit: number }) | undefined;
-  readonly instanceId: string;
-  readonly logger: Logger;
-  readonly tail: Tail;
-  readonly callers: CallerCache;
-  /** Calls the listener with the facts of each command that this process appended; returns a function that stops it. */
-  readonly onAppended: (listener: AppendListener) => () => void;
-  /** Whether the database can be written; rejects when it cannot be reached. */
-  readonly isWritable: () => Promise<boolean>;
-  /** How long statements wait for locks; rejects when the database cannot be reached. */
-  readonly lockWaitSeconds: () => Promise<number>;
-  /** How many statements found no room on the disk of the database. */
-  readonly fullDisks: () => number;
-  /** Refuses new and waiting statements, and closes the connections of those that still run after the grace. */
-  readonly refuse: (graceMs: number) => Promise<void>;
-};
+export type Runtime = AsyncDisposable &
+  Parts & {
+    /** The counts of failures by name. */
+    readonly rates: FailureRates;
+    readonly database: Database;
+    readonly databaseLoad: Connection["load"];
+    /** The load of the connections for long statements; undefined where there are none. */
+    readonly longLoad: (() => ReturnType<Connection["load"]> & { readonly limit: number }) | undefined;
+    readonly logger: Logger;
+    readonly callers: CallerCache;
+    /** Calls the listener with the facts of each command that this process appended; returns a function that stops it. */
+    readonly onAppended: (listener: AppendListener) => () => void;
+    /** Whether the database can be written; rejects when it cannot be reached. */
+    readonly isWritable: () => Promise<boolean>;
+    /** How long statements wait for locks; rejects when the database cannot be reached. */
+    readonly lockWaitSeconds: () => Promise<number>;
+    /** How many statements found no room on the disk of the database. */
+    readonly fullDisks: () => number;
+    /** Refuses new and waiting statements, and closes the connections of those that still run after the grace. */
+    readonly refuse: (graceMs: number) => Promise<void>;
+  };
 
 type AppendListener = (facts: readonly NewFact[]) => void;
 

@@ -1,23 +1,17 @@
 import { type Config, mailOf, smsOf } from "../config/config.ts";
-import { expiredRecords, startSweep } from "../events/sweep.ts";
-import { logoutChores } from "../notify/logout/outbox.ts";
+import { startSweep } from "../events/sweep.ts";
 import { startLogoutWorker } from "../notify/logout/worker.ts";
-import { mailChores } from "../notify/mail/outbox.ts";
 import { mailSender } from "../notify/mail/sender.ts";
 import { startMailWorker } from "../notify/mail/worker.ts";
-import { smsChores } from "../notify/sms/outbox.ts";
 import { smsSender } from "../notify/sms/sender.ts";
 import { startSmsWorker } from "../notify/sms/worker.ts";
-import { providerChores } from "../provider/expiry.ts";
 import { outwardTimeoutMs } from "../provider/http/fetcher.ts";
 import { issuerOf } from "../provider/http/issuer.ts";
 import { endsSessions, logoutSender } from "../provider/logout/logout_token.ts";
 import { codePages } from "../provider/mail_pages/code_pages.ts";
 import { type SigningKeys, signingKeys } from "../provider/tokens/signing_keys.ts";
+import { choresOf } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { expiryChores } from "../services/expiry.ts";
-import { resealedFactors } from "../services/factors/factor_expiry.ts";
-import { deletedOrganizations } from "../services/organizations/delete_organization.ts";
 import { startPasswordResets } from "../services/passwords/password_reset_worker.ts";
 import { sendsMail } from "../services/verification/mail_code.ts";
 import { sendsCode } from "../services/verification/phone_code.ts";
@@ -34,16 +28,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
     logger.warn({ err: error, errand }, "an errand failed; trying again");
   const signing = signingKeys({ ...deps, instanceId });
   const issuer = issuerOf(config, config.port || port);
-  const chores = [
-    expiredRecords(sql, clock, config),
-    ...smsChores({ sql, clock }),
-    ...mailChores({ sql }),
-    ...logoutChores({ sql }),
-    ...expiryChores(deps, config),
-    ...providerChores(deps, signing),
-    deletedOrganizations(deps),
-    resealedFactors(deps),
-  ];
+  const chores = choresOf(runtime, config);
   const parts = { keys: signing, onError: (error: unknown) => onError(error, "sign-outs") };
   const logouts = issuer === undefined ? [] : [deliverLogouts(runtime, config, { ...parts, issuer })];
   return stoppedTogether([

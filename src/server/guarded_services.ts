@@ -20,29 +20,10 @@ import { chooseLanguage } from "../messages/catalogue.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import { issuerOf } from "../provider/http/issuer.ts";
 import { resourceMetadataOf } from "../provider/request/own_api.ts";
+import { lateRulesOf, routesOf, rulesOf } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { apiApplicationRules } from "../services/applications/api_application.ts";
-import { applicationRules } from "../services/applications/application.ts";
-import { applicationKeyRules } from "../services/applications/application_key.ts";
-import { applicationUpdateRules } from "../services/applications/update_application.ts";
-import { eventRules } from "../services/audit/event.ts";
 import * as lookups from "../services/callers/caller_lookups.ts";
-import { consentRules } from "../services/consents/consent.ts";
-import { authorizationRules } from "../services/decisions/authorization.ts";
-import { lateRules } from "../services/late_rules.ts";
-import { memberRules } from "../services/members/member.ts";
-import { userRoleRules } from "../services/members/user_role.ts";
-import { organizationRules } from "../services/organizations/organization.ts";
-import { accountRules } from "../services/passwords/password_reset.ts";
-import { policyRules } from "../services/policies/policy.ts";
-import { projectRules } from "../services/projects/project.ts";
-import { projectGrantRules } from "../services/projects/project_grant.ts";
-import { projectRoleRules } from "../services/projects/project_role.ts";
-import { sessionRules } from "../services/sessions/session.ts";
-import { userGrantRules } from "../services/user_grants/user_grant.ts";
-import { userRules } from "../services/users/user.ts";
 import { cachedLookups } from "./cached_lookups.ts";
-import { routesOf } from "./routes.ts";
 
 /** The report that writes the line of a call, the limits of calls, the bound of those at once, and the issuer of tokens, if there is one. */
 export type Lines = {
@@ -57,7 +38,7 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
   return {
     ...guarded(runtime, {
       found: cachedLookups(runtime, config),
-      declared: declaredRules(runtime, config),
+      declared: rulesOf(runtime.deps, config),
       report: lines,
       limits,
       capacity,
@@ -116,29 +97,10 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     streams,
     rules,
     declared,
-    late: lateRules(deps),
+    late: lateRulesOf(deps),
     lookups: found,
     outages,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
   return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known, outages))) };
-}
-
-/** The cross-field rules of every service; rules of one field are options in the proto. */
-function declaredRules({ deps }: Runtime, config: Config): MessageRule[] {
-  return [
-    ...accountRules,
-    ...[applicationRules, applicationUpdateRules, applicationKeyRules, apiApplicationRules].flat(),
-    ...authorizationRules,
-    ...consentRules,
-    ...eventRules,
-    ...memberRules,
-    ...organizationRules,
-    ...policyRules,
-    ...[projectRules, projectGrantRules, projectRoleRules].flat(),
-    ...sessionRules,
-    ...userRules(deps, config),
-    ...userGrantRules,
-    ...userRoleRules,
-  ];
 }

@@ -24,11 +24,11 @@ import { merge } from "../metrics/merge.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
+import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { NodeMetrics, WorkerCount } from "../workers/message.ts";
 import type { Parent } from "../workers/parent.ts";
-import { services } from "./routes.ts";
 
 /** The state of a node that it shows besides its runtime. */
 export type Observers = {

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
 import { inOurWords } from "../errors.ts";
 import type { Report } from "../guards/report.ts";
-import { services } from "./routes.ts";
+import { services } from "../runtime/modules.ts";
 
 /** The parts of a node that its port for operators shows. */
 export type OperationsOptions = {

@@ -22,11 +22,11 @@ import { limitPage } from "../provider/pages/limit_page.ts";
 import { type ProviderRoutes, providerRoutes } from "../provider/provider.ts";
 import { type IsRegistered, mayReadRefusal, registeredOrigins } from "../provider/request/cross_origin.ts";
 import { signingKeys } from "../provider/tokens/signing_keys.ts";
+import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { guardedServices } from "./guarded_services.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operators_port.ts";
-import { services } from "./routes.ts";
 
 /** The open ports of a node. */
 export type Ports = AsyncDisposable & {

@@ -6,7 +6,7 @@ import { sampleRoutes } from "../../packages/gateway/test/sample_gateway.ts";
 import { describe, describeAll } from "../../src/contract/describe.ts";
 import { contractBounds } from "../../src/contract/field_bounds.ts";
 import { messageRules } from "../../src/guards/validate.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 import { methods } from "../guards/methods.ts";
 import { contractOf, rpcOf } from "./sample.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messageWriter } from "../../packages/gateway/src/codec/proto/message_writer.ts";
 import { testSameBytes } from "../../packages/gateway/test/codec/same_bytes.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 
 const files = new Set(services.map(({ file }) => file));
 for (const { dependencies } of files) for (const file of dependencies) files.add(file);

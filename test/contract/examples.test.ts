@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document } from "../../packages/gateway/src/services/openapi/document.ts";
 import { describeAll } from "../../src/contract/describe.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 import { connect, foreignApplication, refreshing } from "../fixture/connection.ts";
 import { type Caller, callEveryOperation } from "../fixture/example_calls.ts";
 import { restRequest } from "../fixture/rest_call.ts";

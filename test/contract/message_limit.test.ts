@@ -17,7 +17,7 @@ import { sampleMessage, sampleService } from "../../packages/gateway/test/sample
 import { describeAll } from "../../src/contract/describe.ts";
 import { contractBounds } from "../../src/contract/field_bounds.ts";
 import { contractBytes } from "../../src/contract/message_limit.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 import { rpcOf } from "./sample.ts";
 
 const operations = describeAll(services);

@@ -5,7 +5,7 @@ import { openapi } from "../../packages/gateway/src/services/openapi/openapi.ts"
 import { apiOptions } from "../../src/contract/api.ts";
 import { describeAll } from "../../src/contract/describe.ts";
 import { reasons } from "../../src/errors.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 
 const rpcs = describeAll(services);
 const document = await openapi(apiOptions(rpcs));

@@ -5,7 +5,7 @@ import type { Schema } from "../../packages/gateway/src/services/openapi/documen
 import { openapi } from "../../packages/gateway/src/services/openapi/openapi.ts";
 import { apiOptions } from "../../src/contract/api.ts";
 import { describeAll } from "../../src/contract/describe.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 
 // Generators of clients and linters stumble over each of these, tried with openapi-generator, Spectral and Redocly.
 const rpcs = describeAll(services);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { factOf, first, type NewFact, next } from "../../src/events/fact.ts";
 import { rebuild } from "../../src/events/rebuild.ts";
-import { folds as allFolds } from "../../src/runtime/runtime.ts";
+import { folds as allFolds } from "../../src/runtime/modules.ts";
 import { foreignApplication } from "../fixture/connection.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { signedUp, startPostern } from "../harness.ts";

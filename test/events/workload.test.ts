@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
-import { folds } from "../../src/runtime/runtime.ts";
+import { folds } from "../../src/runtime/modules.ts";
 import { deletedOrganizations } from "../../src/services/organizations/delete_organization.ts";
 import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";

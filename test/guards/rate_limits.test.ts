@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describeAll } from "../../src/contract/describe.ts";
+import { services } from "../../src/runtime/modules.ts";
 import { newToken } from "../../src/security/token.ts";
-import { services } from "../../src/server/routes.ts";
 import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
 import { startTwoNodes } from "../two_nodes.ts";
 import { sendBytes } from "../wire/tcp.ts";

@@ -1,6 +1,6 @@
 import { type DescField, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { describe } from "../../src/contract/describe.ts";
-import { services } from "../../src/server/routes.ts";
+import { services } from "../../src/runtime/modules.ts";
 import { largest } from "./skewed.ts";
 
 /** A request for a list: its fields as JSON, and the names of those that filter. */

@@ -1,7 +1,7 @@
 import type { DescField } from "@bufbuild/protobuf";
 import { describeAll, type RpcDescription } from "../../../src/contract/describe.ts";
 import { paths } from "../../../src/provider/http/paths.ts";
-import { services } from "../../../src/server/routes.ts";
+import { services } from "../../../src/runtime/modules.ts";
 import { combiningMarks, repeatedKeys, unknownKeys } from "../bodies.ts";
 import { connect, rest } from "../calls.ts";
 import { type Case, ofCall } from "../case.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
-import { folds } from "../../../src/runtime/runtime.ts";
+import { folds } from "../../../src/runtime/modules.ts";
 import { deletedOrganizations } from "../../../src/services/organizations/delete_organization.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { type Answer, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";

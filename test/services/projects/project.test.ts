@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
-import { folds } from "../../../src/runtime/runtime.ts";
+import { folds } from "../../../src/runtime/modules.ts";
 import { oneConnection, unique } from "../../events/log_of.ts";
 import { type Answer, machine, organization, type Postern, startPostern } from "../../harness.ts";
 

@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
-import { folds } from "../../../src/runtime/runtime.ts";
+import { folds } from "../../../src/runtime/modules.ts";
 import { base32Bytes, totpCode, totpStep } from "../../../src/security/totp.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { enrolTotp } from "../../fixture/factors.ts";

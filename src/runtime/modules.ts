@@ -1,0 +1,110 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Config } from "../config/config.ts";
+import type { Call, Deps } from "../deps.ts";
+import type { LateRule, MessageRule } from "../errors.ts";
+import type { FactNoun } from "../events/fact.ts";
+import { type Folds, foldsByType } from "../events/fold.ts";
+import type { Tail } from "../events/follow.ts";
+import { type Chore, expiredRecords } from "../events/sweep.ts";
+import { logoutChores } from "../notify/logout/outbox.ts";
+import { mailChores } from "../notify/mail/outbox.ts";
+import { smsChores } from "../notify/sms/outbox.ts";
+import { provider } from "../provider/module.ts";
+import { accessTokens } from "../services/access_tokens/module.ts";
+import { account } from "../services/account/module.ts";
+import { applications } from "../services/applications/module.ts";
+import { audit } from "../services/audit/module.ts";
+import { consents } from "../services/consents/module.ts";
+import { decisions } from "../services/decisions/module.ts";
+import { expiryChores } from "../services/expiry.ts";
+import { factors } from "../services/factors/module.ts";
+import { members } from "../services/members/module.ts";
+import type { Serving } from "../services/module.ts";
+import { organizations } from "../services/organizations/module.ts";
+import { passwords } from "../services/passwords/module.ts";
+import type { PasswordResets } from "../services/passwords/password_reset.ts";
+import { policies } from "../services/policies/module.ts";
+import { projects } from "../services/projects/module.ts";
+import { sessions } from "../services/sessions/module.ts";
+import type { SignIns } from "../services/sessions/sign_in.ts";
+import { userGrants } from "../services/user_grants/module.ts";
+import { users } from "../services/users/module.ts";
+
+/** The parts of the runtime that modules may ask for. */
+export type Parts = {
+  readonly deps: Deps;
+  readonly tail: Tail;
+  /** The way to sign in by password, of calls and of pages. */
+  readonly signIns: SignIns;
+  /** The way to a new password of those who cannot sign in, of calls and of pages. */
+  readonly resets: PasswordResets;
+  readonly instanceId: string;
+};
+
+/**
+ * All that one noun brings. `folds` is a plain value, because the log needs it before there are deps; whatever is declared here
+ * binds, and nothing is listed anywhere else.
+ */
+type Module = {
+  /** The services of the contract that it fills. */
+  readonly serves?: readonly Serving<Parts, Config>[];
+  /** The SQL that writes its facts into the tables. */
+  readonly folds?: Partial<Folds>;
+  /** Its rules between fields; rules of one field are options in the proto. */
+  readonly rules?: (deps: Deps, settings: Config) => readonly MessageRule[];
+  /** Its rules that need the database. */
+  readonly lateRules?: (deps: Deps) => readonly LateRule<Call>[];
+  /** The deletion of what has expired. */
+  readonly chores?: (parts: Parts, settings: Config) => readonly Chore[];
+};
+
+const log = {
+  chores: ({ deps: { sql, clock } }: Parts, settings: Config) => [expiredRecords(sql, clock, settings)],
+};
+const notify = {
+  chores: ({ deps }: Parts) => [...smsChores(deps), ...mailChores(deps), ...logoutChores(deps)],
+};
+const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(deps, settings) };
+
+const modules = [
+  ...[log, notify, expiry],
+  ...[account, accessTokens, passwords, users, members, sessions, factors, policies],
+  ...[organizations, projects, applications, userGrants, consents, decisions, audit, provider],
+] as const satisfies readonly Module[];
+
+type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;
+
+// The compiler refuses this where a noun has no folds.
+true satisfies Exclude<FactNoun, FoldsIn<(typeof modules)[number]>> extends never ? true : never;
+
+const all: readonly Module[] = modules;
+const servings = all.flatMap(({ serves = [] }) => serves);
+
+/** Every service of the contract. */
+export const services: readonly DescService[] = servings.map(({ service }) => service);
+
+/** Registers every service with its handlers, for the gateway or any other adapter of Connect. */
+export const routesOf =
+  (parts: Parts, settings: Config) =>
+  (router: ConnectRouter): void => {
+    for (const { register } of servings) register(router, parts, settings);
+  };
+
+/** The folds of every noun. */
+export const folds = foldsByType(all.flatMap((module) => module.folds ?? []));
+
+/** The rules between fields of every noun. */
+export const rulesOf = (deps: Deps, settings: Config): readonly MessageRule[] =>
+  all.flatMap(({ rules }) => rules?.(deps, settings) ?? []);
+
+/**
+ * The late rules of every noun. SetPassword and ChangeUserGrant have none: their only other field names the object, without which
+ * neither its policy nor its roles are known.
+ */
+export const lateRulesOf = (deps: Deps): readonly LateRule<Call>[] =>
+  all.flatMap(({ lateRules }) => lateRules?.(deps) ?? []);
+
+/** The chores of every noun. */
+export const choresOf = (parts: Parts, settings: Config): readonly Chore[] =>
+  all.flatMap(({ chores }) => chores?.(parts, settings) ?? []);

@@ -1,0 +1,16 @@
+import { FactorService } from "../../../gen/postern/v1/factor_pb.ts";
+import type { Deps } from "../../deps.ts";
+import { serving } from "../module.ts";
+import { factorService } from "./factor.ts";
+import { resealedFactors } from "./factor_expiry.ts";
+import { factorFolds } from "./factor_fold.ts";
+
+type Parts = { readonly deps: Deps };
+type Settings = Parameters<typeof factorService>[1];
+
+/** Authenticator apps, passkeys and recovery codes. */
+export const factors = {
+  serves: [serving(FactorService, ({ deps }: Parts, settings: Settings) => factorService(deps, settings))],
+  folds: { factor: factorFolds },
+  chores: ({ deps }: Parts) => [resealedFactors(deps)],
+};

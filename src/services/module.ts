@@ -1,0 +1,25 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
+
+/** A service of the contract with what makes its handlers, of parts `P` of the runtime and settings `S`. */
+export type Serving<P, S> = {
+  readonly service: DescService;
+  readonly register: (router: ConnectRouter, parts: P, settings: S) => void;
+};
+
+/** Names the service that handlers fill: the compiler refuses handlers that leave an rpc out. */
+export function serving<D extends DescService, P, S>(
+  service: D,
+  handlers: (parts: P, settings: S) => ServiceImpl<D>,
+): Serving<P, S> {
+  return { service, register: (router, parts, settings) => void router.service(service, handlers(parts, settings)) };
+}
+
+/** Joins handlers of one service: the compiler refuses an rpc that both have. */
+export const joined = <A extends object, B extends object>(
+  one: A,
+  other: B & Record<keyof A & keyof B, never>,
+): A & B => ({
+  ...one,
+  ...other,
+});

@@ -1,0 +1,19 @@
+import { SessionService } from "../../../gen/postern/v1/session_pb.ts";
+import type { Deps } from "../../deps.ts";
+import { serving } from "../module.ts";
+import { sessionFolds, sessionRules, sessionService } from "./session.ts";
+import type { SignIns } from "./sign_in.ts";
+
+type Parts = { readonly deps: Deps; readonly signIns: SignIns };
+type Settings = Omit<Parameters<typeof sessionService>[1], keyof SignIns>;
+
+/** Sessions, and the ways to sign in. */
+export const sessions = {
+  serves: [
+    serving(SessionService, ({ deps, signIns }: Parts, settings: Settings) =>
+      sessionService(deps, { ...settings, ...signIns }),
+    ),
+  ],
+  folds: { session: sessionFolds },
+  rules: () => sessionRules,
+};

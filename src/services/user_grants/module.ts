@@ -1,0 +1,15 @@
+import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
+import type { Deps } from "../../deps.ts";
+import { serving } from "../module.ts";
+import { userGrantBatchLateRules } from "./add_user_grants.ts";
+import { userGrantFolds, userGrantLateRules, userGrantRules, userGrantService } from "./user_grant.ts";
+
+type Parts = { readonly deps: Deps };
+
+/** The roles that users hold in projects. */
+export const userGrants = {
+  serves: [serving(UserGrantService, ({ deps }: Parts) => userGrantService(deps))],
+  folds: { userGrant: userGrantFolds },
+  rules: () => userGrantRules,
+  lateRules: (deps: Deps) => [...userGrantLateRules(deps), ...userGrantBatchLateRules(deps)],
+};

@@ -1,0 +1,18 @@
+import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import type { Deps } from "../../deps.ts";
+import { serving } from "../module.ts";
+import { userBatchLateRules } from "./create_users.ts";
+import { newUserLateRules } from "./new_user.ts";
+import { userRules, userService } from "./user.ts";
+import { userFolds } from "./user_fold.ts";
+
+type Parts = { readonly deps: Deps };
+type Settings = Parameters<typeof userService>[1];
+
+/** Users: people and machines. */
+export const users = {
+  serves: [serving(UserService, ({ deps }: Parts, settings: Settings) => userService(deps, settings))],
+  folds: { user: userFolds },
+  rules: userRules,
+  lateRules: (deps: Deps) => [...newUserLateRules(deps), ...userBatchLateRules(deps)],
+};
