@@ -29,7 +29,7 @@ afterAll(async () => {
   await postern?.[Symbol.asyncDispose]();
 });
 
-/** The objects made so far, applications by their paths; a chosen one may be gone already. */
+/** The objects made so far, applications and tokens by their paths; a chosen one may be gone already. */
 type World = Record<
   "users" | "projects" | "grants" | "apps" | "userGrants" | "tokens" | "sessions" | "organizations",
   string[]
@@ -43,7 +43,7 @@ const onlyOne = { maximumAttempts: 1 };
 /** Operations on a world, each on objects that chance brings. */
 function operationsOn(world: World, chance: () => number) {
   const among = (things: readonly string[]) =>
-    things.slice(-10)[Math.floor(chance() * Math.min(things.length, 10))] ?? "nothing";
+    things.slice(-5)[Math.floor(chance() * Math.min(things.length, 5))] ?? "nothing";
   const some = () => roles.filter(() => chance() < 0.5);
   const { post, put, delete: remove, call } = postern.admin;
   const patch = (path: string, body: object) => call("PATCH", path, body);
@@ -58,16 +58,21 @@ function operationsOn(world: World, chance: () => number) {
   const project = () => `/v1/projects/${among(world.projects)}`;
   const app = () => (world.apps.length > 0 ? among(world.apps) : "/v1/projects/nothing/applications/nothing");
   const phone = () => `+4179${String(Math.floor(chance() * 20) + 2_000_000)}`;
-  const name = () => `user${Math.floor(chance() * 30)}`;
+  // Half of the names are taken now and then; the others are new, so that there is always something that can be made.
+  const oneOf = (what: string, count: number) =>
+    chance() < 0.5 ? `${what}${Math.floor(chance() * count)}` : unique(what);
+  const name = () => oneOf("user", 30);
   const person = () => ({ username: name(), givenName: "Ada", familyName: "Byron", email: "ada@example.com" });
   const verified = async () => {
     const path = `${user()}/phone`;
-    const { body } = await post(path, { phone: phone(), returnCode: {} });
+    await post(path, { phone: phone(), returnCode: {} });
+    const { body } = await post(`${path}:resend`, { returnCode: {} });
     return done(post(`${path}:verify`, { verificationCode: body.verificationCode ?? "none" }));
   };
   const emailVerified = async () => {
     const path = `${user()}/email`;
-    const { body } = await post(path, { email: `${name()}@example.com`, returnCode: {} });
+    await post(path, { email: `${name()}@example.com`, returnCode: {} });
+    const { body } = await post(`${path}:resend`, { returnCode: {} });
     return done(post(`${path}:verify`, { verificationCode: body.verificationCode ?? "none" }));
   };
   const invitedAndSet = async () => {
@@ -92,7 +97,19 @@ function operationsOn(world: World, chance: () => number) {
     for (const key of roles) await post(`${path}/roles`, { key });
     const grant = { grantedOrganizationId: among(world.organizations), roleKeys: some() };
     const { body } = await post(`${path}/grants`, grant);
-    return done(put(`${path}/grants/${body.projectGrantId}`, { roleKeys: some() }));
+    const granted = `${path}/grants/${body.projectGrantId}`;
+    const status = await done(put(granted, { roleKeys: some() }));
+    return chance() < 0.5 ? done(remove(granted)) : status;
+  };
+  const applicationChanged = async () => {
+    const { body: own } = await post("/v1/projects", { name: unique("project") });
+    const applications = `/v1/projects/${own.projectId}/applications`;
+    const { body } = await post(`${applications}/oidc`, { name: "App" });
+    const path = `${applications}/${body.appId}`;
+    await post(`${path}:rotateClientSecret`);
+    await patch(`${path}/oidc`, { name: "Web" });
+    const { body: key } = await post(`${path}/keys`, { publicKey: newJwk() });
+    return done(chance() < 0.5 ? remove(`${path}/keys/${key.keyId}`) : remove(path));
   };
   const shutAndOpened = async () => {
     const [{ body: own }, { userId }] = [await post("/v1/projects", { name: unique("project") }), await newPerson()];
@@ -187,6 +204,8 @@ function operationsOn(world: World, chance: () => number) {
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
     await post("/v1/sessions", { loginName, password: "wrong" });
+    await post(`/v1/users/${userId}:deactivate`);
+    if (chance() < 0.5) await post(`/v1/users/${userId}:reactivate`);
     return done(post(`/v1/users/${userId}:unlock`));
   };
   const newPerson = async () => {
@@ -196,26 +215,24 @@ function operationsOn(world: World, chance: () => number) {
   };
 
   return [
-    ...[givenAndTaken, grantChanged],
+    ...[givenAndTaken, grantChanged, applicationChanged],
     ...[endedAndAllowed, succeeded, restored],
     lockedAndUnlocked,
     factorsUsed,
     signedInAndRevoked,
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
-    () =>
-      made(
-        "users",
-        post("/v1/users/machine", { username: `machine${Math.floor(chance() * 60)}`, name: "M" }),
-        (b) => b.userId,
-      ),
+    () => made("users", post("/v1/users/machine", { username: oneOf("machine", 60), name: "M" }), (b) => b.userId),
     () => done(post(`${user()}/phone`, { phone: phone(), returnCode: {} })),
     () => done(post(`${user()}/phone`, { phone: phone(), isVerified: true })),
     () => done(remove(`${user()}/phone`)),
     () => done(put(`${user()}/password`, { newPassword: `Blue-Kettle-${Math.floor(chance() * 90)}` })),
     () => done(post(`${user()}:${among(["deactivate", "reactivate", "unlock"])}`)),
     () => done(chance() < 0.3 ? remove(user()) : remove("/v1/users/nothing")),
-    () => made("tokens", post(`${user()}/tokens`), (b) => b.tokenId),
-    () => done(remove(`${user()}/tokens/${among(world.tokens)}`)),
+    () => {
+      const path = `${user()}/tokens`;
+      return made("tokens", post(path), (b) => `${path}/${b.tokenId}`);
+    },
+    () => done(remove(world.tokens.length > 0 ? among(world.tokens) : "/v1/users/nothing/tokens/nothing")),
     () => made("sessions", post("/v1/sessions", { loginName: name(), password }), (b) => b.sessionId),
     () => done(remove(`/v1/sessions/${among(world.sessions)}`)),
     () => done(post("/v1/sessions", { loginName: name(), password: "wrong" })),
@@ -224,7 +241,7 @@ function operationsOn(world: World, chance: () => number) {
     () => done(post(`${user()}/email:resend`, { returnCode: {} })),
     ...[invitedAndSet, emailVerified],
     verified,
-    () => made("projects", post("/v1/projects", { name: `Project ${Math.floor(chance() * 12)}` }), (b) => b.projectId),
+    () => made("projects", post("/v1/projects", { name: oneOf("Project ", 12) }), (b) => b.projectId),
     () => done(put(`${user()}/username`, { username: name() })),
     () => done(patch(`${user()}/human`, { givenName: unique("Ada") })),
     () =>
@@ -233,7 +250,7 @@ function operationsOn(world: World, chance: () => number) {
       ),
     () => done(patch(`${user()}/machine`, { name: unique("M") })),
     () => done(patch(`/v1/organizations/${among(world.organizations)}`, { name: unique("Organization") })),
-    () => done(patch(project(), { name: `Project ${Math.floor(chance() * 12)}` })),
+    () => done(patch(project(), { name: oneOf("Project ", 12) })),
     () => done(patch(`${project()}/roles/${among(roles)}`, { displayName: unique("Role") })),
     () => done(post(`${project()}/roles`, { key: among(roles) })),
     () => done(post(`${project()}/roles`, { key: among(roles) })),
@@ -245,7 +262,6 @@ function operationsOn(world: World, chance: () => number) {
         post(`${project()}/grants`, { grantedOrganizationId: among(world.organizations), roleKeys: some() }),
         (b) => b.projectGrantId,
       ),
-    () => done(remove(`${project()}/grants/${among(world.grants)}`)),
     () => {
       const path = `${project()}/applications`;
       return made("apps", post(`${path}/oidc`, { name: among(["App", "Api", "Web"]) }), (b) => `${path}/${b.appId}`);
@@ -298,6 +314,7 @@ function operationsOn(world: World, chance: () => number) {
       return done(put("/v1/policies/password", { policy, instance: chance() < 0.5 }));
     },
     () => done(remove(`/v1/policies/${among(["password", "lockout"])}?instance=${chance() < 0.5}`)),
+    () => done(remove("/v1/policies/lockout")),
     () => done(put("/v1/policies/lockout", { policy: { ...onlyOne, lockDuration: `${Math.ceil(chance() * 9)}s` } })),
   ];
 }

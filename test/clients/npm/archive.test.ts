@@ -66,7 +66,8 @@ test.skipIf(!found("curl"))("an empty folder serves the four calls, as they are 
     return blocks.length === 4 ? blocks : undefined;
   }, "the calls");
   for (const call of calls) {
-    const { stdout } = await shell(call.replace(/^curl /m, "curl --silent --show-error --fail-with-body "));
+    const quiet = call.replace(/^curl /m, "curl --silent --show-error --fail-with-body ");
+    const { stdout } = await shell(`NEW_PASSWORD=Blue-Kettle-42\n${quiet}`);
     expect(JSON.parse(stdout), call).toMatchObject({ details: expect.anything() });
   }
   expect(await node.end()).toBe(0);
