@@ -107,7 +107,6 @@ function functionsOf({ path, ast }: Source): { at: string; lines: number }[] {
 // Those that are longer still, with their lines today: the list only shrinks.
 const longClosures: Readonly<Record<string, number>> = {
   "src/events/batch.ts": 104,
-  "src/guards/idempotency.ts": 61,
   "src/provider/account/account.ts": 66,
   "src/provider/account/enrolment.ts": 101,
   "src/provider/logout/end_session.ts": 76,
@@ -116,7 +115,6 @@ const longClosures: Readonly<Record<string, number>> = {
   "src/provider/tokens/issue.ts": 64,
   "src/provider/tokens/signing_keys.ts": 76,
   "src/services/sessions/complete_session.ts": 75,
-  "src/services/users/create_users.ts": 62,
   "src/tracing/exporter.ts": 65,
   "src/workers/handover.ts": 66,
 };
