@@ -410,4 +410,10 @@ export const fieldTexts = {
     fr: "Concerne le même utilisateur et le même projet que {other}.",
     es: "Es para el mismo usuario y proyecto que {other}.",
   },
+  EXPIRATION_AFTER_MAKER: {
+    en: "Must not be later than that of the token that makes it, {until}.",
+    de: "Darf nicht nach dem Ablauf des Tokens liegen, das es macht: {until}.",
+    fr: "Ne doit pas être postérieure à celle du jeton qui le crée, {until}.",
+    es: "No debe ser posterior a la del token que lo crea, {until}.",
+  },
 } as const satisfies Record<string, Texts>;

@@ -20,6 +20,12 @@ export const phoneTexts = {
     fr: "Aucun code n’est envoyé à un numéro surtaxé.",
     es: "No se envía ningún código a un número de tarificación especial.",
   },
+  PHONE_PREMIUM_RATE_CODE: {
+    en: "Cannot go to a premium-rate number; returnCode returns the code.",
+    de: "An eine Mehrwertdienstnummer kann kein Code gehen; mit returnCode steht er in der Antwort.",
+    fr: "Aucun code ne peut être envoyé à un numéro surtaxé\u202f; returnCode le renvoie dans la réponse.",
+    es: "No se puede enviar ningún código a un número de tarificación especial; returnCode lo devuelve en la respuesta.",
+  },
   USER_INACTIVE: {
     en: "The user is deactivated, so no code is sent.",
     de: "Der Benutzer ist deaktiviert, daher wird kein Code gesendet.",

@@ -20,6 +20,7 @@ import {
 import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import { lostRace } from "../../events/log.ts";
+import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
@@ -129,7 +130,7 @@ const tokenRead = (sql: Sql) =>
 function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTokenRow | undefined): void {
   const most = maker?.expirationDate;
   if (!most || (expirationDate && timestampDate(expirationDate) <= most)) return;
-  const description = `must not be later than that of the token that makes it, ${most.toISOString()}`;
+  const description = errorText("EXPIRATION_AFTER_MAKER", { until: most.toISOString() });
   const violation = { field: "expirationDate", description, reason: "EXPIRATION_LATE" };
   throw refuse.because("VALIDATION_FAILED", { violations: [violation] });
 }
