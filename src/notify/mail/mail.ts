@@ -1,5 +1,6 @@
 import type { Language } from "../../messages/catalogue.ts";
 import { accountLabel, isNotice, linkLabel, type MailKind, mailTexts, wayBackLabel } from "../../messages/mail.ts";
+import { escaped } from "../../security/html_text.ts";
 
 /** A mail to send; the id stays the same when it is sent again. */
 export type Mail = {
@@ -71,13 +72,3 @@ const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
 
 const page = (language: Language, title: string, body: string): string =>
   `<!doctype html>\n<html lang="${language}">\n<head><meta charset="utf-8"><title>${escaped(title)}</title></head>\n<body>\n${body}\n</body>\n</html>\n`;
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one] ?? "");

@@ -1,22 +1,11 @@
 import type { Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
+import { escaped } from "../../security/html_text.ts";
 import { paths } from "../http/paths.ts";
 import type { Brand } from "./brand.ts";
 
 /** HTML that is safe to send. */
 export type Html = { readonly html: string };
-
-/** Writes a text as HTML. */
-export const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
 
 /** Composes HTML; every value that is no HTML itself is escaped. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
