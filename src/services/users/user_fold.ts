@@ -13,10 +13,25 @@ import { emailFolds } from "./email.ts";
 import { addressInFact } from "./postal_address.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds } from "./user_phone.ts";
+import { userInserted } from "./user_row.ts";
 import { usernameFolds } from "./username.ts";
 
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
+
+const ofHuman = userInserted(
+  ["phoneVerified", "name", "locked", "lockedUntil"],
+  `owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+         requires_factor, active, version, created, changed`,
+);
+
+const ofMachine = userInserted(
+  [
+    ...(["givenName", "familyName", "email", "emailVerified", "phone", "phoneVerified", "address"] as const),
+    ...(["requiresFactor", "locked", "lockedUntil"] as const),
+  ],
+  "owner, user_id, kind, username, name, active, version, created, changed",
+);
 
 const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
 
@@ -59,8 +74,7 @@ export const userFolds = {
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
-         requires_factor, active, version, created, changed)
+      `insert into users (${ofHuman})
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
          ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
@@ -72,7 +86,7 @@ export const userFolds = {
   },
   machineCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, name, active, version, created, changed)
+      `insert into users (${ofMachine})
        select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact}, f.version, f.time,
          f.time
        from $facts f`,
