@@ -82,7 +82,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
     if (!keyring.macs("idempotency", bodyOf(request, call)).some((mac) => sameBytes(mac, before.request))) {
       throw refuse.because("IDEMPOTENCY_KEY_REUSED");
     }
-    return fromBinary(method.output, keyring.open(before.answer, contextOf(caller, key)));
+    return fromBinary(method.output, keyring.open(before.answer, contextOf(operation, caller, key)));
   }
 
   function recordFor(request: Message, call: Call) {
@@ -93,14 +93,14 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
       key,
       created: clock(),
       request: keyring.mac("idempotency", bodyOf(request, call)),
-      seal: (answer: unknown) => keyring.seal(bytesOf(method, answer), contextOf(caller, key)),
+      seal: (answer: unknown) => keyring.seal(bytesOf(method, answer), contextOf(operation, caller, key)),
     };
   }
-
-  function contextOf(caller: string, key: string): string {
-    return `idempotency ${caller} ${operation} ${key}`;
-  }
 }
+
+/** The context that a sealed answer is bound to. */
+const contextOf = (operation: string, caller: string, key: string): string =>
+  `idempotency ${caller} ${operation} ${key}`;
 
 /** Makes the bytes that must be equal in a repeated request: the message, and the organization that the header names. */
 function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffer {

@@ -100,13 +100,9 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
     const items = decided.filter((item) => !item.no);
     const found = isMailed ? await mails.ofAll(items.map(addressed), call) : [];
     return items
-      .map((item, n) => ({ name: loginNameOf(item.request.username), facts: factsIn(item, found[n]) }))
+      .map((item, n) => ({ name: loginNameOf(item.request.username), facts: factsIn(item, found[n], deps) }))
       .sort((one, other) => (one.name < other.name ? -1 : 1))
       .flatMap(({ facts }) => facts);
-  }
-
-  function factsIn({ at, request, extras }: Creatable, mail?: NewUserMail): NewFact[] {
-    return [createdFact(at, request, { ...extras, mail }), ...totpFacts(at, request, deps)];
   }
 
   /** Creates each item by itself, after one of them lost a race. */
@@ -118,7 +114,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
   async function createAlone(item: Creatable, isMailed: boolean, call: Call): Promise<Decided> {
     const { request, path, wrong } = item;
     const addressee = isMailed ? addressed(item) : undefined;
-    const append = (mail?: NewUserMail) => log.append(call, factsIn(item, mail), item);
+    const append = (mail?: NewUserMail) => log.append(call, factsIn(item, mail, deps), item);
     for (let tries = 5; ; tries--) {
       const no = refusal(request, await findings(request, call), { call, path });
       if (no) return { request, path, wrong, no };
@@ -131,6 +127,12 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
     }
   }
 };
+
+type FactDeps = Pick<Deps, "ids" | "secrets">;
+
+function factsIn({ at, request, extras }: Creatable, mail: NewUserMail | undefined, deps: FactDeps): NewFact[] {
+  return [createdFact(at, request, { ...extras, mail }), ...totpFacts(at, request, deps)];
+}
 
 /** Late rules of requests for many new users: all or nothing is refused for whatever is wrong with any of them. */
 export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
