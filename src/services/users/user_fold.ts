@@ -37,9 +37,9 @@ const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
 
 const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
 
-// An administrator takes the account back; users who change their own password keep the tokens that they gave to machines.
+// An administrator or a mailed code takes the account back; users who know the old password keep the tokens that they gave to machines.
 const tokensEndBySetting = tokensEnd(
-  "(i.payload->>'byAdministrator')::boolean and t.token_id is distinct from i.payload->>'keepTokenId'",
+  "((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId'",
 );
 
 const membershipsEnd: Cascade = {
