@@ -353,8 +353,8 @@ export const AccountService: GenService<{
   },
   /**
    * Sets a password with a code of RequestPasswordReset or InviteUser. A code works once, and not after another change of the password or
-   * the address. All sessions of the user end, and so does a lock that would have ended by itself. After wrong codes from an address a
-   * node refuses more for a while (RATE_LIMITED).
+   * the address. All sessions and access tokens of the user end, and so does a lock that would have ended by itself. After wrong codes
+   * from an address a node refuses more for a while (RATE_LIMITED).
    *
    * @generated from rpc postern.v1.AccountService.ResetPassword
    */

@@ -2,12 +2,11 @@ import { loadOne, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { OrganizationRow } from "../organizations/organization.ts";
 import { type HeldProjectRole, heldProjectRoles, heldRolesOfProject } from "../projects/held_project_roles.ts";
-import type { UserRow } from "../users/user.ts";
-import { userColumns } from "../users/user_list.ts";
+import { type UserRow, userColumns } from "../users/user_row.ts";
 
 /** A user with its organization and the roles that it holds in projects. */
 type OwnAccount = {
-  readonly user: Omit<UserRow, "lastOwner">;
+  readonly user: UserRow;
   readonly organization: OrganizationRow;
   readonly roles: readonly HeldProjectRole[];
 };

@@ -8,13 +8,15 @@ import {
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
-import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { selected } from "../reading/row.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { touchUser } from "../writing/touch_user.ts";
-import { type AddressColumn, addressAfter, addressInFact, addressShown, isSameAddress } from "./postal_address.ts";
+import { addressAfter, addressInFact, addressShown, isSameAddress } from "./postal_address.ts";
+import type { UserRow } from "./user_row.ts";
 
 type Updates = Pick<ServiceImpl<typeof UserService>, "updateHumanUser" | "updateMachineUser">;
 
@@ -75,18 +77,15 @@ export const userUpdateFolds = {
   machineChanged: { views: [touchUser(`name = f.payload->>'name'`)] },
 } satisfies Pick<NounFolds<"user">, "humanChanged" | "machineChanged">;
 
-type Row = Versioned & {
-  readonly kind: string;
-  readonly givenName: string | null;
-  readonly familyName: string | null;
-  readonly name: string | null;
-  readonly address: AddressColumn;
-};
+const names = ["owner", "kind", "givenName", "familyName", "name", "address"] as const;
+const history = ["version", "created", "changed"] as const;
+
+type Row = Pick<UserRow, "id" | (typeof names | typeof history)[number]>;
 
 const namesRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, Row>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, u.owner, u.kind, u.given_name as "givenName", u.family_name as "familyName", u.name, u.address,
-               u.version, u.created, u.changed
+    select: `select n, u.user_id as id, ${selected("u", names)},
+               ${selected("u", history)}
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });

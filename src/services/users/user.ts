@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { ListUsersRequestSchema, type UserService, UserState } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse } from "../../errors.ts";
-import { type At, details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { type At, details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
@@ -34,10 +34,11 @@ import {
   totpFacts,
 } from "./new_user.ts";
 import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
-import { type AddressColumn, addressShown } from "./postal_address.ts";
+import { addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
-import { userColumns as columns, userList, userTexts, wrongPhones } from "./user_list.ts";
+import { userList, userTexts, wrongPhones } from "./user_list.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
+import { type UserRow, userColumns } from "./user_row.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
 /** The users of an organization, human and machine. */
@@ -89,7 +90,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     async listUsers(request, call) {
       const page = pageOf(ListUsersRequestSchema, request, 2);
       const query = { ...request, region: settings.phoneDefaultRegion, now: clock() };
-      const rows = await readNamed<Kind>(sql, [userList(sql, organizationOf(call), query)], page);
+      const rows = await readNamed<UserRow>(sql, [userList(sql, organizationOf(call), query)], page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { users: answered.map((row) => user(row, clock())), nextPageToken };
     },
@@ -168,7 +169,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     throw new Error("a user was not created for no reason");
   }
 
-  async function userOf(id: string, call: Call): Promise<UserRow> {
+  async function userOf(id: string, call: Call): Promise<UserToChange> {
     const row = await userById({ owner: organizationOf(call), id }, call.signal);
     if (!row) throw refuse.notFound("user", id);
     return row;
@@ -178,52 +179,35 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
 /** A user to create, and its place in the log. */
 type Creation = { readonly at: At; readonly request: NewUserRequest; readonly call: Call };
 
-/** A user as its row holds it. */
-export type UserRow = Versioned & {
-  readonly kind: string;
-  readonly username: string;
-  readonly givenName: string | null;
-  readonly familyName: string | null;
-  readonly email: string | null;
-  readonly emailVerified: boolean;
-  readonly requiresFactor: boolean;
-  readonly phone: string | null;
-  readonly phoneVerified: boolean;
-  readonly address: AddressColumn;
-  readonly name: string | null;
-  readonly active: boolean;
-  readonly locked: boolean;
-  readonly lockedUntil: Date | null;
+type UserToChange = UserRow & {
   /** Whether the instance or an organization would have no active owner without this user. */
   readonly lastOwner: boolean;
 };
 
 /** Reads a user by its id. */
 export const userRead = (sql: Sql) =>
-  loadOne<{ owner: string; id: string }, UserRow>(sql, {
+  loadOne<{ owner: string; id: string }, UserToChange>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, ${columns}, ${isLastOwner} as "lastOwner"
+    select: `select n, u.user_id as id, ${userColumns}, ${isLastOwner} as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
 
 const userByLoginNameRead = (sql: Sql) =>
-  loadOne<{ owner: string; login_name: string }, Kind>(sql, {
+  loadOne<{ owner: string; login_name: string }, UserRow>(sql, {
     asked: "owner text, login_name text",
-    select: `select n, u.user_id as id, ${columns}
+    select: `select n, u.user_id as id, ${userColumns}
              from asked join login_names l using (login_name)
              join users u on u.owner = asked.owner and u.user_id = l.user_id`,
   });
 
 /** Converts a row to the user of a response. */
-export const user = (row: Omit<UserRow, "lastOwner">, now: Date) => ({
+export const user = (row: UserRow, now: Date) => ({
   id: row.id,
   details: details(row),
   state: stateOf(row, now),
   username: row.username,
   kind: row.kind === "human" ? human(row) : machine(row),
 });
-
-type Kind = Omit<UserRow, "lastOwner">;
 
 const human = ({
   givenName,
@@ -234,7 +218,7 @@ const human = ({
   emailVerified,
   requiresFactor,
   address,
-}: Kind) => {
+}: UserRow) => {
   const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
   const known = { ...names, email: email ?? "", emailVerified, phoneVerified, requiresFactor };
   return {
@@ -243,9 +227,9 @@ const human = ({
   } as const;
 };
 
-const machine = ({ name }: Kind) => ({ case: "machine", value: { name: name ?? "" } }) as const;
+const machine = ({ name }: UserRow) => ({ case: "machine", value: { name: name ?? "" } }) as const;
 
-function stateOf(row: Kind, now: Date): UserState {
+function stateOf(row: UserRow, now: Date): UserState {
   if (!row.active) return UserState.INACTIVE;
   return isLocked(row, now) ? UserState.LOCKED : UserState.ACTIVE;
 }

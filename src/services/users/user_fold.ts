@@ -13,18 +13,33 @@ import { emailFolds } from "./email.ts";
 import { addressInFact } from "./postal_address.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds } from "./user_phone.ts";
+import { userInserted } from "./user_row.ts";
 import { usernameFolds } from "./username.ts";
 
 const loginName = `insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from $facts f`;
 
+const ofHuman = userInserted(
+  ["phoneVerified", "name", "locked", "lockedUntil"],
+  `owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+         requires_factor, active, version, created, changed`,
+);
+
+const ofMachine = userInserted(
+  [
+    ...(["givenName", "familyName", "email", "emailVerified", "phone", "phoneVerified", "address"] as const),
+    ...(["requiresFactor", "locked", "lockedUntil"] as const),
+  ],
+  "owner, user_id, kind, username, name, active, version, created, changed",
+);
+
 const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
 
 const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
 
-// An administrator takes the account back; users who change their own password keep the tokens that they gave to machines.
+// An administrator or a mailed code takes the account back; users who know the old password keep the tokens that they gave to machines.
 const tokensEndBySetting = tokensEnd(
-  "(i.payload->>'byAdministrator')::boolean and t.token_id is distinct from i.payload->>'keepTokenId'",
+  "((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId'",
 );
 
 const membershipsEnd: Cascade = {
@@ -59,8 +74,7 @@ export const userFolds = {
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
-         requires_factor, active, version, created, changed)
+      `insert into users (${ofHuman})
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
          ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
@@ -72,7 +86,7 @@ export const userFolds = {
   },
   machineCreated: {
     views: [
-      `insert into users (owner, user_id, kind, username, name, active, version, created, changed)
+      `insert into users (${ofMachine})
        select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact}, f.version, f.time,
          f.time
        from $facts f`,

@@ -4,11 +4,7 @@ import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } from "../reading/named_list.ts";
 import { e164 } from "../verification/phone_number.ts";
-
-/** The columns of a user `u` beside its id. */
-export const userColumns = `u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
-  u.version, u.created, u.changed`;
+import { userColumns } from "./user_row.ts";
 
 /** The fields of a filter by text. */
 export const userTexts = [

@@ -82,6 +82,16 @@ test("who forgot the password sets a new one with the code from the mail, and al
   });
 });
 
+test("a new password by a code ends the access tokens of the user: whoever made one with the old password keeps nothing", async () => {
+  const { userId, email, client } = await person();
+  const { token } = answered(await client.post("/v1/users/me/tokens", {}));
+  answered(await postern.as(token).get("/v1/users/me"));
+  answered(await ask({ email }));
+  answered(await reset(await codeTo(email)));
+  expect((await postern.as(token).get("/v1/users/me")).status).toBe(401);
+  expect(answered(await postern.admin.get(`/v1/users/${userId}/tokens`)).tokens).toEqual([]);
+});
+
 test("nobody is crowded out of the mail by later accounts with the same address, whatever their ids", async () => {
   const { email, username } = await person();
   const there = { "x-service-orgid": await organization(postern) };

@@ -12,7 +12,7 @@ cascade_0 as (
 cascade_1 as (
   select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
   from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
-           from (select * from input where type = 'user.password_changed') i join access_tokens t on t.user_id = i.stream where (i.payload->>'byAdministrator')::boolean and t.token_id is distinct from i.payload->>'keepTokenId') c (n, owner, stream, version, payload) join input i using (n)
+           from (select * from input where type = 'user.password_changed') i join access_tokens t on t.user_id = i.stream where ((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId') c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)

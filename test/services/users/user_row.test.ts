@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { columnOf } from "../../../src/services/reading/row.ts";
+import { userRow } from "../../../src/services/users/user_row.ts";
+import { startPostern } from "../../harness.ts";
+import { openProbe } from "../../probe.ts";
+
+test("the row of a user has the columns of its table, with their types, and null where the table allows it", async () => {
+  await using postern = await startPostern();
+  await using probe = openProbe(postern.databaseUrl);
+  const columns = await probe.sql<{ name: string; type: string }[]>`
+    select attname as name, atttypid::regtype::text || case when attnotnull then '' else '?' end as type
+    from pg_attribute where attrelid = 'users'::regclass and attnum > 0 and not attisdropped`;
+  const short = (type: string) => type.replace("timestamp with time zone", "timestamptz");
+  const there = new Map(columns.map(({ name, type }) => [name, short(type)]));
+  // A list by words reads them, and no response does.
+  for (const name of ["user_id", "words"]) expect(there.delete(name)).toBe(true);
+  expect(Object.fromEntries(there)).toEqual(
+    Object.fromEntries(Object.entries(userRow).map(([name, type]) => [columnOf(name), type])),
+  );
+});
