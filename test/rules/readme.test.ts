@@ -19,13 +19,6 @@ const rowsOf = (page: string, heading: string): string[][] =>
     .filter((line, index, all) => line.startsWith("| ") && !all[index + 1]?.startsWith("|---"))
     .map((line) => line.slice(2, -2).split(" | "));
 
-test("the README has at most 1,500 words, and says in its second paragraph what Postern is not", () => {
-  const readme = textOf("README.md");
-  expect(readme.split(/\s+/).length).toBeLessThanOrEqual(1500);
-  const [, , second = ""] = readme.split("\n\n");
-  expect(second.replaceAll("\n", " ")).toMatch(/^\*\*What it is not\.\*\* Postern has no console, no SAML or SCIM/);
-});
-
 const plain = (cell = ""): string => cell.replace(/^\s*`?|`?\s*$/g, "");
 
 test("the table of settings is the one of config.ts", () => {
