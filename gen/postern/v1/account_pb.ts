@@ -26,7 +26,7 @@ export const file_postern_v1_account: GenFile = /*@__PURE__*/
  */
 export type GetMeRequest = Message<"postern.v1.GetMeRequest"> & {
   /**
-   * Only the roles in this project, among project_roles.
+   * Limits project_roles to this project.
    *
    * @generated from field: string project_id = 1;
    */
@@ -59,30 +59,30 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
   organization?: Organization | undefined;
 
   /**
-   * The roles that the caller administers with, and where it holds them; 1,000 at most. Those on the instance and in its own
-   * organization come first.
+   * The roles the caller administers with, and where; at most 1,000. Roles on the instance and in the caller's own organization
+   * come first.
    *
    * @generated from field: repeated postern.v1.HeldRole roles = 3;
    */
   roles: HeldRole[];
 
   /**
-   * The roles that user grants of any organization give the caller, by project; 1,000 at most. Grants of its own organization come first,
-   * and grants that are not in effect give none.
+   * The roles that user grants give the caller, from every organization, by project; at most 1,000. Grants from the caller's own
+   * organization come first. Grants that are not in effect are left out.
    *
    * @generated from field: repeated postern.v1.HeldProjectRole project_roles = 4;
    */
   projectRoles: HeldProjectRole[];
 
   /**
-   * The caller holds more than project_roles lists; ListUserGrants pages through those of each organization.
+   * Whether the caller holds more roles than project_roles lists; ListUserGrants pages through those from each organization.
    *
    * @generated from field: bool has_more_project_roles = 5;
    */
   hasMoreProjectRoles: boolean;
 
   /**
-   * The caller holds more than roles lists; ListUserRoles pages through all of them.
+   * Whether the caller holds more roles than roles lists; ListUserRoles pages through all of them.
    *
    * @generated from field: bool has_more_roles = 6;
    */
@@ -103,7 +103,7 @@ export const GetMeResponseSchema: GenMessage<GetMeResponse> = /*@__PURE__*/
  */
 export type HeldProjectRole = Message<"postern.v1.HeldProjectRole"> & {
   /**
-   * The id of the project that the role is held in.
+   * The id of the project.
    *
    * @generated from field: string project_id = 1;
    */
@@ -124,7 +124,7 @@ export type HeldProjectRole = Message<"postern.v1.HeldProjectRole"> & {
   organizationId: string;
 
   /**
-   * Set when that organization has the project by this grant.
+   * Set if that organization was granted the project; the id of the project grant.
    *
    * @generated from field: optional string project_grant_id = 4;
    */
@@ -139,7 +139,7 @@ export const HeldProjectRoleSchema: GenMessage<HeldProjectRole> = /*@__PURE__*/
   messageDesc(file_postern_v1_account, 2);
 
 /**
- * A role that the caller administers with, and where it holds it. Without any identifier it is held on the instance.
+ * A role the caller administers with, and where. If no id is set, the role is on the instance.
  *
  * @generated from message postern.v1.HeldRole
  */
@@ -152,21 +152,22 @@ export type HeldRole = Message<"postern.v1.HeldRole"> & {
   role: string;
 
   /**
-   * The organization it is held in; for roles on a project its owner, for roles on a project grant the organization granted to.
+   * The organization of the role: for a role on a project, the project's owner; for a role on a project grant, the organization
+   * that was granted the project.
    *
    * @generated from field: optional string organization_id = 2;
    */
   organizationId?: string | undefined;
 
   /**
-   * The project it is held on.
+   * The project of the role.
    *
    * @generated from field: optional string project_id = 3;
    */
   projectId?: string | undefined;
 
   /**
-   * The project grant it is held on.
+   * The project grant of the role.
    *
    * @generated from field: optional string project_grant_id = 4;
    */
@@ -185,14 +186,14 @@ export const HeldRoleSchema: GenMessage<HeldRole> = /*@__PURE__*/
  */
 export type ChangePasswordRequest = Message<"postern.v1.ChangePasswordRequest"> & {
   /**
-   * The password that is to be replaced.
+   * The current password.
    *
    * @generated from field: string old_password = 1;
    */
   oldPassword: string;
 
   /**
-   * The password from now on; the password policy decides whether it will do.
+   * The new password; it must satisfy the password policy.
    *
    * @generated from field: string new_password = 2;
    */
@@ -211,7 +212,7 @@ export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*
  */
 export type ChangePasswordResponse = Message<"postern.v1.ChangePasswordResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -230,14 +231,14 @@ export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = 
  */
 export type RequestPasswordResetRequest = Message<"postern.v1.RequestPasswordResetRequest"> & {
   /**
-   * The username, in whatever case; not together with email.
+   * The username, in upper or lower case; cannot be combined with email.
    *
    * @generated from field: string login_name = 1;
    */
   loginName: string;
 
   /**
-   * The e-mail address, in whatever case; not together with login_name.
+   * The email address, in upper or lower case; cannot be combined with login_name.
    *
    * @generated from field: string email = 2;
    */
@@ -269,14 +270,14 @@ export const RequestPasswordResetResponseSchema: GenMessage<RequestPasswordReset
  */
 export type ResetPasswordRequest = Message<"postern.v1.ResetPasswordRequest"> & {
   /**
-   * The code, in whatever case, with or without blanks and dashes.
+   * The code; case, spaces and hyphens do not matter.
    *
    * @generated from field: string verification_code = 1;
    */
   verificationCode: string;
 
   /**
-   * The password from now on; the password policy decides whether it will do.
+   * The new password; it must satisfy the password policy.
    *
    * @generated from field: string new_password = 2;
    */
@@ -295,7 +296,7 @@ export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@_
  */
 export type ResetPasswordResponse = Message<"postern.v1.ResetPasswordResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -310,14 +311,14 @@ export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*
   messageDesc(file_postern_v1_account, 9);
 
 /**
- * The calls of a caller about itself, human or machine.
+ * What callers, human or machine, can do with their own account.
  *
  * @generated from service postern.v1.AccountService
  */
 export const AccountService: GenService<{
   /**
-   * Tells who the caller is, its organization, the roles it administers with and those it holds in projects, or in one project. Roles
-   * that its own organization gave come first, whatever others give.
+   * Returns the caller, the caller's organization, the roles the caller administers with, and the roles the caller holds in all
+   * projects or in one. Roles from the caller's own organization come first, whatever other organizations grant.
    *
    * @generated from rpc postern.v1.AccountService.GetMe
    */
@@ -327,8 +328,8 @@ export const AccountService: GenService<{
     output: typeof GetMeResponseSchema;
   },
   /**
-   * Changes the caller's password. The caller's other sessions end. After too many wrong old passwords in a row it refuses more for a
-   * while (PASSWORD_ATTEMPTS), whatever was tried at sign-in.
+   * Changes the caller's password and ends the caller's other sessions. After too many wrong old passwords in a row, further
+   * attempts fail for a while (PASSWORD_ATTEMPTS), independently of wrong passwords at sign-in.
    *
    * @generated from rpc postern.v1.AccountService.ChangePassword
    */
@@ -338,11 +339,11 @@ export const AccountService: GenService<{
     output: typeof ChangePasswordResponseSchema;
   },
   /**
-   * Asks for a mail with codes that ResetPassword takes, by login name or by e-mail address. The answer is the same, in the same time,
-   * whether anybody has that name or address. An address finds the active accounts with a password that have it verified. A login name
-   * finds its account, also while the address is not verified unless the password policy says otherwise, and those that have the same
-   * address verified. The mail brings a code for each, and a new password by it verifies the address. A node refuses more from an
-   * address after some requests a minute (RATE_LIMITED).
+   * Requests a mail with a code for ResetPassword, by login name or by email address. The response is the same, and takes the
+   * same time, whether or not an account matches. An email address matches active accounts that have a password and have verified
+   * that address. A login name matches its account, even if the account's address is unverified (unless the password policy
+   * forbids that), and other accounts that have verified the same address. The mail contains a code for each account; setting a
+   * password with a code verifies the address. Each node limits requests per address and minute (RATE_LIMIT).
    *
    * @generated from rpc postern.v1.AccountService.RequestPasswordReset
    */
@@ -352,9 +353,9 @@ export const AccountService: GenService<{
     output: typeof RequestPasswordResetResponseSchema;
   },
   /**
-   * Sets a password with a code of RequestPasswordReset or InviteUser. A code works once, and not after another change of the password or
-   * the address. All sessions and access tokens of the user end, and so does a lock that would have ended by itself. After wrong codes
-   * from an address a node refuses more for a while (RATE_LIMITED).
+   * Sets a password with a code from RequestPasswordReset or InviteUser. A code works once, and becomes invalid if the password
+   * or the address changes first. All of the user's sessions and access tokens end, and so does a lock, unless only an
+   * administrator can end it. After wrong codes from an address, each node refuses further calls from there for a while (RATE_LIMIT).
    *
    * @generated from rpc postern.v1.AccountService.ResetPassword
    */

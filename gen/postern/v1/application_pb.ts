@@ -22,7 +22,7 @@ export const file_postern_v1_application: GenFile = /*@__PURE__*/
   fileDesc("Chxwb3N0ZXJuL3YxL2FwcGxpY2F0aW9uLnByb3RvEgpwb3N0ZXJuLnYxIs0CCgtBcHBsaWNhdGlvbhIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhIKCnByb2plY3RfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSKwoEb2lkYxgGIAEoCzIdLnBvc3Rlcm4udjEuT2lkY0NvbmZpZ3VyYXRpb24SFgoObm9uZV9jb21wbGlhbnQYByABKAgSOgoTY29tcGxpYW5jZV9wcm9ibGVtcxgIIAMoCzIdLnBvc3Rlcm4udjEuQ29tcGxpYW5jZVByb2JsZW0SKwoFc3RhdGUYCSABKA4yHC5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uU3RhdGUSKQoDYXBpGB4gASgLMhwucG9zdGVybi52MS5BcGlDb25maWd1cmF0aW9uIksKEEFwaUNvbmZpZ3VyYXRpb24SNwoQYXV0aF9tZXRob2RfdHlwZRgBIAEoDjIdLnBvc3Rlcm4udjEuQXBpQXV0aE1ldGhvZFR5cGUi2gUKEU9pZGNDb25maWd1cmF0aW9uEhUKDXJlZGlyZWN0X3VyaXMYASADKAkSNAoOcmVzcG9uc2VfdHlwZXMYAiADKA4yHC5wb3N0ZXJuLnYxLk9pZGNSZXNwb25zZVR5cGUSLgoLZ3JhbnRfdHlwZXMYAyADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGUSKQoIYXBwX3R5cGUYBCABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlEjgKEGF1dGhfbWV0aG9kX3R5cGUYBSABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZRIhChlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAYgAygJEigKB3ZlcnNpb24YByABKA4yFy5wb3N0ZXJuLnYxLk9pZGNWZXJzaW9uEhAKCGRldl9tb2RlGAggASgIEjQKEWFjY2Vzc190b2tlbl90eXBlGAkgASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgKIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDCABKAgSLQoKY2xvY2tfc2tldxgNIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIaChJhZGRpdGlvbmFsX29yaWdpbnMYDiADKAkSJAocc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZRgPIAEoCBI8ChJpZF90b2tlbl9hbGdvcml0aG0YECABKA4yIC5wb3N0ZXJuLnYxLk9pZGNJZFRva2VuQWxnb3JpdGhtEh8KF2JhY2tfY2hhbm5lbF9sb2dvdXRfdXJpGB4gASgJEhMKC2ZpcnN0X3BhcnR5GB8gASgIIjsKEUNvbXBsaWFuY2VQcm9ibGVtEgsKA2tleRgBIAEoCRIZChFsb2NhbGl6ZWRfbWVzc2FnZRgCIAEoCSL8CAocQ3JlYXRlT2lkY0FwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEiAKBG5hbWUYAiABKAlCErpIB3IFEAEYyAGQtRgB0LUYARIoCg1yZWRpcmVjdF91cmlzGAMgAygJQhG6SA6SAQsQZCIHcgUQARjoBxJHCg5yZXNwb25zZV90eXBlcxgEIAMoDjIcLnBvc3Rlcm4udjEuT2lkY1Jlc3BvbnNlVHlwZUIRukgOkgELEAoYASIFggECEAESQQoLZ3JhbnRfdHlwZXMYBSADKA4yGS5wb3N0ZXJuLnYxLk9pZGNHcmFudFR5cGVCEbpIDpIBCxAKGAEiBYIBAhABEjMKCGFwcF90eXBlGAYgASgOMhcucG9zdGVybi52MS5PaWRjQXBwVHlwZUIIukgFggECEAESQgoQYXV0aF9tZXRob2RfdHlwZRgHIAEoDjIeLnBvc3Rlcm4udjEuT2lkY0F1dGhNZXRob2RUeXBlQgi6SAWCAQIQARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAggAygJQhG6SA6SAQsQZCIHcgUQARjoBxIyCgd2ZXJzaW9uGAkgASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAESEAoIZGV2X21vZGUYCiABKAgSPgoRYWNjZXNzX3Rva2VuX3R5cGUYCyABKA4yGS5wb3N0ZXJuLnYxLk9pZGNUb2tlblR5cGVCCLpIBYIBAhABEiMKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgMIAEoCBIfChdpZF90b2tlbl9yb2xlX2Fzc2VydGlvbhgNIAEoCBIjChtpZF90b2tlbl91c2VyaW5mb19hc3NlcnRpb24YDiABKAgSPAoKY2xvY2tfc2tldxgPIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYECADKAlCEbpIDpIBCxBkIgdyBRABGKwCEiQKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYESABKAgSFQoNdmFsaWRhdGVfb25seRgSIAEoCBJGChJpZF90b2tlbl9hbGdvcml0aG0YEyABKA4yIC5wb3N0ZXJuLnYxLk9pZGNJZFRva2VuQWxnb3JpdGhtQgi6SAWCAQIQARIpChdiYWNrX2NoYW5uZWxfbG9nb3V0X3VyaRgeIAEoCUIIukgFcgMY6AcSEwoLZmlyc3RfcGFydHkYHyABKAgSMAoJY2xpZW50X2lkGCggASgJQhi6SBVyExjIATIOXlshLX5dezEsMjAwfSRIAIgBARI7ChJjbGllbnRfc2VjcmV0X2hhc2gYKSABKAlCGrpIF3IVGEAyEV5bMC05QS1GYS1mXXs2NH0kSAGIAQFCDAoKX2NsaWVudF9pZEIVChNfY2xpZW50X3NlY3JldF9oYXNoIuoBCh1DcmVhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZRIOCgZhcHBfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIRCgljbGllbnRfaWQYAyABKAkSGgoNY2xpZW50X3NlY3JldBgEIAEoCUgAiAEBEhYKDm5vbmVfY29tcGxpYW50GAUgASgIEjoKE2NvbXBsaWFuY2VfcHJvYmxlbXMYBiADKAsyHS5wb3N0ZXJuLnYxLkNvbXBsaWFuY2VQcm9ibGVtQhAKDl9jbGllbnRfc2VjcmV0IlMKFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJGChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEiwKC2FwcGxpY2F0aW9uGAEgASgLMhcucG9zdGVybi52MS5BcHBsaWNhdGlvbiLLAQoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8SLQoGZmlsdGVyGAQgASgLMh0ucG9zdGVybi52MS5BcHBsaWNhdGlvbkZpbHRlchIkCgVvcmRlchgFIAEoDjIVLnBvc3Rlcm4udjEuTmFtZU9yZGVyImIKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRItCgxhcHBsaWNhdGlvbnMYASADKAsyFy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKUAQoZUm90YXRlQ2xpZW50U2VjcmV0UmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIARI7CgdvdmVybGFwGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg+6SAyqAQkiBQiAmp4BMgAingEKGlJvdGF0ZUNsaWVudFNlY3JldFJlc3BvbnNlEhUKDWNsaWVudF9zZWNyZXQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxJDCh9wcmV2aW91c19zZWNyZXRfZXhwaXJhdGlvbl9kYXRlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJWChhEZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiQQoZRGVsZXRlQXBwbGljYXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpgKCg9BcHBsaWNhdGlvbkZhY3QSPwoMb2lkY19jcmVhdGVkGAEgASgLMicucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuT2lkY0NyZWF0ZWRIABJQChVjbGllbnRfc2VjcmV0X3JvdGF0ZWQYAiABKAsyLy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5DbGllbnRTZWNyZXRSb3RhdGVkSAASNgoHZGVsZXRlZBgDIAEoCzIjLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkRlbGV0ZWRIABI+CgtkZWFjdGl2YXRlZBgUIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkRlYWN0aXZhdGVkSAASPgoLcmVhY3RpdmF0ZWQYFSABKAsyJy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdC5SZWFjdGl2YXRlZEgAEj8KDG9pZGNfY2hhbmdlZBgeIAEoCzInLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0Lk9pZGNDaGFuZ2VkSAASOQoJa2V5X2FkZGVkGB8gASgLMiQucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3QuS2V5QWRkZWRIABI9CgtrZXlfcmVtb3ZlZBggIAEoCzImLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LktleVJlbW92ZWRIABI9CgthcGlfY3JlYXRlZBgoIAEoCzImLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkFwaUNyZWF0ZWRIABI9CgthcGlfY2hhbmdlZBgpIAEoCzImLnBvc3Rlcm4udjEuQXBwbGljYXRpb25GYWN0LkFwaUNoYW5nZWRIABpvCgtPaWRjQ3JlYXRlZBISCgpwcm9qZWN0X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEisKBG9pZGMYBCABKAsyHS5wb3N0ZXJuLnYxLk9pZGNDb25maWd1cmF0aW9uGloKE0NsaWVudFNlY3JldFJvdGF0ZWQSQwofcHJldmlvdXNfc2VjcmV0X2V4cGlyYXRpb25fZGF0ZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaCQoHRGVsZXRlZBoNCgtEZWFjdGl2YXRlZBoNCgtSZWFjdGl2YXRlZBpICgtPaWRjQ2hhbmdlZBIMCgRuYW1lGAEgASgJEisKBG9pZGMYAiABKAsyHS5wb3N0ZXJuLnYxLk9pZGNDb25maWd1cmF0aW9uGmYKCEtleUFkZGVkEg4KBmtleV9pZBgBIAEoCRIsCgpwdWJsaWNfa2V5GAIgASgLMhYucG9zdGVybi52MS5Kc29uV2ViS2V5SAASEgoIandrc191cmkYAyABKAlIAEIICgZzb3VyY2UaHAoKS2V5UmVtb3ZlZBIOCgZrZXlfaWQYASABKAkabAoKQXBpQ3JlYXRlZBISCgpwcm9qZWN0X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEikKA2FwaRgEIAEoCzIcLnBvc3Rlcm4udjEuQXBpQ29uZmlndXJhdGlvbhpFCgpBcGlDaGFuZ2VkEgwKBG5hbWUYASABKAkSKQoDYXBpGAIgASgLMhwucG9zdGVybi52MS5BcGlDb25maWd1cmF0aW9uQgYKBGZhY3QiWgocRGVhY3RpdmF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIASJFCh1EZWFjdGl2YXRlQXBwbGljYXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIloKHFJlYWN0aXZhdGVBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAEiRQodUmVhY3RpdmF0ZUFwcGxpY2F0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKFCgoVT2lkY0FwcGxpY2F0aW9uVXBkYXRlEiUKBG5hbWUYASABKAlCErpIB3IFEAEYyAGQtRgB0LUYAUgAiAEBEigKDXJlZGlyZWN0X3VyaXMYAiADKAlCEbpIDpIBCxBkIgdyBRABGOgHEkcKDnJlc3BvbnNlX3R5cGVzGAMgAygOMhwucG9zdGVybi52MS5PaWRjUmVzcG9uc2VUeXBlQhG6SA6SAQsQChgBIgWCAQIQARJBCgtncmFudF90eXBlcxgEIAMoDjIZLnBvc3Rlcm4udjEuT2lkY0dyYW50VHlwZUIRukgOkgELEAoYASIFggECEAESOAoIYXBwX3R5cGUYBSABKA4yFy5wb3N0ZXJuLnYxLk9pZGNBcHBUeXBlQgi6SAWCAQIQAUgBiAEBEkcKEGF1dGhfbWV0aG9kX3R5cGUYBiABKA4yHi5wb3N0ZXJuLnYxLk9pZGNBdXRoTWV0aG9kVHlwZUIIukgFggECEAFIAogBARI0Chlwb3N0X2xvZ291dF9yZWRpcmVjdF91cmlzGAcgAygJQhG6SA6SAQsQZCIHcgUQARjoBxI3Cgd2ZXJzaW9uGAggASgOMhcucG9zdGVybi52MS5PaWRjVmVyc2lvbkIIukgFggECEAFIA4gBARIVCghkZXZfbW9kZRgJIAEoCEgEiAEBEkMKEWFjY2Vzc190b2tlbl90eXBlGAogASgOMhkucG9zdGVybi52MS5PaWRjVG9rZW5UeXBlQgi6SAWCAQIQAUgFiAEBEigKG2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbhgLIAEoCEgGiAEBEiQKF2lkX3Rva2VuX3JvbGVfYXNzZXJ0aW9uGAwgASgISAeIAQESKAobaWRfdG9rZW5fdXNlcmluZm9fYXNzZXJ0aW9uGA0gASgISAiIAQESPAoKY2xvY2tfc2tldxgOIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkINukgKqgEHIgMIkBwyABItChJhZGRpdGlvbmFsX29yaWdpbnMYDyADKAlCEbpIDpIBCxBkIgdyBRABGKwCEikKHHNraXBfbmF0aXZlX2FwcF9zdWNjZXNzX3BhZ2UYECABKAhICYgBARJLChJpZF90b2tlbl9hbGdvcml0aG0YESABKA4yIC5wb3N0ZXJuLnYxLk9pZGNJZFRva2VuQWxnb3JpdGhtQgi6SAWCAQIQAUgKiAEBEi4KF2JhY2tfY2hhbm5lbF9sb2dvdXRfdXJpGB4gASgJQgi6SAVyAxjoB0gLiAEBEhgKC2ZpcnN0X3BhcnR5GB8gASgISAyIAQFCBwoFX25hbWVCCwoJX2FwcF90eXBlQhMKEV9hdXRoX21ldGhvZF90eXBlQgoKCF92ZXJzaW9uQgsKCV9kZXZfbW9kZUIUChJfYWNjZXNzX3Rva2VuX3R5cGVCHgocX2FjY2Vzc190b2tlbl9yb2xlX2Fzc2VydGlvbkIaChhfaWRfdG9rZW5fcm9sZV9hc3NlcnRpb25CHgocX2lkX3Rva2VuX3VzZXJpbmZvX2Fzc2VydGlvbkIfCh1fc2tpcF9uYXRpdmVfYXBwX3N1Y2Nlc3NfcGFnZUIVChNfaWRfdG9rZW5fYWxnb3JpdGhtQhoKGF9iYWNrX2NoYW5uZWxfbG9nb3V0X3VyaUIOCgxfZmlyc3RfcGFydHkimAIKHFVwZGF0ZU9pZGNBcHBsaWNhdGlvblJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAESPgoLYXBwbGljYXRpb24YAyABKAsyIS5wb3N0ZXJuLnYxLk9pZGNBcHBsaWNhdGlvblVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgFIAEoBEgAiAEBEhUKDXZhbGlkYXRlX29ubHkYBiABKAhCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIscBCh1VcGRhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhoKDWNsaWVudF9zZWNyZXQYAiABKAlIAIgBARIWCg5ub25lX2NvbXBsaWFudBgDIAEoCBI6ChNjb21wbGlhbmNlX3Byb2JsZW1zGAQgAygLMh0ucG9zdGVybi52MS5Db21wbGlhbmNlUHJvYmxlbUIQCg5fY2xpZW50X3NlY3JldCK2AgobQ3JlYXRlQXBpQXBwbGljYXRpb25SZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESIAoEbmFtZRgCIAEoCUISukgHcgUQARjIAZC1GAHQtRgBEkEKEGF1dGhfbWV0aG9kX3R5cGUYAyABKA4yHS5wb3N0ZXJuLnYxLkFwaUF1dGhNZXRob2RUeXBlQgi6SAWCAQIQARIwCgljbGllbnRfaWQYKCABKAlCGLpIFXITGMgBMg5eWyEtfl17MSwyMDB9JEgAiAEBEjsKEmNsaWVudF9zZWNyZXRfaGFzaBgpIAEoCUIaukgXchUYQDIRXlswLTlBLUZhLWZdezY0fSRIAYgBAUIMCgpfY2xpZW50X2lkQhUKE19jbGllbnRfc2VjcmV0X2hhc2gilQEKHENyZWF0ZUFwaUFwcGxpY2F0aW9uUmVzcG9uc2USDgoGYXBwX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSEQoJY2xpZW50X2lkGAMgASgJEhoKDWNsaWVudF9zZWNyZXQYBCABKAlIAIgBAUIQCg5fY2xpZW50X3NlY3JldCKjAQoUQXBpQXBwbGljYXRpb25VcGRhdGUSJQoEbmFtZRgBIAEoCUISukgHcgUQARjIAZC1GAHQtRgBSACIAQESRgoQYXV0aF9tZXRob2RfdHlwZRgCIAEoDjIdLnBvc3Rlcm4udjEuQXBpQXV0aE1ldGhvZFR5cGVCCLpIBYIBAhABSAGIAQFCBwoFX25hbWVCEwoRX2F1dGhfbWV0aG9kX3R5cGUi/wEKG1VwZGF0ZUFwaUFwcGxpY2F0aW9uUmVxdWVzdBIeCgpwcm9qZWN0X2lkGAEgASgJQgq6SAdyBRABGMgBEhoKBmFwcF9pZBgCIAEoCUIKukgHcgUQARjIARI9CgthcHBsaWNhdGlvbhgDIAEoCzIgLnBvc3Rlcm4udjEuQXBpQXBwbGljYXRpb25VcGRhdGVCBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSHgoRZXhwZWN0ZWRfc2VxdWVuY2UYBSABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UicgocVXBkYXRlQXBpQXBwbGljYXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhoKDWNsaWVudF9zZWNyZXQYAiABKAlIAIgBAUIQCg5fY2xpZW50X3NlY3JldCK7BAoKSnNvbldlYktleRIgCgNrdHkYASABKAlCE7pIEHIOUgNSU0FSAkVDUgNPS1ASIAoDa2lkGAIgASgJQg66SAdyBRABGMgBkLUYAUgAiAEBEl0KA2FsZxgDIAEoCUJLukhIckZSBVJTMjU2UgVSUzM4NFIFUlM1MTJSBVBTMjU2UgVQUzM4NFIFUFM1MTJSBUVTMjU2UgVFUzM4NFIFRVM1MTJSBUVkRFNBSAGIAQESHAoDdXNlGAQgASgJQgq6SAdyBVIDc2lnSAKIAQESLgoHa2V5X29wcxgFIAMoCUIUukgRkgEOEAEiCnIIUgZ2ZXJpZnlSB2tleV9vcHMSEAoDZXh0GAYgASgISAOIAQESLAoBbhgHIAEoCUIcukgZchcQARj4CjIQXltBLVphLXowLTlfLV0qJEgEiAEBEisKAWUYCCABKAlCG7pIGHIWEAEYDDIQXltBLVphLXowLTlfLV0qJEgFiAEBEjUKA2NydhgJIAEoCUIjukggch5SBVAtMjU2UgVQLTM4NFIFUC01MjFSB0VkMjU1MTlIBogBARIrCgF4GAogASgJQhu6SBhyFhABGGQyEF5bQS1aYS16MC05Xy1dKiRIB4gBARIrCgF5GAsgASgJQhu6SBhyFhABGGQyEF5bQS1aYS16MC05Xy1dKiRICIgBAUIGCgRfa2lkQgYKBF9hbGdCBgoEX3VzZUIGCgRfZXh0QgQKAl9uQgQKAl9lQgYKBF9jcnZCBAoCX3hCBAoCX3kimwEKDkFwcGxpY2F0aW9uS2V5EgoKAmlkGAEgASgJEjEKDWNyZWF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCnB1YmxpY19rZXkYAyABKAsyFi5wb3N0ZXJuLnYxLkpzb25XZWJLZXlIABISCghqd2tzX3VyaRgEIAEoCUgAQggKBnNvdXJjZSKyAQoYQWRkQXBwbGljYXRpb25LZXlSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBEioKCnB1YmxpY19rZXkYAyABKAsyFi5wb3N0ZXJuLnYxLkpzb25XZWJLZXkSIQoIandrc191cmkYBCABKAlCCrpIB3IFEAEY6AdIAIgBAUILCglfandrc191cmkiawoZQWRkQXBwbGljYXRpb25LZXlSZXNwb25zZRIOCgZrZXlfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIQCgNraWQYAyABKAlIAIgBAUIGCgRfa2lkIlgKGkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESGgoGYXBwX2lkGAIgASgJQgq6SAdyBRABGMgBIkcKG0xpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZRIoCgRrZXlzGAEgAygLMhoucG9zdGVybi52MS5BcHBsaWNhdGlvbktleSJ1ChtSZW1vdmVBcHBsaWNhdGlvbktleVJlcXVlc3QSHgoKcHJvamVjdF9pZBgBIAEoCUIKukgHcgUQARjIARIaCgZhcHBfaWQYAiABKAlCCrpIB3IFEAEYyAESGgoGa2V5X2lkGAMgASgJQgq6SAdyBRABGMgBIkQKHFJlbW92ZUFwcGxpY2F0aW9uS2V5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKdAQoRQXBwbGljYXRpb25GaWx0ZXISGgoEbmFtZRgBIAEoCUIMukgFcgMYyAGQtRgBEiEKC25hbWVfcHJlZml4GAIgASgJQgy6SAVyAxjIAZC1GAESHAoGc2VhcmNoGAMgASgJQgy6SAVyAxjIAZC1GAESKwoFc3RhdGUYBCABKA4yHC5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uU3RhdGUqdwoQT2lkY1Jlc3BvbnNlVHlwZRIbChdPSURDX1JFU1BPTlNFX1RZUEVfQ09ERRAAEh8KG09JRENfUkVTUE9OU0VfVFlQRV9JRF9UT0tFThABEiUKIU9JRENfUkVTUE9OU0VfVFlQRV9JRF9UT0tFTl9UT0tFThACKpkBCg1PaWRjR3JhbnRUeXBlEiYKIk9JRENfR1JBTlRfVFlQRV9BVVRIT1JJWkFUSU9OX0NPREUQABIcChhPSURDX0dSQU5UX1RZUEVfSU1QTElDSVQQARIhCh1PSURDX0dSQU5UX1RZUEVfUkVGUkVTSF9UT0tFThACEh8KG09JRENfR1JBTlRfVFlQRV9ERVZJQ0VfQ09ERRADKlwKC09pZGNBcHBUeXBlEhUKEU9JRENfQVBQX1RZUEVfV0VCEAASHAoYT0lEQ19BUFBfVFlQRV9VU0VSX0FHRU5UEAESGAoUT0lEQ19BUFBfVFlQRV9OQVRJVkUQAiqgAQoST2lkY0F1dGhNZXRob2RUeXBlEh8KG09JRENfQVVUSF9NRVRIT0RfVFlQRV9CQVNJQxAAEh4KGk9JRENfQVVUSF9NRVRIT0RfVFlQRV9QT1NUEAESHgoaT0lEQ19BVVRIX01FVEhPRF9UWVBFX05PTkUQAhIpCiVPSURDX0FVVEhfTUVUSE9EX1RZUEVfUFJJVkFURV9LRVlfSldUEAMqIwoLT2lkY1ZlcnNpb24SFAoQT0lEQ19WRVJTSU9OXzFfMBAAKkQKDU9pZGNUb2tlblR5cGUSGgoWT0lEQ19UT0tFTl9UWVBFX0JFQVJFUhAAEhcKE09JRENfVE9LRU5fVFlQRV9KV1QQASpcChRPaWRjSWRUb2tlbkFsZ29yaXRobRIhCh1PSURDX0lEX1RPS0VOX0FMR09SSVRITV9SUzI1NhAAEiEKHU9JRENfSURfVE9LRU5fQUxHT1JJVEhNX0VTMjU2EAEqfAoRQXBpQXV0aE1ldGhvZFR5cGUSHgoaQVBJX0FVVEhfTUVUSE9EX1RZUEVfQkFTSUMQABIdChlBUElfQVVUSF9NRVRIT0RfVFlQRV9QT1NUEAESKAokQVBJX0FVVEhfTUVUSE9EX1RZUEVfUFJJVkFURV9LRVlfSldUEAIqcwoQQXBwbGljYXRpb25TdGF0ZRIhCh1BUFBMSUNBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhwKGEFQUExJQ0FUSU9OX1NUQVRFX0FDVElWRRABEh4KGkFQUExJQ0FUSU9OX1NUQVRFX0lOQUNUSVZFEAIywxQKEkFwcGxpY2F0aW9uU2VydmljZRLKAQoVQ3JlYXRlT2lkY0FwcGxpY2F0aW9uEigucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5DcmVhdGVPaWRjQXBwbGljYXRpb25SZXNwb25zZSJcirUYHDgBQgpwcm9qZWN0X2lk8AEBGglhcHAud3JpdGWYtRiAgBCC0+STAjA6ASoiKy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL29pZGMSrwEKDkdldEFwcGxpY2F0aW9uEiEucG9zdGVybi52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaIi5wb3N0ZXJuLnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiVpACAYq1GBg4AUIKcHJvamVjdF9pZBoIYXBwLnJlYWSC0+STAjESLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EqwBChBMaXN0QXBwbGljYXRpb25zEiMucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlIk2QAgGKtRgYOAFCCnByb2plY3RfaWQaCGFwcC5yZWFkgtPkkwIoEiYvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucxLSAQoSUm90YXRlQ2xpZW50U2VjcmV0EiUucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXF1ZXN0GiYucG9zdGVybi52MS5Sb3RhdGVDbGllbnRTZWNyZXRSZXNwb25zZSJtirUYHDgBQgpwcm9qZWN0X2lk8AEBGglhcHAud3JpdGWC0+STAkc6ASoiQi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9OnJvdGF0ZUNsaWVudFNlY3JldBK2AQoRRGVsZXRlQXBwbGljYXRpb24SJC5wb3N0ZXJuLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBolLnBvc3Rlcm4udjEuRGVsZXRlQXBwbGljYXRpb25SZXNwb25zZSJUirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAjEqLy92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9EtABChVEZWFjdGl2YXRlQXBwbGljYXRpb24SKC5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVBcHBsaWNhdGlvblJlcXVlc3QaKS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVBcHBsaWNhdGlvblJlc3BvbnNlImKKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCPzoBKiI6L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH06ZGVhY3RpdmF0ZRLQAQoVUmVhY3RpdmF0ZUFwcGxpY2F0aW9uEigucG9zdGVybi52MS5SZWFjdGl2YXRlQXBwbGljYXRpb25SZXF1ZXN0GikucG9zdGVybi52MS5SZWFjdGl2YXRlQXBwbGljYXRpb25SZXNwb25zZSJiirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAj86ASoiOi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL3thcHBfaWR9OnJlYWN0aXZhdGUS3QEKFVVwZGF0ZU9pZGNBcHBsaWNhdGlvbhIoLnBvc3Rlcm4udjEuVXBkYXRlT2lkY0FwcGxpY2F0aW9uUmVxdWVzdBopLnBvc3Rlcm4udjEuVXBkYXRlT2lkY0FwcGxpY2F0aW9uUmVzcG9uc2Uib4q1GBw4AUIKcHJvamVjdF9pZPABARoJYXBwLndyaXRlmLUYgIAQgtPkkwJDOgthcHBsaWNhdGlvbjI0L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0vb2lkYxK9AQoUQ3JlYXRlQXBpQXBwbGljYXRpb24SJy5wb3N0ZXJuLnYxLkNyZWF0ZUFwaUFwcGxpY2F0aW9uUmVxdWVzdBooLnBvc3Rlcm4udjEuQ3JlYXRlQXBpQXBwbGljYXRpb25SZXNwb25zZSJSirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAi86ASoiKi92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vYXBwbGljYXRpb25zL2FwaRLQAQoUVXBkYXRlQXBpQXBwbGljYXRpb24SJy5wb3N0ZXJuLnYxLlVwZGF0ZUFwaUFwcGxpY2F0aW9uUmVxdWVzdBooLnBvc3Rlcm4udjEuVXBkYXRlQXBpQXBwbGljYXRpb25SZXNwb25zZSJlirUYGTgBQgpwcm9qZWN0X2lkGglhcHAud3JpdGWC0+STAkI6C2FwcGxpY2F0aW9uMjMvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfS9hcGkSwQEKEUFkZEFwcGxpY2F0aW9uS2V5EiQucG9zdGVybi52MS5BZGRBcHBsaWNhdGlvbktleVJlcXVlc3QaJS5wb3N0ZXJuLnYxLkFkZEFwcGxpY2F0aW9uS2V5UmVzcG9uc2UiX4q1GBw4AUIKcHJvamVjdF9pZPABARoJYXBwLndyaXRlgtPkkwI5OgEqIjQvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfS9rZXlzEsMBChNMaXN0QXBwbGljYXRpb25LZXlzEiYucG9zdGVybi52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBonLnBvc3Rlcm4udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlIluQAgGKtRgYOAFCCnByb2plY3RfaWQaCGFwcC5yZWFkgtPkkwI2EjQvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2FwcGxpY2F0aW9ucy97YXBwX2lkfS9rZXlzEs0BChRSZW1vdmVBcHBsaWNhdGlvbktleRInLnBvc3Rlcm4udjEuUmVtb3ZlQXBwbGljYXRpb25LZXlSZXF1ZXN0GigucG9zdGVybi52MS5SZW1vdmVBcHBsaWNhdGlvbktleVJlc3BvbnNlImKKtRgZOAFCCnByb2plY3RfaWQaCWFwcC53cml0ZYLT5JMCPyo9L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9hcHBsaWNhdGlvbnMve2FwcF9pZH0va2V5cy97a2V5X2lkfUKfAQoOY29tLnBvc3Rlcm4udjFCEEFwcGxpY2F0aW9uUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options]);
 
 /**
- * Something that signs users in, or asks about their tokens.
+ * An application that signs users in or introspects their tokens.
  *
  * @generated from message postern.v1.Application
  */
@@ -35,7 +35,7 @@ export type Application = Message<"postern.v1.Application"> & {
   id: string;
 
   /**
-   * The version of the application, its dates and its owner.
+   * The version, dates and owner of the application.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -56,7 +56,7 @@ export type Application = Message<"postern.v1.Application"> & {
   name: string;
 
   /**
-   * The public name by which the application identifies itself.
+   * The public identifier of the application.
    *
    * @generated from field: string client_id = 5;
    */
@@ -70,14 +70,14 @@ export type Application = Message<"postern.v1.Application"> & {
   oidc?: OidcConfiguration | undefined;
 
   /**
-   * Whether the configuration has any compliance problem.
+   * Whether the configuration has any compliance problems.
    *
    * @generated from field: bool none_compliant = 7;
    */
   noneCompliant: boolean;
 
   /**
-   * The ways in which the configuration departs from the rules of OIDC.
+   * The compliance problems of the configuration.
    *
    * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 8;
    */
@@ -106,13 +106,13 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
   messageDesc(file_postern_v1_application, 0);
 
 /**
- * How an API application is set up.
+ * The configuration of an API application.
  *
  * @generated from message postern.v1.ApiConfiguration
  */
 export type ApiConfiguration = Message<"postern.v1.ApiConfiguration"> & {
   /**
-   * How the application authenticates. BASIC and POST have a client secret.
+   * How the application authenticates. BASIC and POST use a client secret.
    *
    * @generated from field: postern.v1.ApiAuthMethodType auth_method_type = 1;
    */
@@ -127,133 +127,133 @@ export const ApiConfigurationSchema: GenMessage<ApiConfiguration> = /*@__PURE__*
   messageDesc(file_postern_v1_application, 1);
 
 /**
- * How an OIDC application is set up.
+ * The configuration of an OIDC application.
  *
  * @generated from message postern.v1.OidcConfiguration
  */
 export type OidcConfiguration = Message<"postern.v1.OidcConfiguration"> & {
   /**
-   * The URIs that users may be sent back to after sign-in, compared exactly.
+   * The URIs that users may be sent to after sign-in, compared exactly.
    *
    * @generated from field: repeated string redirect_uris = 1;
    */
   redirectUris: string[];
 
   /**
-   * The responses that the application may ask the authorization endpoint for.
+   * The response types that the application may request from the authorization endpoint.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 2;
    */
   responseTypes: OidcResponseType[];
 
   /**
-   * The ways in which the application may obtain tokens.
+   * The grant types with which the application may obtain tokens.
    *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 3;
    */
   grantTypes: OidcGrantType[];
 
   /**
-   * Where the application runs: on a web server, in the browser, or on the device of the user.
+   * Where the application runs: on a web server, in the browser, or on the user's device.
    *
    * @generated from field: postern.v1.OidcAppType app_type = 4;
    */
   appType: OidcAppType;
 
   /**
-   * How the application authenticates at the token endpoint. BASIC and POST have a client secret.
+   * How the application authenticates at the token endpoint. BASIC and POST use a client secret.
    *
    * @generated from field: postern.v1.OidcAuthMethodType auth_method_type = 5;
    */
   authMethodType: OidcAuthMethodType;
 
   /**
-   * The URIs that users may be sent back to after sign-out.
+   * The URIs that users may be sent to after sign-out.
    *
    * @generated from field: repeated string post_logout_redirect_uris = 6;
    */
   postLogoutRedirectUris: string[];
 
   /**
-   * The version of OIDC whose rules the application is held to.
+   * The version of OIDC whose rules the application must follow.
    *
    * @generated from field: postern.v1.OidcVersion version = 7;
    */
   version: OidcVersion;
 
   /**
-   * For development: problems with http, and with schemes of one's own, are not reported. All others are.
+   * Development mode: problems with http and custom schemes are not reported. All other problems are.
    *
    * @generated from field: bool dev_mode = 8;
    */
   devMode: boolean;
 
   /**
-   * The form of access tokens: opaque (BEARER), or signed with their claims inside (JWT).
+   * The format of access tokens: opaque (BEARER), or signed with the claims inside (JWT).
    *
    * @generated from field: postern.v1.OidcTokenType access_token_type = 9;
    */
   accessTokenType: OidcTokenType;
 
   /**
-   * Access tokens in the form of a JWT carry the roles of the user, also where no scope asks for them.
+   * Whether access tokens in JWT format contain the user's roles even if no scope requests them.
    *
    * @generated from field: bool access_token_role_assertion = 10;
    */
   accessTokenRoleAssertion: boolean;
 
   /**
-   * ID tokens carry the roles of the user, also where no scope asks for them.
+   * Whether ID tokens contain the user's roles even if no scope requests them.
    *
    * @generated from field: bool id_token_role_assertion = 11;
    */
   idTokenRoleAssertion: boolean;
 
   /**
-   * ID tokens carry the claims of the userinfo endpoint too, such as the name and the e-mail address.
+   * Whether ID tokens also contain the claims of the userinfo endpoint, such as the name and the email address.
    *
    * @generated from field: bool id_token_userinfo_assertion = 12;
    */
   idTokenUserinfoAssertion: boolean;
 
   /**
-   * How far the clocks of the server and the application may differ: so long a token is valid beyond its time.
+   * How far the clocks of the server and the application may differ; tokens stay valid that much longer.
    *
    * @generated from field: google.protobuf.Duration clock_skew = 13;
    */
   clockSkew?: Duration | undefined;
 
   /**
-   * The origins, beside those of the redirect URIs, from which browsers may call. Each is scheme://hostname[:port].
+   * Origins from which browsers may call, in addition to those of the redirect URIs. Each has the form scheme://hostname[:port].
    *
    * @generated from field: repeated string additional_origins = 14;
    */
   additionalOrigins: string[];
 
   /**
-   * A native application is opened right after sign-in, without a page in between that reports success.
+   * Whether a native application is opened right after sign-in, without a page in between that reports success.
    *
    * @generated from field: bool skip_native_app_success_page = 15;
    */
   skipNativeAppSuccessPage: boolean;
 
   /**
-   * The algorithm that signs its ID tokens. Access tokens are always signed by RS256.
+   * The algorithm that signs the application's ID tokens. Access tokens are always signed with RS256.
    *
    * @generated from field: postern.v1.OidcIdTokenAlgorithm id_token_algorithm = 16;
    */
   idTokenAlgorithm: OidcIdTokenAlgorithm;
 
   /**
-   * Where the application learns that a session at which it got tokens was ended (OpenID Connect Back-Channel Logout 1.0): an https
-   * URI that takes a logout token by POST. Empty where it does not ask for that.
+   * Where the application is notified when a session in which it got tokens is ended (OpenID Connect Back-Channel Logout 1.0): an
+   * https URI that accepts a logout token by POST. Empty if the application does not use this.
    *
    * @generated from field: string back_channel_logout_uri = 30;
    */
   backChannelLogoutUri: string;
 
   /**
-   * Whether the application is one of the instance's own: its users' access tokens may call this API.
+   * Whether the application belongs to the instance itself, so that its users' access tokens may call this API.
    *
    * @generated from field: bool first_party = 31;
    */
@@ -268,20 +268,20 @@ export const OidcConfigurationSchema: GenMessage<OidcConfiguration> = /*@__PURE_
   messageDesc(file_postern_v1_application, 2);
 
 /**
- * One way in which a configuration departs from what OIDC asks for.
+ * A deviation of a configuration from the rules of OIDC.
  *
  * @generated from message postern.v1.ComplianceProblem
  */
 export type ComplianceProblem = Message<"postern.v1.ComplianceProblem"> & {
   /**
-   * Stable, in UPPER_SNAKE; docs/errors.md has all of them.
+   * A stable identifier in UPPER_SNAKE; docs/errors.md lists all of them.
    *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * For people, in the language that the caller asked for.
+   * A text for people, in the language that the caller requested.
    *
    * @generated from field: string localized_message = 2;
    */
@@ -314,157 +314,159 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   name: string;
 
   /**
-   * The URIs that users may be sent back to after sign-in, compared exactly.
+   * The URIs that users may be sent to after sign-in, compared exactly.
    *
    * @generated from field: repeated string redirect_uris = 3;
    */
   redirectUris: string[];
 
   /**
-   * The responses that the application may ask the authorization endpoint for. Each needs its grant type: CODE needs AUTHORIZATION_CODE,
-   * ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted where the device flow is the only one, and has no effect
-   * there. Left out, CODE follows from AUTHORIZATION_CODE; with grant_types empty too, the code flow is meant.
+   * The response types that the application may request from the authorization endpoint. Each needs its grant type: CODE needs
+   * AUTHORIZATION_CODE; ID_TOKEN and ID_TOKEN_TOKEN need IMPLICIT. CODE is also accepted if the device flow is the only grant
+   * type, but has no effect then. If empty, CODE follows from AUTHORIZATION_CODE; if grant_types is empty too, the application
+   * gets the code flow.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 4;
    */
   responseTypes: OidcResponseType[];
 
   /**
-   * The ways in which the application may obtain tokens. Left out, they follow from response_types: AUTHORIZATION_CODE from CODE,
-   * IMPLICIT from ID_TOKEN and ID_TOKEN_TOKEN.
+   * The grant types with which the application may obtain tokens. If empty, they follow from response_types: AUTHORIZATION_CODE
+   * from CODE, IMPLICIT from ID_TOKEN and ID_TOKEN_TOKEN.
    *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 5;
    */
   grantTypes: OidcGrantType[];
 
   /**
-   * Where the application runs: on a web server, in the browser, or on the device of the user.
+   * Where the application runs: on a web server, in the browser, or on the user's device.
    *
    * @generated from field: postern.v1.OidcAppType app_type = 6;
    */
   appType: OidcAppType;
 
   /**
-   * How the application authenticates at the token endpoint. BASIC and POST have a client secret.
+   * How the application authenticates at the token endpoint. BASIC and POST use a client secret.
    *
    * @generated from field: postern.v1.OidcAuthMethodType auth_method_type = 7;
    */
   authMethodType: OidcAuthMethodType;
 
   /**
-   * The URIs that users may be sent back to after sign-out.
+   * The URIs that users may be sent to after sign-out.
    *
    * @generated from field: repeated string post_logout_redirect_uris = 8;
    */
   postLogoutRedirectUris: string[];
 
   /**
-   * The version of OIDC whose rules the application is held to.
+   * The version of OIDC whose rules the application must follow.
    *
    * @generated from field: postern.v1.OidcVersion version = 9;
    */
   version: OidcVersion;
 
   /**
-   * For development: problems with http, and with schemes of one's own, are not reported. All others are.
+   * Development mode: problems with http and custom schemes are not reported. All other problems are.
    *
    * @generated from field: bool dev_mode = 10;
    */
   devMode: boolean;
 
   /**
-   * The form of access tokens: opaque (BEARER), or signed with their claims inside (JWT).
+   * The format of access tokens: opaque (BEARER), or signed with the claims inside (JWT).
    *
    * @generated from field: postern.v1.OidcTokenType access_token_type = 11;
    */
   accessTokenType: OidcTokenType;
 
   /**
-   * Access tokens in the form of a JWT carry the roles of the user, also where no scope asks for them.
+   * Whether access tokens in JWT format contain the user's roles even if no scope requests them.
    *
    * @generated from field: bool access_token_role_assertion = 12;
    */
   accessTokenRoleAssertion: boolean;
 
   /**
-   * ID tokens carry the roles of the user, also where no scope asks for them.
+   * Whether ID tokens contain the user's roles even if no scope requests them.
    *
    * @generated from field: bool id_token_role_assertion = 13;
    */
   idTokenRoleAssertion: boolean;
 
   /**
-   * ID tokens carry the claims of the userinfo endpoint too, such as the name and the e-mail address.
+   * Whether ID tokens also contain the claims of the userinfo endpoint, such as the name and the email address.
    *
    * @generated from field: bool id_token_userinfo_assertion = 14;
    */
   idTokenUserinfoAssertion: boolean;
 
   /**
-   * How far the clocks of the server and the application may differ: so long a token is valid beyond its time. More than 5 seconds
-   * are a compliance problem.
+   * How far the clocks of the server and the application may differ; tokens stay valid that much longer. More than 5 seconds is a
+   * compliance problem.
    *
    * @generated from field: google.protobuf.Duration clock_skew = 15;
    */
   clockSkew?: Duration | undefined;
 
   /**
-   * The origins, beside those of the redirect URIs, from which browsers may call. Each is scheme://hostname[:port], without path,
-   * query and fragment. They are stored as browsers send them: scheme and hostname in
-   * lower case, the hostname in ASCII, without the default port, each once.
+   * Origins from which browsers may call, in addition to those of the redirect URIs. Each has the form scheme://hostname[:port],
+   * without path, query or fragment. They are stored as browsers send them: scheme and hostname in lower case, the hostname in
+   * ASCII, without the default port, and without duplicates.
    *
    * @generated from field: repeated string additional_origins = 16;
    */
   additionalOrigins: string[];
 
   /**
-   * A native application is opened right after sign-in, without a page in between that reports success.
+   * Whether a native application is opened right after sign-in, without a page in between that reports success.
    *
    * @generated from field: bool skip_native_app_success_page = 17;
    */
   skipNativeAppSuccessPage: boolean;
 
   /**
-   * Answers what is wrong with the configuration without creating anything.
+   * Returns the problems in the configuration without creating anything.
    *
    * @generated from field: bool validate_only = 18;
    */
   validateOnly: boolean;
 
   /**
-   * The algorithm that signs its ID tokens: RS256, which every client knows, or ES256. Access tokens are always signed by RS256.
+   * The algorithm that signs the application's ID tokens: RS256, which every client supports, or ES256. Access tokens are always
+   * signed with RS256.
    *
    * @generated from field: postern.v1.OidcIdTokenAlgorithm id_token_algorithm = 19;
    */
   idTokenAlgorithm: OidcIdTokenAlgorithm;
 
   /**
-   * Where the application learns that a session at which it got tokens was ended (OpenID Connect Back-Channel Logout 1.0): an absolute
-   * https URI without user information and fragment; any other is a compliance problem, and nothing is sent there.
+   * Where the application is notified when a session in which it got tokens is ended (OpenID Connect Back-Channel Logout 1.0): an
+   * absolute https URI without user information or fragment. Any other URI is a compliance problem, and nothing is sent to it.
    *
    * @generated from field: string back_channel_logout_uri = 30;
    */
   backChannelLogoutUri: string;
 
   /**
-   * The application is one of the instance's own: its users' access tokens may call this API, as far as their scopes allow. Only an
-   * INSTANCE_OWNER sets it, and nobody else changes such an application.
+   * Whether the application belongs to the instance itself, so that its users' access tokens may call this API within their
+   * scopes. Only an INSTANCE_OWNER can set this, and nobody else can change such an application.
    *
    * @generated from field: bool first_party = 31;
    */
   firstParty: boolean;
 
   /**
-   * A client id of the caller's choice, for applications from elsewhere; one is made when it is absent. A client id is used once,
-   * also after its application is deleted.
+   * A client id of your choice, for applications that you move from another system. If absent, one is generated. A client id can
+   * be used only once, even after its application is deleted.
    *
    * @generated from field: optional string client_id = 40;
    */
   clientId?: string | undefined;
 
   /**
-   * The SHA-256 of the client secret elsewhere, in hexadecimal; then no secret is made. For the methods BASIC and POST only. The
-   * secret should have 128 random bits or more.
+   * The SHA-256 of the existing client secret, in hexadecimal, for applications that you move from another system; no secret is
+   * generated then. Only for the methods BASIC and POST. The secret should have at least 128 random bits.
    *
    * @generated from field: optional string client_secret_hash = 41;
    */
@@ -483,42 +485,42 @@ export const CreateOidcApplicationRequestSchema: GenMessage<CreateOidcApplicatio
  */
 export type CreateOidcApplicationResponse = Message<"postern.v1.CreateOidcApplicationResponse"> & {
   /**
-   * The id of the new application; empty when the request only validates.
+   * The id of the new application; empty if the request only validates.
    *
    * @generated from field: string app_id = 1;
    */
   appId: string;
 
   /**
-   * The version of the new application, its dates and its owner; absent when the request only validates.
+   * The version, dates and owner of the new application; absent if the request only validates.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
-   * The public name by which the application identifies itself; empty when the request only validates.
+   * The public identifier of the application; empty if the request only validates.
    *
    * @generated from field: string client_id = 3;
    */
   clientId: string;
 
   /**
-   * The client secret, for the methods BASIC and POST only, shown this once.
+   * The client secret, for the methods BASIC and POST; shown only once.
    *
    * @generated from field: optional string client_secret = 4;
    */
   clientSecret?: string | undefined;
 
   /**
-   * Whether the configuration has any compliance problem.
+   * Whether the configuration has any compliance problems.
    *
    * @generated from field: bool none_compliant = 5;
    */
   noneCompliant: boolean;
 
   /**
-   * The ways in which the configuration departs from the rules of OIDC.
+   * The compliance problems of the configuration.
    *
    * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 6;
    */
@@ -589,28 +591,28 @@ export type ListApplicationsRequest = Message<"postern.v1.ListApplicationsReques
   projectId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.ApplicationFilter filter = 4;
    */
   filter?: ApplicationFilter | undefined;
 
   /**
-   * The order of the list, by name from A to Z by default.
+   * The order of the list; by default by name from A to Z.
    *
    * @generated from field: postern.v1.NameOrder order = 5;
    */
@@ -629,14 +631,14 @@ export const ListApplicationsRequestSchema: GenMessage<ListApplicationsRequest> 
  */
 export type ListApplicationsResponse = Message<"postern.v1.ListApplicationsResponse"> & {
   /**
-   * The applications of this page.
+   * The applications on this page.
    *
    * @generated from field: repeated postern.v1.Application applications = 1;
    */
   applications: Application[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -669,7 +671,7 @@ export type RotateClientSecretRequest = Message<"postern.v1.RotateClientSecretRe
   appId: string;
 
   /**
-   * How long the old secret lives on beside the new one; not at all when absent.
+   * How long the old secret remains valid alongside the new one; if absent, it becomes invalid at once.
    *
    * @generated from field: google.protobuf.Duration overlap = 3;
    */
@@ -688,21 +690,21 @@ export const RotateClientSecretRequestSchema: GenMessage<RotateClientSecretReque
  */
 export type RotateClientSecretResponse = Message<"postern.v1.RotateClientSecretResponse"> & {
   /**
-   * The new client secret, shown this once.
+   * The new client secret, shown only once.
    *
    * @generated from field: string client_secret = 1;
    */
   clientSecret: string;
 
   /**
-   * The version of the application, its dates and its owner.
+   * The version, dates and owner of the application.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
-   * When the old secret ends.
+   * When the old secret expires.
    *
    * @generated from field: google.protobuf.Timestamp previous_secret_expiration_date = 3;
    */
@@ -747,7 +749,7 @@ export const DeleteApplicationRequestSchema: GenMessage<DeleteApplicationRequest
  */
 export type DeleteApplicationResponse = Message<"postern.v1.DeleteApplicationResponse"> & {
   /**
-   * The last version of the application, with its dates and its owner.
+   * The last version of the application, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -844,7 +846,7 @@ export type ApplicationFact = Message<"postern.v1.ApplicationFact"> & {
     case: "apiCreated";
   } | {
     /**
-     * The name of the API application was changed, or how it authenticates.
+     * The name of the API application was changed, or the way it authenticates.
      *
      * @generated from field: postern.v1.ApplicationFact.ApiChanged api_changed = 41;
      */
@@ -905,7 +907,7 @@ export const ApplicationFact_OidcCreatedSchema: GenMessage<ApplicationFact_OidcC
  */
 export type ApplicationFact_ClientSecretRotated = Message<"postern.v1.ApplicationFact.ClientSecretRotated"> & {
   /**
-   * When the old secret ends.
+   * When the old secret expires.
    *
    * @generated from field: google.protobuf.Timestamp previous_secret_expiration_date = 1;
    */
@@ -963,14 +965,14 @@ export const ApplicationFact_ReactivatedSchema: GenMessage<ApplicationFact_React
  */
 export type ApplicationFact_OidcChanged = Message<"postern.v1.ApplicationFact.OidcChanged"> & {
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The OIDC configuration from now on.
+   * The new OIDC configuration.
    *
    * @generated from field: postern.v1.OidcConfiguration oidc = 2;
    */
@@ -1008,7 +1010,7 @@ export type ApplicationFact_KeyAdded = Message<"postern.v1.ApplicationFact.KeyAd
     case: "publicKey";
   } | {
     /**
-     * The URI of the JSON Web Key Set that has the keys.
+     * The URI of the JSON Web Key Set that contains the keys.
      *
      * @generated from field: string jwks_uri = 3;
      */
@@ -1088,14 +1090,14 @@ export const ApplicationFact_ApiCreatedSchema: GenMessage<ApplicationFact_ApiCre
  */
 export type ApplicationFact_ApiChanged = Message<"postern.v1.ApplicationFact.ApiChanged"> & {
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The configuration from now on.
+   * The new configuration.
    *
    * @generated from field: postern.v1.ApiConfiguration api = 2;
    */
@@ -1140,7 +1142,7 @@ export const DeactivateApplicationRequestSchema: GenMessage<DeactivateApplicatio
  */
 export type DeactivateApplicationResponse = Message<"postern.v1.DeactivateApplicationResponse"> & {
   /**
-   * The version of the application, its dates and its owner.
+   * The version, dates and owner of the application.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1185,7 +1187,7 @@ export const ReactivateApplicationRequestSchema: GenMessage<ReactivateApplicatio
  */
 export type ReactivateApplicationResponse = Message<"postern.v1.ReactivateApplicationResponse"> & {
   /**
-   * The version of the application, its dates and its owner.
+   * The version, dates and owner of the application.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1200,7 +1202,7 @@ export const ReactivateApplicationResponseSchema: GenMessage<ReactivateApplicati
   messageDesc(file_postern_v1_application, 18);
 
 /**
- * The changes of an OIDC application; every field means what it means in CreateOidcApplicationRequest.
+ * The changes to an OIDC application; every field has the same meaning as in CreateOidcApplicationRequest.
  *
  * @generated from message postern.v1.OidcApplicationUpdate
  */
@@ -1213,127 +1215,129 @@ export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> 
   name?: string | undefined;
 
   /**
-   * The URIs that users may be sent back to after sign-in, compared exactly.
+   * The URIs that users may be sent to after sign-in, compared exactly.
    *
    * @generated from field: repeated string redirect_uris = 2;
    */
   redirectUris: string[];
 
   /**
-   * The responses that the application may ask the authorization endpoint for. Each needs its grant type, which stays unless grant_types
-   * changes too. Emptied, they follow from grant_types.
+   * The response types that the application may request from the authorization endpoint. Each needs its grant type, which does
+   * not change unless you change grant_types too. If you empty the list, the response types follow from grant_types.
    *
    * @generated from field: repeated postern.v1.OidcResponseType response_types = 3;
    */
   responseTypes: OidcResponseType[];
 
   /**
-   * The ways in which the application may obtain tokens. Emptied, they follow from response_types.
+   * The grant types with which the application may obtain tokens. If you empty the list, they follow from response_types.
    *
    * @generated from field: repeated postern.v1.OidcGrantType grant_types = 4;
    */
   grantTypes: OidcGrantType[];
 
   /**
-   * Where the application runs: on a web server, in the browser, or on the device of the user.
+   * Where the application runs: on a web server, in the browser, or on the user's device.
    *
    * @generated from field: optional postern.v1.OidcAppType app_type = 5;
    */
   appType?: OidcAppType | undefined;
 
   /**
-   * How the application authenticates at the token endpoint. BASIC and POST have a client secret.
+   * How the application authenticates at the token endpoint. BASIC and POST use a client secret.
    *
    * @generated from field: optional postern.v1.OidcAuthMethodType auth_method_type = 6;
    */
   authMethodType?: OidcAuthMethodType | undefined;
 
   /**
-   * The URIs that users may be sent back to after sign-out.
+   * The URIs that users may be sent to after sign-out.
    *
    * @generated from field: repeated string post_logout_redirect_uris = 7;
    */
   postLogoutRedirectUris: string[];
 
   /**
-   * The version of OIDC whose rules the application is held to.
+   * The version of OIDC whose rules the application must follow.
    *
    * @generated from field: optional postern.v1.OidcVersion version = 8;
    */
   version?: OidcVersion | undefined;
 
   /**
-   * For development: problems with http, and with schemes of one's own, are not reported. All others are.
+   * Development mode: problems with http and custom schemes are not reported. All other problems are.
    *
    * @generated from field: optional bool dev_mode = 9;
    */
   devMode?: boolean | undefined;
 
   /**
-   * The form of access tokens: opaque (BEARER), or signed with their claims inside (JWT).
+   * The format of access tokens: opaque (BEARER), or signed with the claims inside (JWT).
    *
    * @generated from field: optional postern.v1.OidcTokenType access_token_type = 10;
    */
   accessTokenType?: OidcTokenType | undefined;
 
   /**
-   * Access tokens in the form of a JWT carry the roles of the user, also where no scope asks for them.
+   * Whether access tokens in JWT format contain the user's roles even if no scope requests them.
    *
    * @generated from field: optional bool access_token_role_assertion = 11;
    */
   accessTokenRoleAssertion?: boolean | undefined;
 
   /**
-   * ID tokens carry the roles of the user, also where no scope asks for them.
+   * Whether ID tokens contain the user's roles even if no scope requests them.
    *
    * @generated from field: optional bool id_token_role_assertion = 12;
    */
   idTokenRoleAssertion?: boolean | undefined;
 
   /**
-   * ID tokens carry the claims of the userinfo endpoint too, such as the name and the e-mail address.
+   * Whether ID tokens also contain the claims of the userinfo endpoint, such as the name and the email address.
    *
    * @generated from field: optional bool id_token_userinfo_assertion = 13;
    */
   idTokenUserinfoAssertion?: boolean | undefined;
 
   /**
-   * How far the clocks of the server and the application may differ: so long a token is valid beyond its time.
+   * How far the clocks of the server and the application may differ; tokens stay valid that much longer.
    *
    * @generated from field: google.protobuf.Duration clock_skew = 14;
    */
   clockSkew?: Duration | undefined;
 
   /**
-   * The origins, beside those of the redirect URIs, from which browsers may call. Each is scheme://hostname[:port].
+   * Origins from which browsers may call, in addition to those of the redirect URIs. Each has the form scheme://hostname[:port].
    *
    * @generated from field: repeated string additional_origins = 15;
    */
   additionalOrigins: string[];
 
   /**
-   * A native application is opened right after sign-in, without a page in between that reports success.
+   * Whether a native application is opened right after sign-in, without a page in between that reports success.
    *
    * @generated from field: optional bool skip_native_app_success_page = 16;
    */
   skipNativeAppSuccessPage?: boolean | undefined;
 
   /**
-   * The algorithm that signs its ID tokens. Access tokens are always signed by RS256.
+   * The algorithm that signs the application's ID tokens. Access tokens are always signed with RS256.
    *
    * @generated from field: optional postern.v1.OidcIdTokenAlgorithm id_token_algorithm = 17;
    */
   idTokenAlgorithm?: OidcIdTokenAlgorithm | undefined;
 
   /**
-   * Where the application learns that a session at which it got tokens was ended; emptied, it learns nothing of that.
+   * Where the application is notified when a session in which it got tokens is ended; if you empty it, the application is no
+   * longer notified.
    *
    * @generated from field: optional string back_channel_logout_uri = 30;
    */
   backChannelLogoutUri?: string | undefined;
 
   /**
-   * The application is one of the instance's own. Only an INSTANCE_OWNER sets it, and nobody else changes such an application.
+   * Whether the application belongs to the instance itself. Only an INSTANCE_OWNER can set this, and nobody else can change such
+   * an application.
    *
    * @generated from field: optional bool first_party = 31;
    */
@@ -1366,29 +1370,29 @@ export type UpdateOidcApplicationRequest = Message<"postern.v1.UpdateOidcApplica
   appId: string;
 
   /**
-   * The name and the configuration from now on, as far as they change.
+   * The new name and configuration, as far as they change.
    *
    * @generated from field: postern.v1.OidcApplicationUpdate application = 3;
    */
   application?: OidcApplicationUpdate | undefined;
 
   /**
-   * The fields of `application` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `application` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 4;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 5;
    */
   expectedSequence?: bigint | undefined;
 
   /**
-   * Answers what would be wrong with the configuration without changing anything.
+   * Returns the problems that the configuration would have, without changing anything.
    *
    * @generated from field: bool validate_only = 6;
    */
@@ -1407,28 +1411,28 @@ export const UpdateOidcApplicationRequestSchema: GenMessage<UpdateOidcApplicatio
  */
 export type UpdateOidcApplicationResponse = Message<"postern.v1.UpdateOidcApplicationResponse"> & {
   /**
-   * The version of the application, its dates and its owner.
+   * The version, dates and owner of the application.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * The client secret, when the change made one, shown this once.
+   * The client secret, if the change created one; shown only once.
    *
    * @generated from field: optional string client_secret = 2;
    */
   clientSecret?: string | undefined;
 
   /**
-   * Whether the configuration has any compliance problem.
+   * Whether the configuration has any compliance problems.
    *
    * @generated from field: bool none_compliant = 3;
    */
   noneCompliant: boolean;
 
   /**
-   * The ways in which the configuration departs from the rules of OIDC.
+   * The compliance problems of the configuration.
    *
    * @generated from field: repeated postern.v1.ComplianceProblem compliance_problems = 4;
    */
@@ -1461,23 +1465,23 @@ export type CreateApiApplicationRequest = Message<"postern.v1.CreateApiApplicati
   name: string;
 
   /**
-   * How the application authenticates. BASIC and POST have a client secret.
+   * How the application authenticates. BASIC and POST use a client secret.
    *
    * @generated from field: postern.v1.ApiAuthMethodType auth_method_type = 3;
    */
   authMethodType: ApiAuthMethodType;
 
   /**
-   * A client id of the caller's choice, for applications from elsewhere; one is made when it is absent. A client id is used once,
-   * also after its application is deleted.
+   * A client id of your choice, for applications that you move from another system. If absent, one is generated. A client id can
+   * be used only once, even after its application is deleted.
    *
    * @generated from field: optional string client_id = 40;
    */
   clientId?: string | undefined;
 
   /**
-   * The SHA-256 of the client secret elsewhere, in hexadecimal; then no secret is made. For the methods BASIC and POST only. The
-   * secret should have 128 random bits or more.
+   * The SHA-256 of the existing client secret, in hexadecimal, for applications that you move from another system; no secret is
+   * generated then. Only for the methods BASIC and POST. The secret should have at least 128 random bits.
    *
    * @generated from field: optional string client_secret_hash = 41;
    */
@@ -1503,21 +1507,21 @@ export type CreateApiApplicationResponse = Message<"postern.v1.CreateApiApplicat
   appId: string;
 
   /**
-   * The version of the new application, its dates and its owner.
+   * The version, dates and owner of the new application.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
-   * The public name by which the application identifies itself.
+   * The public identifier of the application.
    *
    * @generated from field: string client_id = 3;
    */
   clientId: string;
 
   /**
-   * The client secret, for the methods BASIC and POST only, shown this once.
+   * The client secret, for the methods BASIC and POST; shown only once.
    *
    * @generated from field: optional string client_secret = 4;
    */
@@ -1532,7 +1536,7 @@ export const CreateApiApplicationResponseSchema: GenMessage<CreateApiApplication
   messageDesc(file_postern_v1_application, 23);
 
 /**
- * The changes of an API application.
+ * The changes to an API application.
  *
  * @generated from message postern.v1.ApiApplicationUpdate
  */
@@ -1545,7 +1549,7 @@ export type ApiApplicationUpdate = Message<"postern.v1.ApiApplicationUpdate"> & 
   name?: string | undefined;
 
   /**
-   * How the application authenticates. BASIC and POST have a client secret.
+   * How the application authenticates. BASIC and POST use a client secret.
    *
    * @generated from field: optional postern.v1.ApiAuthMethodType auth_method_type = 2;
    */
@@ -1578,22 +1582,22 @@ export type UpdateApiApplicationRequest = Message<"postern.v1.UpdateApiApplicati
   appId: string;
 
   /**
-   * The name and the configuration from now on, as far as they change.
+   * The new name and configuration, as far as they change.
    *
    * @generated from field: postern.v1.ApiApplicationUpdate application = 3;
    */
   application?: ApiApplicationUpdate | undefined;
 
   /**
-   * The fields of `application` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `application` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 4;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 5;
    */
@@ -1612,14 +1616,14 @@ export const UpdateApiApplicationRequestSchema: GenMessage<UpdateApiApplicationR
  */
 export type UpdateApiApplicationResponse = Message<"postern.v1.UpdateApiApplicationResponse"> & {
   /**
-   * The version of the application, its dates and its owner.
+   * The version, dates and owner of the application.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * The client secret, when the change made one, shown this once.
+   * The client secret, if the change created one; shown only once.
    *
    * @generated from field: optional string client_secret = 2;
    */
@@ -1634,7 +1638,7 @@ export const UpdateApiApplicationResponseSchema: GenMessage<UpdateApiApplication
   messageDesc(file_postern_v1_application, 26);
 
 /**
- * A public key as JSON Web Key (RFC 7517); a private one has members that are refused. RSA keys have 2048 to 8192 bits, and the
+ * A public key as a JSON Web Key (RFC 7517). The members of a private key are not allowed. RSA keys have 2048 to 8192 bits; the
  * curves are P-256, P-384, P-521 and Ed25519.
  *
  * @generated from message postern.v1.JsonWebKey
@@ -1648,35 +1652,35 @@ export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
   kty: string;
 
   /**
-   * Names the key in the header of what it signs; its thumbprint (RFC 7638) when absent.
+   * Identifies the key in the header of what it signs; if absent, its thumbprint (RFC 7638).
    *
    * @generated from field: optional string kid = 2;
    */
   kid?: string | undefined;
 
   /**
-   * The algorithm that the key is for; every one that fits the key when absent.
+   * The algorithm that the key is for; if absent, any that fits the key.
    *
    * @generated from field: optional string alg = 3;
    */
   alg?: string | undefined;
 
   /**
-   * The use of the key: only sig.
+   * The use of the key; only sig.
    *
    * @generated from field: optional string use = 4;
    */
   use?: string | undefined;
 
   /**
-   * The operation of the key: only verify, which is answered for every key.
+   * The operation of the key; only verify, which is returned for every key.
    *
    * @generated from field: repeated string key_ops = 5 [json_name = "key_ops"];
    */
   keyOps: string[];
 
   /**
-   * Browsers add it to the keys that they export; it has no effect, and is not answered.
+   * Browsers add this to keys that they export. It has no effect and is not returned.
    *
    * @generated from field: optional bool ext = 6;
    */
@@ -1726,7 +1730,7 @@ export const JsonWebKeySchema: GenMessage<JsonWebKey> = /*@__PURE__*/
   messageDesc(file_postern_v1_application, 27);
 
 /**
- * A key of an application, or the URI where its keys are.
+ * A key of an application, or the URI where its keys are published.
  *
  * @generated from message postern.v1.ApplicationKey
  */
@@ -1758,7 +1762,7 @@ export type ApplicationKey = Message<"postern.v1.ApplicationKey"> & {
     case: "publicKey";
   } | {
     /**
-     * The URI of the JSON Web Key Set that has the keys.
+     * The URI of the JSON Web Key Set that contains the keys.
      *
      * @generated from field: string jwks_uri = 4;
      */
@@ -1793,14 +1797,14 @@ export type AddApplicationKeyRequest = Message<"postern.v1.AddApplicationKeyRequ
   appId: string;
 
   /**
-   * One of public_key and jwks_uri is needed.
+   * Exactly one of public_key and jwks_uri is required.
    *
    * @generated from field: postern.v1.JsonWebKey public_key = 3;
    */
   publicKey?: JsonWebKey | undefined;
 
   /**
-   * An https URI of a JSON Web Key Set, without user information and fragment.
+   * An https URI of a JSON Web Key Set, without user information or fragment.
    *
    * @generated from field: optional string jwks_uri = 4;
    */
@@ -1826,14 +1830,14 @@ export type AddApplicationKeyResponse = Message<"postern.v1.AddApplicationKeyRes
   keyId: string;
 
   /**
-   * The application's details: keys are part of its history.
+   * The details of the application, because keys are part of its history.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
-   * The id that names a public key in what it signs.
+   * The id by which signatures refer to the key.
    *
    * @generated from field: optional string kid = 3;
    */
@@ -1878,7 +1882,7 @@ export const ListApplicationKeysRequestSchema: GenMessage<ListApplicationKeysReq
  */
 export type ListApplicationKeysResponse = Message<"postern.v1.ListApplicationKeysResponse"> & {
   /**
-   * The keys, or the URI where they are.
+   * The keys, or the URI where they are published.
    *
    * @generated from field: repeated postern.v1.ApplicationKey keys = 1;
    */
@@ -1930,7 +1934,7 @@ export const RemoveApplicationKeyRequestSchema: GenMessage<RemoveApplicationKeyR
  */
 export type RemoveApplicationKeyResponse = Message<"postern.v1.RemoveApplicationKeyResponse"> & {
   /**
-   * The application's details: keys are part of its history.
+   * The details of the application, because keys are part of its history.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1945,13 +1949,13 @@ export const RemoveApplicationKeyResponseSchema: GenMessage<RemoveApplicationKey
   messageDesc(file_postern_v1_application, 34);
 
 /**
- * Which applications a list shows: those that meet every field that is set. Case never matters.
+ * The applications in a list: those that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.ApplicationFilter
  */
 export type ApplicationFilter = Message<"postern.v1.ApplicationFilter"> & {
   /**
-   * The whole name.
+   * The full name.
    *
    * @generated from field: string name = 1;
    */
@@ -1965,14 +1969,14 @@ export type ApplicationFilter = Message<"postern.v1.ApplicationFilter"> & {
   namePrefix: string;
 
   /**
-   * Words, of which each must be the beginning of a word of the name; eight at most.
+   * Words; each must be the beginning of a word of the name; at most eight.
    *
    * @generated from field: string search = 3;
    */
   search: string;
 
   /**
-   * Only applications in this state, of the application itself, whatever the state of its project and organization.
+   * Only applications that are themselves in this state, whatever the state of their project and organization.
    *
    * @generated from field: postern.v1.ApplicationState state = 4;
    */
@@ -2022,7 +2026,7 @@ export const OidcResponseTypeSchema: GenEnum<OidcResponseType> = /*@__PURE__*/
   enumDesc(file_postern_v1_application, 0);
 
 /**
- * How tokens are obtained.
+ * How an application obtains tokens.
  *
  * @generated from enum postern.v1.OidcGrantType
  */
@@ -2049,7 +2053,7 @@ export const OidcGrantType = {
 } as const;
 
 /**
- * How tokens are obtained.
+ * How an application obtains tokens.
  *
  * @generated from enum postern.v1.OidcGrantType
  */
@@ -2137,7 +2141,7 @@ export const OidcAuthMethodTypeSchema: GenEnum<OidcAuthMethodType> = /*@__PURE__
   enumDesc(file_postern_v1_application, 3);
 
 /**
- * The version of the rules that an application is held to.
+ * The version of the rules that an application must follow.
  *
  * @generated from enum postern.v1.OidcVersion
  */
@@ -2149,7 +2153,7 @@ export const OidcVersion = {
 } as const;
 
 /**
- * The version of the rules that an application is held to.
+ * The version of the rules that an application must follow.
  *
  * @generated from enum postern.v1.OidcVersion
  */
@@ -2162,7 +2166,7 @@ export const OidcVersionSchema: GenEnum<OidcVersion> = /*@__PURE__*/
   enumDesc(file_postern_v1_application, 4);
 
 /**
- * The form of access tokens.
+ * The format of access tokens.
  *
  * @generated from enum postern.v1.OidcTokenType
  */
@@ -2179,7 +2183,7 @@ export const OidcTokenType = {
 } as const;
 
 /**
- * The form of access tokens.
+ * The format of access tokens.
  *
  * @generated from enum postern.v1.OidcTokenType
  */
@@ -2222,7 +2226,7 @@ export const OidcIdTokenAlgorithmSchema: GenEnum<OidcIdTokenAlgorithm> = /*@__PU
   enumDesc(file_postern_v1_application, 6);
 
 /**
- * How an API application authenticates where it asks about tokens.
+ * How an API application authenticates when it introspects tokens.
  *
  * @generated from enum postern.v1.ApiAuthMethodType
  */
@@ -2244,7 +2248,7 @@ export const ApiAuthMethodType = {
 } as const;
 
 /**
- * How an API application authenticates where it asks about tokens.
+ * How an API application authenticates when it introspects tokens.
  *
  * @generated from enum postern.v1.ApiAuthMethodType
  */
@@ -2298,9 +2302,9 @@ export const ApplicationStateSchema: GenEnum<ApplicationState> = /*@__PURE__*/
  */
 export const ApplicationService: GenService<{
   /**
-   * Creates an OIDC application. Faults of its configuration are reported and do not block the creation, but for response types and
-   * grant types that do not fit each other (FLOW_INCOMPLETE): nobody could sign in, and what was meant is unknown. One that
-   * authenticates by keys is reported until it has one: AddApplicationKey comes after.
+   * Creates an OIDC application. Problems in its configuration are reported but do not prevent its creation, with one exception:
+   * response types and grant types must match (FLOW_INCOMPLETE), because otherwise nobody could sign in and it is unknown what
+   * was meant. An application that authenticates with keys has a reported problem until you add a key with AddApplicationKey.
    *
    * @generated from rpc postern.v1.ApplicationService.CreateOidcApplication
    */
@@ -2310,7 +2314,7 @@ export const ApplicationService: GenService<{
     output: typeof CreateOidcApplicationResponseSchema;
   },
   /**
-   * Reads one application, with what is wrong with its configuration.
+   * Returns one application, including any problems in its configuration.
    *
    * @generated from rpc postern.v1.ApplicationService.GetApplication
    */
@@ -2320,9 +2324,9 @@ export const ApplicationService: GenService<{
     output: typeof GetApplicationResponseSchema;
   },
   /**
-   * Lists the applications of a project: all, or those that meet the filter. They come by name unless the request names an
-   * order; with `name_prefix` or search, in the order of the names or words that begin so. A page may have fewer than asked for,
-   * also none, while there are more: `next_page_token` is empty after the last.
+   * Lists the applications of a project: all of them, or those that match the filter. They are ordered by name unless the request
+   * specifies an order; with `name_prefix` or search, they are ordered by the names or words that match. A page may have fewer
+   * items than requested, or none, even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.ApplicationService.ListApplications
    */
@@ -2332,7 +2336,7 @@ export const ApplicationService: GenService<{
     output: typeof ListApplicationsResponseSchema;
   },
   /**
-   * Replaces the client secret of an application; the new one is shown this once, the old one lives on for the overlap.
+   * Replaces the client secret of an application. The new one is shown only once; the old one remains valid for the overlap.
    *
    * @generated from rpc postern.v1.ApplicationService.RotateClientSecret
    */
@@ -2352,7 +2356,7 @@ export const ApplicationService: GenService<{
     output: typeof DeleteApplicationResponseSchema;
   },
   /**
-   * Marks an application as out of use until it is reactivated; its configuration and client secrets stay.
+   * Takes an application out of use until it is reactivated. Its configuration and client secrets are kept.
    *
    * @generated from rpc postern.v1.ApplicationService.DeactivateApplication
    */
@@ -2362,7 +2366,7 @@ export const ApplicationService: GenService<{
     output: typeof DeactivateApplicationResponseSchema;
   },
   /**
-   * Takes a deactivated application into use again.
+   * Puts a deactivated application back into use.
    *
    * @generated from rpc postern.v1.ApplicationService.ReactivateApplication
    */
@@ -2372,9 +2376,10 @@ export const ApplicationService: GenService<{
     output: typeof ReactivateApplicationResponseSchema;
   },
   /**
-   * Changes the name and the configuration of an OIDC application; its client id stays. Faults of the configuration are then
-   * reported and do not block the change, but for response types and grant types that do not fit (FLOW_INCOMPLETE). The first change to the method BASIC or POST makes a client secret, which is shown
-   * this once; a change to another method ends all secrets. Values that it has already change nothing.
+   * Changes the name and configuration of an OIDC application; its client id stays the same. Problems in the configuration are
+   * reported but do not prevent the change, except that response types and grant types must match (FLOW_INCOMPLETE). Changing the
+   * method to BASIC or POST for the first time creates a client secret, which is shown only once; changing it to another method
+   * removes all secrets. Setting the current values changes nothing.
    *
    * @generated from rpc postern.v1.ApplicationService.UpdateOidcApplication
    */
@@ -2384,7 +2389,7 @@ export const ApplicationService: GenService<{
     output: typeof UpdateOidcApplicationResponseSchema;
   },
   /**
-   * Creates an API application: a resource server, which asks about the access tokens of its project and signs nobody in.
+   * Creates an API application: a resource server, which introspects the access tokens of its project and signs nobody in.
    *
    * @generated from rpc postern.v1.ApplicationService.CreateApiApplication
    */
@@ -2394,9 +2399,9 @@ export const ApplicationService: GenService<{
     output: typeof CreateApiApplicationResponseSchema;
   },
   /**
-   * Changes the name of an API application and how it authenticates; its client id stays. A change from PRIVATE_KEY_JWT to another
-   * method makes a client secret, which is shown this once; one to PRIVATE_KEY_JWT ends all secrets. Values that it has already change
-   * nothing.
+   * Changes the name of an API application and how it authenticates; its client id stays the same. Changing from PRIVATE_KEY_JWT
+   * to another method creates a client secret, which is shown only once; changing to PRIVATE_KEY_JWT removes all secrets. Setting
+   * the current values changes nothing.
    *
    * @generated from rpc postern.v1.ApplicationService.UpdateApiApplication
    */
@@ -2406,8 +2411,8 @@ export const ApplicationService: GenService<{
     output: typeof UpdateApiApplicationResponseSchema;
   },
   /**
-   * Adds a public key with which an application of the method PRIVATE_KEY_JWT signs, or the URI where its keys are. An application
-   * has up to 20 public keys, or one URI.
+   * Adds a public key with which an application that uses PRIVATE_KEY_JWT signs, or the URI where its keys are published. An
+   * application has up to 20 public keys, or one URI.
    *
    * @generated from rpc postern.v1.ApplicationService.AddApplicationKey
    */
@@ -2417,7 +2422,7 @@ export const ApplicationService: GenService<{
     output: typeof AddApplicationKeyResponseSchema;
   },
   /**
-   * Lists the keys of an application, the oldest first; there are 20 at most.
+   * Lists the keys of an application, oldest first; there are at most 20.
    *
    * @generated from rpc postern.v1.ApplicationService.ListApplicationKeys
    */
@@ -2427,7 +2432,7 @@ export const ApplicationService: GenService<{
     output: typeof ListApplicationKeysResponseSchema;
   },
   /**
-   * Removes a key from an application; what it signs is worth nothing from then on.
+   * Removes a key from an application. Anything signed with it is no longer accepted.
    *
    * @generated from rpc postern.v1.ApplicationService.RemoveApplicationKey
    */

@@ -17,13 +17,13 @@ export const file_postern_v1_authorization: GenFile = /*@__PURE__*/
   fileDesc("Ch5wb3N0ZXJuL3YxL2F1dGhvcml6YXRpb24ucHJvdG8SCnBvc3Rlcm4udjEicgoRRXZhbHVhdGlvblN1YmplY3QSFgoEdHlwZRgBIAEoCUIIukgFcgMYyAESGAoCaWQYAiABKAlCDLpIBXIDGMgBqLUYARIrCgpwcm9wZXJ0aWVzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJXChBFdmFsdWF0aW9uQWN0aW9uEhYKBG5hbWUYASABKAlCCLpIBXIDGMgBEisKCnByb3BlcnRpZXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Im8KEkV2YWx1YXRpb25SZXNvdXJjZRIWCgR0eXBlGAEgASgJQgi6SAVyAxjIARIUCgJpZBgCIAEoCUIIukgFcgMYyAESKwoKcHJvcGVydGllcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiywEKD0V2YWx1YXRlUmVxdWVzdBIuCgdzdWJqZWN0GAEgASgLMh0ucG9zdGVybi52MS5FdmFsdWF0aW9uU3ViamVjdBIsCgZhY3Rpb24YAiABKAsyHC5wb3N0ZXJuLnYxLkV2YWx1YXRpb25BY3Rpb24SMAoIcmVzb3VyY2UYAyABKAsyHi5wb3N0ZXJuLnYxLkV2YWx1YXRpb25SZXNvdXJjZRIoCgdjb250ZXh0GAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJkChBFdmFsdWF0ZVJlc3BvbnNlEhUKCGRlY2lzaW9uGAEgASgISACIAQESLAoHY29udGV4dBgCIAEoCzIbLnBvc3Rlcm4udjEuRGVjaXNpb25Db250ZXh0QgsKCV9kZWNpc2lvbiLGAQoKRXZhbHVhdGlvbhIuCgdzdWJqZWN0GAEgASgLMh0ucG9zdGVybi52MS5FdmFsdWF0aW9uU3ViamVjdBIsCgZhY3Rpb24YAiABKAsyHC5wb3N0ZXJuLnYxLkV2YWx1YXRpb25BY3Rpb24SMAoIcmVzb3VyY2UYAyABKAsyHi5wb3N0ZXJuLnYxLkV2YWx1YXRpb25SZXNvdXJjZRIoCgdjb250ZXh0GAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKJAQoRRXZhbHVhdGlvbk9wdGlvbnMSdAoUZXZhbHVhdGlvbnNfc2VtYW50aWMYASABKAlCQLpIPXI7UgBSC2V4ZWN1dGVfYWxsUhJkZW55X29uX2ZpcnN0X2RlbnlSFnBlcm1pdF9vbl9maXJzdF9wZXJtaXRSFGV2YWx1YXRpb25zX3NlbWFudGljIrcCChNFdmFsdWF0ZU1hbnlSZXF1ZXN0Ei4KB3N1YmplY3QYASABKAsyHS5wb3N0ZXJuLnYxLkV2YWx1YXRpb25TdWJqZWN0EiwKBmFjdGlvbhgCIAEoCzIcLnBvc3Rlcm4udjEuRXZhbHVhdGlvbkFjdGlvbhIwCghyZXNvdXJjZRgDIAEoCzIeLnBvc3Rlcm4udjEuRXZhbHVhdGlvblJlc291cmNlEigKB2NvbnRleHQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjYKC2V2YWx1YXRpb25zGAUgAygLMhYucG9zdGVybi52MS5FdmFsdWF0aW9uQgm6SAaSAQMQ6AcSLgoHb3B0aW9ucxgGIAEoCzIdLnBvc3Rlcm4udjEuRXZhbHVhdGlvbk9wdGlvbnMimwEKFEV2YWx1YXRlTWFueVJlc3BvbnNlEhUKCGRlY2lzaW9uGAEgASgISACIAQESLAoHY29udGV4dBgCIAEoCzIbLnBvc3Rlcm4udjEuRGVjaXNpb25Db250ZXh0EjEKC2V2YWx1YXRpb25zGAMgAygLMhwucG9zdGVybi52MS5FdmFsdWF0ZVJlc3BvbnNlQgsKCV9kZWNpc2lvbiI7Cg9EZWNpc2lvbkNvbnRleHQSKAoGcmVhc29uGAEgASgOMhgucG9zdGVybi52MS5EZW5pYWxSZWFzb24iGQoXR2V0Q29uZmlndXJhdGlvblJlcXVlc3Qi0gEKGEdldENvbmZpZ3VyYXRpb25SZXNwb25zZRI0ChVwb2xpY3lfZGVjaXNpb25fcG9pbnQYASABKAlSFXBvbGljeV9kZWNpc2lvbl9wb2ludBI+ChphY2Nlc3NfZXZhbHVhdGlvbl9lbmRwb2ludBgCIAEoCVIaYWNjZXNzX2V2YWx1YXRpb25fZW5kcG9pbnQSQAobYWNjZXNzX2V2YWx1YXRpb25zX2VuZHBvaW50GAMgASgJUhthY2Nlc3NfZXZhbHVhdGlvbnNfZW5kcG9pbnQqogIKDERlbmlhbFJlYXNvbhIdChlERU5JQUxfUkVBU09OX1VOU1BFQ0lGSUVEEAASHwobREVOSUFMX1JFQVNPTl9ST0xFX05PVF9IRUxEEAESJQohREVOSUFMX1JFQVNPTl9VU0VSX0dSQU5UX0lOQUNUSVZFEAISIgoeREVOSUFMX1JFQVNPTl9QUk9KRUNUX0lOQUNUSVZFEAMSJwojREVOSUFMX1JFQVNPTl9PUkdBTklaQVRJT05fSU5BQ1RJVkUQBBIfChtERU5JQUxfUkVBU09OX1VTRVJfSU5BQ1RJVkUQBRIfChtERU5JQUxfUkVBU09OX05PVF9QRVJNSVRURUQQBhIcChhERU5JQUxfUkVBU09OX0lOQ09NUExFVEUQBzLoAwoUQXV0aG9yaXphdGlvblNlcnZpY2USlQEKCEV2YWx1YXRlEhsucG9zdGVybi52MS5FdmFsdWF0ZVJlcXVlc3QaHC5wb3N0ZXJuLnYxLkV2YWx1YXRlUmVzcG9uc2UiTpACAYq1GB1YAZgBARoWYXV0aG9yaXphdGlvbi5ldmFsdWF0ZZi1GICABLC1GAGC0+STAho6ASoiFS9hY2Nlc3MvdjEvZXZhbHVhdGlvbhKiAQoMRXZhbHVhdGVNYW55Eh8ucG9zdGVybi52MS5FdmFsdWF0ZU1hbnlSZXF1ZXN0GiAucG9zdGVybi52MS5FdmFsdWF0ZU1hbnlSZXNwb25zZSJPkAIBirUYHVgBmAEBGhZhdXRob3JpemF0aW9uLmV2YWx1YXRlmLUYgIBAsLUYAYLT5JMCGzoBKiIWL2FjY2Vzcy92MS9ldmFsdWF0aW9ucxKSAQoQR2V0Q29uZmlndXJhdGlvbhIjLnBvc3Rlcm4udjEuR2V0Q29uZmlndXJhdGlvblJlcXVlc3QaJC5wb3N0ZXJuLnYxLkdldENvbmZpZ3VyYXRpb25SZXNwb25zZSIzkAIBirUYAggBgtPkkwIkEiIvLndlbGwta25vd24vYXV0aHplbi1jb25maWd1cmF0aW9uQqEBCg5jb20ucG9zdGVybi52MUISQXV0aG9yaXphdGlvblByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_postern_v1_options]);
 
 /**
- * The user that a question is about.
+ * The user in a question.
  *
  * @generated from message postern.v1.EvaluationSubject
  */
 export type EvaluationSubject = Message<"postern.v1.EvaluationSubject"> & {
   /**
-   * `user`, for humans and machines; any other type is denied.
+   * `user`, for people and machines; any other type is denied.
    *
    * @generated from field: string type = 1;
    */
@@ -52,7 +52,7 @@ export const EvaluationSubjectSchema: GenMessage<EvaluationSubject> = /*@__PURE_
   messageDesc(file_postern_v1_authorization, 0);
 
 /**
- * The role that a question is about.
+ * The role in a question.
  *
  * @generated from message postern.v1.EvaluationAction
  */
@@ -80,7 +80,7 @@ export const EvaluationActionSchema: GenMessage<EvaluationAction> = /*@__PURE__*
   messageDesc(file_postern_v1_authorization, 1);
 
 /**
- * The project that a question is about.
+ * The project in a question.
  *
  * @generated from message postern.v1.EvaluationResource
  */
@@ -100,8 +100,8 @@ export type EvaluationResource = Message<"postern.v1.EvaluationResource"> & {
   id: string;
 
   /**
-   * `organizationId` keeps to the user grants of one organization; without it those of every organization count. Other properties have
-   * no effect on the decision.
+   * `organizationId` restricts the decision to the user grants of one organization; otherwise those of all organizations count.
+   * Other properties have no effect on the decision.
    *
    * @generated from field: google.protobuf.Struct properties = 3;
    */
@@ -160,7 +160,7 @@ export const EvaluateRequestSchema: GenMessage<EvaluateRequest> = /*@__PURE__*/
  */
 export type EvaluateResponse = Message<"postern.v1.EvaluateResponse"> & {
   /**
-   * Always there.
+   * Always present.
    *
    * @generated from field: optional bool decision = 1;
    */
@@ -182,27 +182,27 @@ export const EvaluateResponseSchema: GenMessage<EvaluateResponse> = /*@__PURE__*
   messageDesc(file_postern_v1_authorization, 4);
 
 /**
- * One question of many; a part that it leaves out is taken from the top of the request.
+ * One question of many; missing parts are taken from the top of the request.
  *
  * @generated from message postern.v1.Evaluation
  */
 export type Evaluation = Message<"postern.v1.Evaluation"> & {
   /**
-   * In place of the subject of the request, as a whole.
+   * Replaces the whole subject of the request.
    *
    * @generated from field: postern.v1.EvaluationSubject subject = 1;
    */
   subject?: EvaluationSubject | undefined;
 
   /**
-   * In place of the action of the request, as a whole.
+   * Replaces the whole action of the request.
    *
    * @generated from field: postern.v1.EvaluationAction action = 2;
    */
   action?: EvaluationAction | undefined;
 
   /**
-   * In place of the resource of the request, as a whole.
+   * Replaces the whole resource of the request.
    *
    * @generated from field: postern.v1.EvaluationResource resource = 3;
    */
@@ -224,14 +224,14 @@ export const EvaluationSchema: GenMessage<Evaluation> = /*@__PURE__*/
   messageDesc(file_postern_v1_authorization, 5);
 
 /**
- * The way in which many questions are decided.
+ * How many questions are decided.
  *
  * @generated from message postern.v1.EvaluationOptions
  */
 export type EvaluationOptions = Message<"postern.v1.EvaluationOptions"> & {
   /**
-   * `execute_all`, the default, answers every question; `deny_on_first_deny` and `permit_on_first_permit` end the answers with the
-   * first denial or permission.
+   * `execute_all`, the default, answers every question; `deny_on_first_deny` and `permit_on_first_permit` stop after the first
+   * denial or permission.
    *
    * @generated from field: string evaluations_semantic = 1 [json_name = "evaluations_semantic"];
    */
@@ -250,21 +250,21 @@ export const EvaluationOptionsSchema: GenMessage<EvaluationOptions> = /*@__PURE_
  */
 export type EvaluateManyRequest = Message<"postern.v1.EvaluateManyRequest"> & {
   /**
-   * The subject of questions that name none.
+   * The subject for questions that have none.
    *
    * @generated from field: postern.v1.EvaluationSubject subject = 1;
    */
   subject?: EvaluationSubject | undefined;
 
   /**
-   * The action of questions that name none.
+   * The action for questions that have none.
    *
    * @generated from field: postern.v1.EvaluationAction action = 2;
    */
   action?: EvaluationAction | undefined;
 
   /**
-   * The resource of questions that name none.
+   * The resource for questions that have none.
    *
    * @generated from field: postern.v1.EvaluationResource resource = 3;
    */
@@ -285,7 +285,7 @@ export type EvaluateManyRequest = Message<"postern.v1.EvaluateManyRequest"> & {
   evaluations: Evaluation[];
 
   /**
-   * The way in which the questions are decided.
+   * How the questions are decided.
    *
    * @generated from field: postern.v1.EvaluationOptions options = 6;
    */
@@ -304,21 +304,21 @@ export const EvaluateManyRequestSchema: GenMessage<EvaluateManyRequest> = /*@__P
  */
 export type EvaluateManyResponse = Message<"postern.v1.EvaluateManyResponse"> & {
   /**
-   * Only for a request without `evaluations`.
+   * Only for requests without `evaluations`.
    *
    * @generated from field: optional bool decision = 1;
    */
   decision?: boolean | undefined;
 
   /**
-   * Only for a request without `evaluations`.
+   * Only for requests without `evaluations`.
    *
    * @generated from field: postern.v1.DecisionContext context = 2;
    */
   context?: DecisionContext | undefined;
 
   /**
-   * In the order of the request; with a semantic other than `execute_all` they may end early.
+   * The decisions, in the order of the request; with a semantic other than `execute_all`, the list may end early.
    *
    * @generated from field: repeated postern.v1.EvaluateResponse evaluations = 3;
    */
@@ -371,7 +371,7 @@ export const GetConfigurationRequestSchema: GenMessage<GetConfigurationRequest> 
  */
 export type GetConfigurationResponse = Message<"postern.v1.GetConfigurationResponse"> & {
   /**
-   * The URL of this server: PUBLIC_URL, else the one that was called.
+   * The URL of this server: PUBLIC_URL, or the URL that was called if that is not set.
    *
    * @generated from field: string policy_decision_point = 1 [json_name = "policy_decision_point"];
    */
@@ -406,14 +406,14 @@ export const GetConfigurationResponseSchema: GenMessage<GetConfigurationResponse
  */
 export const DenialReason = {
   /**
-   * No reason is given.
+   * No reason given.
    *
    * @generated from enum value: DENIAL_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * No user grant gives the user the role there, or there is no such user, project or role.
+   * No user grant gives the user this role in the project, or the user, project or role does not exist.
    *
    * @generated from enum value: DENIAL_REASON_ROLE_NOT_HELD = 1;
    */
@@ -441,21 +441,21 @@ export const DenialReason = {
   ORGANIZATION_INACTIVE: 4,
 
   /**
-   * The user, or its organization, is deactivated.
+   * The user or the user's organization is deactivated.
    *
    * @generated from enum value: DENIAL_REASON_USER_INACTIVE = 5;
    */
   USER_INACTIVE: 5,
 
   /**
-   * The caller lacks the permission for the question; only among many.
+   * The caller lacks the permission for this question; only in a list of questions.
    *
    * @generated from enum value: DENIAL_REASON_NOT_PERMITTED = 6;
    */
   NOT_PERMITTED: 6,
 
   /**
-   * The question lacks a part; only among many.
+   * The question lacks a part; only in a list of questions.
    *
    * @generated from enum value: DENIAL_REASON_INCOMPLETE = 7;
    */
@@ -476,17 +476,18 @@ export const DenialReasonSchema: GenEnum<DenialReason> = /*@__PURE__*/
   enumDesc(file_postern_v1_authorization, 0);
 
 /**
- * Decisions whether a user may act in a role in a project: the Authorization API 1.0 of OpenID AuthZEN, over every protocol. Each
- * decision is read from the database when it is asked for.
+ * Decides whether a user may act in a role in a project. This is the Authorization API 1.0 of OpenID AuthZEN, over every
+ * protocol. Each decision is read from the database at the time of the call.
  *
  * @generated from service postern.v1.AuthorizationService
  */
 export const AuthorizationService: GenService<{
   /**
-   * Decides whether a user (the subject) may act in a role (the action) in a project (the resource). The answer is a denial for
-   * an object that does not exist: a user, a project, a role, a type of subject or resource. Users may ask about themselves; about others
-   * the caller needs the permission for the project: on it, on the organization that owns it, or, for the grants of one organization
-   * only, on that organization or on its grant of the project.
+   * Decides whether a user (the subject) may act in a role (the action) in a project (the resource). If an object does not exist,
+   * the decision is a denial; this applies to users, projects, roles, and types of subjects or resources. Users may ask about
+   * themselves. To ask about others, the caller needs the permission for the project: on the project, or on the organization that
+   * owns it. For the grants of a single organization, the permission on that organization or on its grant of the project is
+   * enough.
    *
    * @generated from rpc postern.v1.AuthorizationService.Evaluate
    */
@@ -496,9 +497,9 @@ export const AuthorizationService: GenService<{
     output: typeof EvaluateResponseSchema;
   },
   /**
-   * Decides many questions at once, in the order of the request; without any it decides the one at the top of the request, as Evaluate
-   * does. A question that lacks a part, or for which the caller lacks the permission, is denied by itself with the reason. A call is
-   * refused when the caller lacks the permission for all of its questions.
+   * Decides many questions at once, in the order of the request. Without any, it decides the one at the top of the request, as
+   * Evaluate does. If a question lacks a part, or the caller lacks the permission for it, that question alone is denied with a
+   * reason. If the caller lacks the permission for all of them, the call fails.
    *
    * @generated from rpc postern.v1.AuthorizationService.EvaluateMany
    */
@@ -508,7 +509,7 @@ export const AuthorizationService: GenService<{
     output: typeof EvaluateManyResponseSchema;
   },
   /**
-   * Names the endpoints of the Authorization API: the metadata of a policy decision point in AuthZEN.
+   * Returns the endpoints of the Authorization API: the metadata of a policy decision point in AuthZEN.
    *
    * @generated from rpc postern.v1.AuthorizationService.GetConfiguration
    */

@@ -54,35 +54,35 @@ export type ConnectedApplication = Message<"postern.v1.ConnectedApplication"> & 
   organizationName: string;
 
   /**
-   * The scopes that the user allowed; empty where nobody asked, as for applications of the user's own organization.
+   * The scopes that the user allowed; empty if the user was not asked, as for applications of the user's own organization.
    *
    * @generated from field: repeated string scopes = 5;
    */
   scopes: string[];
 
   /**
-   * When the user allowed them last; absent where nobody asked.
+   * When the user last allowed them; absent if the user was not asked.
    *
    * @generated from field: google.protobuf.Timestamp consent_date = 6;
    */
   consentDate?: Timestamp | undefined;
 
   /**
-   * When the user signed in last, as far as tokens of it are left; absent without any.
+   * The user's last sign-in that still has tokens; absent if there is none.
    *
    * @generated from field: google.protobuf.Timestamp last_sign_in_date = 7;
    */
   lastSignInDate?: Timestamp | undefined;
 
   /**
-   * The application holds a refresh token: it can act for the user while the user is away.
+   * Whether the application holds a refresh token, so that it can act for the user while the user is away.
    *
    * @generated from field: bool is_offline = 8;
    */
   isOffline: boolean;
 
   /**
-   * Since when: the sign-in that its oldest refresh token came of; absent without one.
+   * The time of the sign-in that produced the oldest refresh token; absent without one.
    *
    * @generated from field: google.protobuf.Timestamp offline_since_date = 9;
    */
@@ -108,14 +108,14 @@ export type ListConnectedApplicationsRequest = Message<"postern.v1.ListConnected
   userId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -134,14 +134,14 @@ export const ListConnectedApplicationsRequestSchema: GenMessage<ListConnectedApp
  */
 export type ListConnectedApplicationsResponse = Message<"postern.v1.ListConnectedApplicationsResponse"> & {
   /**
-   * The applications of this page.
+   * The applications on this page.
    *
    * @generated from field: repeated postern.v1.ConnectedApplication applications = 1;
    */
   applications: ConnectedApplication[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -186,7 +186,7 @@ export const DisconnectApplicationRequestSchema: GenMessage<DisconnectApplicatio
  */
 export type DisconnectApplicationResponse = Message<"postern.v1.DisconnectApplicationResponse"> & {
   /**
-   * The last version of the consent, with its dates and its owner.
+   * The last version of the consent, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -219,7 +219,7 @@ export type ConsentFact = Message<"postern.v1.ConsentFact"> & {
     case: "given";
   } | {
     /**
-     * The user was disconnected from the application, whether it had been asked for its consent or not.
+     * The user was disconnected from the application, with or without a consent.
      *
      * @generated from field: postern.v1.ConsentFact.Withdrawn withdrawn = 2;
      */
@@ -287,7 +287,7 @@ export type ConsentFact_Withdrawn = Message<"postern.v1.ConsentFact.Withdrawn"> 
   appId: string;
 
   /**
-   * Somebody else than the user disconnected the application.
+   * Whether somebody other than the user disconnected the application.
    *
    * @generated from field: bool by_administrator = 3;
    */
@@ -302,14 +302,14 @@ export const ConsentFact_WithdrawnSchema: GenMessage<ConsentFact_Withdrawn> = /*
   messageDesc(file_postern_v1_consent, 5, 1);
 
 /**
- * The applications that users have signed in to, and what they allowed those of other organizations.
+ * The applications that users have signed in to, and what users allowed applications of other organizations.
  *
  * @generated from service postern.v1.ConsentService
  */
 export const ConsentService: GenService<{
   /**
-   * Lists the applications that a user is connected to: those that it gave its consent, and those that hold tokens of it. Ordered by
-   * the ids of the applications.
+   * Lists the applications that a user is connected to: those with the user's consent, and those that hold tokens of the user.
+   * They are ordered by id.
    *
    * @generated from rpc postern.v1.ConsentService.ListConnectedApplications
    */
@@ -319,8 +319,9 @@ export const ConsentService: GenService<{
     output: typeof ListConnectedApplicationsResponseSchema;
   },
   /**
-   * Disconnects a user from an application: its consent is withdrawn, and all codes, access tokens and refresh tokens that the
-   * application holds of it are worth nothing from then on. The sessions of the user go on, and it may sign in to the application again.
+   * Disconnects a user from an application. The user's consent is withdrawn, and all codes, access tokens and refresh tokens that
+   * the application holds for the user become invalid. The user's sessions continue, and the user may sign in to the application
+   * again.
    *
    * @generated from rpc postern.v1.ConsentService.DisconnectApplication
    */

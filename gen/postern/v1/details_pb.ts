@@ -15,14 +15,14 @@ export const file_postern_v1_details: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL2RldGFpbHMucHJvdG8SCnBvc3Rlcm4udjEilwEKB0RldGFpbHMSEAoIc2VxdWVuY2UYASABKAQSMQoNY3JlYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY2hhbmdlX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDnJlc291cmNlX293bmVyGAQgASgJQpsBCg5jb20ucG9zdGVybi52MUIMRGV0YWlsc1Byb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * A summary of an object's history. After a write: the last event that the call appended; on a read: the last event
- * folded into the object.
+ * A summary of an object's history. After a write: the last event that the call recorded. On a read: the last event of the
+ * object.
  *
  * @generated from message postern.v1.Details
  */
 export type Details = Message<"postern.v1.Details"> & {
   /**
-   * The version of the object: 1 at its creation, one more with each event.
+   * The version of the object: 1 when it is created, and one more with each event.
    *
    * @generated from field: uint64 sequence = 1;
    */
@@ -36,14 +36,14 @@ export type Details = Message<"postern.v1.Details"> & {
   creationDate?: Timestamp | undefined;
 
   /**
-   * When the object was changed last.
+   * When the object was last changed.
    *
    * @generated from field: google.protobuf.Timestamp change_date = 3;
    */
   changeDate?: Timestamp | undefined;
 
   /**
-   * The organization that owns the object; the instance for objects of the instance.
+   * The organization that owns the object; for objects of the instance, the instance.
    *
    * @generated from field: string resource_owner = 4;
    */

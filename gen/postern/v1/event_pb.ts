@@ -48,7 +48,7 @@ export const file_postern_v1_event: GenFile = /*@__PURE__*/
  */
 export type Event = Message<"postern.v1.Event"> & {
   /**
-   * Where the event stands in the log; WatchEvents goes on after it, with all that a list did not see yet.
+   * The position of the event in the log. WatchEvents continues after it, with everything that a list has not shown yet.
    *
    * @generated from field: string position = 1;
    */
@@ -62,42 +62,42 @@ export type Event = Message<"postern.v1.Event"> & {
   type: string;
 
   /**
-   * The object it happened to.
+   * The object that the event is about.
    *
    * @generated from field: string object_id = 3;
    */
   objectId: string;
 
   /**
-   * The version of the object that the event made.
+   * The version of the object after the event.
    *
    * @generated from field: uint64 sequence = 4;
    */
   sequence: bigint;
 
   /**
-   * The organization that owns the object; the instance for objects of the instance.
+   * The organization that owns the object; for objects of the instance, the instance.
    *
    * @generated from field: string resource_owner = 5;
    */
   resourceOwner: string;
 
   /**
-   * The user that caused it; absent when nobody was signed in.
+   * The user who caused the event; absent if nobody was signed in.
    *
    * @generated from field: optional string actor_id = 6;
    */
   actorId?: string | undefined;
 
   /**
-   * The call that caused it.
+   * The call that caused the event.
    *
    * @generated from field: string request_id = 7;
    */
   requestId: string;
 
   /**
-   * When it happened.
+   * When the event happened.
    *
    * @generated from field: google.protobuf.Timestamp time = 8;
    */
@@ -119,7 +119,7 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_postern_v1_event, 0);
 
 /**
- * The event itself, by the noun it happened to.
+ * The event itself, by type of object.
  *
  * @generated from message postern.v1.Fact
  */
@@ -129,7 +129,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
    */
   noun: {
     /**
-     * The event of the instance.
+     * An event of the instance.
      *
      * @generated from field: postern.v1.InstanceFact instance = 1;
      */
@@ -137,7 +137,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "instance";
   } | {
     /**
-     * The event of an organization.
+     * An event of an organization.
      *
      * @generated from field: postern.v1.OrganizationFact organization = 2;
      */
@@ -145,7 +145,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "organization";
   } | {
     /**
-     * The event of a user.
+     * An event of a user.
      *
      * @generated from field: postern.v1.UserFact user = 3;
      */
@@ -153,7 +153,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "user";
   } | {
     /**
-     * The event of an access token.
+     * An event of an access token.
      *
      * @generated from field: postern.v1.AccessTokenFact access_token = 4;
      */
@@ -161,7 +161,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "accessToken";
   } | {
     /**
-     * The event of a session.
+     * An event of a session.
      *
      * @generated from field: postern.v1.SessionFact session = 5;
      */
@@ -169,7 +169,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "session";
   } | {
     /**
-     * The event of a project.
+     * An event of a project.
      *
      * @generated from field: postern.v1.ProjectFact project = 6;
      */
@@ -177,7 +177,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "project";
   } | {
     /**
-     * The event of a project grant.
+     * An event of a project grant.
      *
      * @generated from field: postern.v1.ProjectGrantFact project_grant = 7;
      */
@@ -185,7 +185,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "projectGrant";
   } | {
     /**
-     * The event of an application.
+     * An event of an application.
      *
      * @generated from field: postern.v1.ApplicationFact application = 8;
      */
@@ -193,7 +193,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "application";
   } | {
     /**
-     * The event of a user grant.
+     * An event of a user grant.
      *
      * @generated from field: postern.v1.UserGrantFact user_grant = 9;
      */
@@ -201,7 +201,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "userGrant";
   } | {
     /**
-     * The event of a membership.
+     * An event of a membership.
      *
      * @generated from field: postern.v1.MemberFact member = 10;
      */
@@ -209,7 +209,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "member";
   } | {
     /**
-     * The event of a policy.
+     * An event of a policy.
      *
      * @generated from field: postern.v1.PolicyFact policy = 11;
      */
@@ -217,7 +217,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "policy";
   } | {
     /**
-     * The event of a factor.
+     * An event of a factor.
      *
      * @generated from field: postern.v1.FactorFact factor = 12;
      */
@@ -225,7 +225,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "factor";
   } | {
     /**
-     * The event of the keys that sign tokens.
+     * An event of the keys that sign tokens.
      *
      * @generated from field: postern.v1.SigningKeyFact signing_key = 20;
      */
@@ -233,7 +233,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "signingKey";
   } | {
     /**
-     * The event of a sign-in to an application.
+     * An event of a sign-in to an application.
      *
      * @generated from field: postern.v1.SignOnFact sign_on = 21;
      */
@@ -241,7 +241,7 @@ export type Fact = Message<"postern.v1.Fact"> & {
     case: "signOn";
   } | {
     /**
-     * The event of a consent.
+     * An event of a consent.
      *
      * @generated from field: postern.v1.ConsentFact consent = 30;
      */
@@ -262,7 +262,7 @@ export const FactSchema: GenMessage<Fact> = /*@__PURE__*/
  */
 export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
   /**
-   * The instance's events, of every organization, in place of the organization's.
+   * Events of the whole instance, from every organization, instead of one organization's.
    *
    * @generated from field: bool instance = 1;
    */
@@ -283,14 +283,14 @@ export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
   actorId: string;
 
   /**
-   * Only these types of event, such as user.phone_changed.
+   * Only events of these types, such as user.phone_changed.
    *
    * @generated from field: repeated string types = 4;
    */
   types: string[];
 
   /**
-   * Only events at this time or later.
+   * Only events at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp since = 5;
    */
@@ -304,14 +304,14 @@ export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
   until?: Timestamp | undefined;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 7;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 8;
    */
@@ -330,14 +330,14 @@ export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE_
  */
 export type ListEventsResponse = Message<"postern.v1.ListEventsResponse"> & {
   /**
-   * The events of this page, the latest first.
+   * The events on this page, latest first.
    *
    * @generated from field: repeated postern.v1.Event events = 1;
    */
   events: Event[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -356,7 +356,7 @@ export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PUR
  */
 export type WatchEventsRequest = Message<"postern.v1.WatchEventsRequest"> & {
   /**
-   * The instance's events, of every organization, in place of the organization's.
+   * Events of the whole instance, from every organization, instead of one organization's.
    *
    * @generated from field: bool instance = 1;
    */
@@ -377,14 +377,14 @@ export type WatchEventsRequest = Message<"postern.v1.WatchEventsRequest"> & {
   actorId: string;
 
   /**
-   * Only these types of event, such as user.phone_changed.
+   * Only events of these types, such as user.phone_changed.
    *
    * @generated from field: repeated string types = 4;
    */
   types: string[];
 
   /**
-   * The position after which to begin; from now on when empty.
+   * The position after which to start; if empty, only new events are streamed.
    *
    * @generated from field: string after = 5;
    */
@@ -418,14 +418,14 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
   messageDesc(file_postern_v1_event, 5);
 
 /**
- * The audit log: everything that happened, who caused it and when.
+ * The audit log: everything that happened, who caused it, and when.
  *
  * @generated from service postern.v1.EventService
  */
 export const EventService: GenService<{
   /**
-   * Lists events of the organization, the latest first: by object, by actor, by type, by time. A page may have fewer than asked for,
-   * also none, while there are more: `next_page_token` is empty after the last.
+   * Lists events of the organization, latest first: by object, by actor, by type, by time. A page may have fewer items than
+   * requested, or none, even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.EventService.ListEvents
    */
@@ -435,7 +435,7 @@ export const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Streams events of the organization as they happen, from a position on.
+   * Streams events of the organization as they happen, starting after a position.
    *
    * @generated from rpc postern.v1.EventService.WatchEvents
    */

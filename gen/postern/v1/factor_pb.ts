@@ -33,7 +33,7 @@ export type Factor = Message<"postern.v1.Factor"> & {
   id: string;
 
   /**
-   * The version of the factor, its dates and its owner.
+   * The version, dates and owner of the factor.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -47,28 +47,28 @@ export type Factor = Message<"postern.v1.Factor"> & {
   kind: FactorKind;
 
   /**
-   * The name that the user gave it.
+   * The name that the user gave the factor.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * When a sign-in used it last; absent while none did.
+   * When a sign-in last used the factor; absent if none has.
    *
    * @generated from field: google.protobuf.Timestamp last_used_date = 5;
    */
   lastUsedDate?: Timestamp | undefined;
 
   /**
-   * Of recovery codes: how many are left.
+   * For recovery codes: how many are left.
    *
    * @generated from field: uint32 codes_left = 6;
    */
   codesLeft: number;
 
   /**
-   * Of a passkey: it is kept in more than one place, such as the account of a platform.
+   * For a passkey: whether it is stored in more than one place, such as a platform account.
    *
    * @generated from field: bool is_synced = 7;
    */
@@ -100,21 +100,21 @@ export const StartTotpRequestSchema: GenMessage<StartTotpRequest> = /*@__PURE__*
  */
 export type StartTotpResponse = Message<"postern.v1.StartTotpResponse"> & {
   /**
-   * The secret in Base32, shown until it is confirmed, for apps that take no QR code.
+   * The secret in Base32, for apps that cannot scan a QR code; shown until it is confirmed.
    *
    * @generated from field: string secret = 1;
    */
   secret: string;
 
   /**
-   * The same as `otpauth://totp/…`, to be shown as a QR code.
+   * The same secret as `otpauth://totp/…`, to show as a QR code.
    *
    * @generated from field: string uri = 2;
    */
   uri: string;
 
   /**
-   * When the enrolment ends by itself.
+   * When the enrolment expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 3;
    */
@@ -133,14 +133,14 @@ export const StartTotpResponseSchema: GenMessage<StartTotpResponse> = /*@__PURE_
  */
 export type ConfirmTotpRequest = Message<"postern.v1.ConfirmTotpRequest"> & {
   /**
-   * A code that the app shows; blanks are ignored.
+   * A code from the app; spaces are ignored.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * A name for the app, such as that of the telephone.
+   * A name for the app, such as the name of the phone.
    *
    * @generated from field: string name = 2;
    */
@@ -166,7 +166,7 @@ export type ConfirmTotpResponse = Message<"postern.v1.ConfirmTotpResponse"> & {
   factorId: string;
 
   /**
-   * The version of the factor, its dates and its owner.
+   * The version, dates and owner of the factor.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -205,7 +205,7 @@ export type StartPasskeyResponse = Message<"postern.v1.StartPasskeyResponse"> & 
   options?: PasskeyCreationOptions | undefined;
 
   /**
-   * When the enrolment ends by itself.
+   * When the enrolment expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
@@ -220,13 +220,14 @@ export const StartPasskeyResponseSchema: GenMessage<StartPasskeyResponse> = /*@_
   messageDesc(file_postern_v1_factor, 6);
 
 /**
- * PublicKeyCredentialCreationOptionsJSON of WebAuthn: a discoverable passkey of this service for the user, without attestation.
+ * PublicKeyCredentialCreationOptionsJSON of WebAuthn, for a discoverable passkey of the user at this service, without
+ * attestation.
  *
  * @generated from message postern.v1.PasskeyCreationOptions
  */
 export type PasskeyCreationOptions = Message<"postern.v1.PasskeyCreationOptions"> & {
   /**
-   * Random bytes, which the authenticator signs.
+   * Random bytes for the authenticator to sign.
    *
    * @generated from field: string challenge = 1;
    */
@@ -247,7 +248,7 @@ export type PasskeyCreationOptions = Message<"postern.v1.PasskeyCreationOptions"
   user?: PasskeyCreationOptions_UserEntity | undefined;
 
   /**
-   * The kinds of keys that will do, the best first.
+   * The accepted types of keys, best first.
    *
    * @generated from field: repeated postern.v1.PasskeyCreationOptions.Parameters pub_key_cred_params = 4;
    */
@@ -268,14 +269,14 @@ export type PasskeyCreationOptions = Message<"postern.v1.PasskeyCreationOptions"
   attestation: string;
 
   /**
-   * The abilities of the authenticator.
+   * The requirements for the authenticator.
    *
    * @generated from field: postern.v1.PasskeyCreationOptions.AuthenticatorSelection authenticator_selection = 7;
    */
   authenticatorSelection?: PasskeyCreationOptions_AuthenticatorSelection | undefined;
 
   /**
-   * The passkeys that the user has already.
+   * The passkeys that the user already has.
    *
    * @generated from field: repeated postern.v1.PasskeyDescriptor exclude_credentials = 8;
    */
@@ -296,14 +297,14 @@ export const PasskeyCreationOptionsSchema: GenMessage<PasskeyCreationOptions> = 
  */
 export type PasskeyCreationOptions_RelyingParty = Message<"postern.v1.PasskeyCreationOptions.RelyingParty"> & {
   /**
-   * The host name of the service, which passkeys are bound to.
+   * The host name of the service; passkeys are bound to it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The same.
+   * The same host name.
    *
    * @generated from field: string name = 2;
    */
@@ -324,7 +325,7 @@ export const PasskeyCreationOptions_RelyingPartySchema: GenMessage<PasskeyCreati
  */
 export type PasskeyCreationOptions_UserEntity = Message<"postern.v1.PasskeyCreationOptions.UserEntity"> & {
   /**
-   * Random bytes that stand for the user.
+   * Random bytes that identify the user.
    *
    * @generated from field: string id = 1;
    */
@@ -338,7 +339,7 @@ export type PasskeyCreationOptions_UserEntity = Message<"postern.v1.PasskeyCreat
   name: string;
 
   /**
-   * The given name and the family name.
+   * The given name and family name.
    *
    * @generated from field: string display_name = 3;
    */
@@ -353,7 +354,7 @@ export const PasskeyCreationOptions_UserEntitySchema: GenMessage<PasskeyCreation
   messageDesc(file_postern_v1_factor, 7, 1);
 
 /**
- * A kind of key that will do.
+ * An accepted type of key.
  *
  * @generated from message postern.v1.PasskeyCreationOptions.Parameters
  */
@@ -381,7 +382,7 @@ export const PasskeyCreationOptions_ParametersSchema: GenMessage<PasskeyCreation
   messageDesc(file_postern_v1_factor, 7, 2);
 
 /**
- * The abilities that the authenticator must have.
+ * The requirements for the authenticator.
  *
  * @generated from message postern.v1.PasskeyCreationOptions.AuthenticatorSelection
  */
@@ -422,14 +423,14 @@ export const PasskeyCreationOptions_AuthenticatorSelectionSchema: GenMessage<Pas
  */
 export type PasskeyRequestOptions = Message<"postern.v1.PasskeyRequestOptions"> & {
   /**
-   * Random bytes, which the authenticator signs.
+   * Random bytes for the authenticator to sign.
    *
    * @generated from field: string challenge = 1;
    */
   challenge: string;
 
   /**
-   * The host name of the service, which passkeys are bound to.
+   * The host name of the service; passkeys are bound to it.
    *
    * @generated from field: string rp_id = 2;
    */
@@ -450,7 +451,7 @@ export type PasskeyRequestOptions = Message<"postern.v1.PasskeyRequestOptions"> 
   userVerification: string;
 
   /**
-   * The passkeys that will do; none stands for every passkey of the service.
+   * The accepted passkeys; if empty, any passkey of the service.
    *
    * @generated from field: repeated postern.v1.PasskeyDescriptor allow_credentials = 5;
    */
@@ -465,7 +466,7 @@ export const PasskeyRequestOptionsSchema: GenMessage<PasskeyRequestOptions> = /*
   messageDesc(file_postern_v1_factor, 8);
 
 /**
- * The name of a passkey.
+ * A reference to a passkey.
  *
  * @generated from message postern.v1.PasskeyDescriptor
  */
@@ -485,7 +486,7 @@ export type PasskeyDescriptor = Message<"postern.v1.PasskeyDescriptor"> & {
   id: string;
 
   /**
-   * The ways to its authenticator, such as `internal` and `hybrid`.
+   * How the authenticator can be reached, such as `internal` and `hybrid`.
    *
    * @generated from field: repeated string transports = 3;
    */
@@ -504,7 +505,7 @@ export const PasskeyDescriptorSchema: GenMessage<PasskeyDescriptor> = /*@__PURE_
  */
 export type ConfirmPasskeyRequest = Message<"postern.v1.ConfirmPasskeyRequest"> & {
   /**
-   * RegistrationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser made.
+   * RegistrationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser created.
    *
    * @generated from field: google.protobuf.Struct credential = 1;
    */
@@ -537,7 +538,7 @@ export type ConfirmPasskeyResponse = Message<"postern.v1.ConfirmPasskeyResponse"
   factorId: string;
 
   /**
-   * The version of the factor, its dates and its owner.
+   * The version, dates and owner of the factor.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -569,21 +570,21 @@ export const GenerateRecoveryCodesRequestSchema: GenMessage<GenerateRecoveryCode
  */
 export type GenerateRecoveryCodesResponse = Message<"postern.v1.GenerateRecoveryCodesResponse"> & {
   /**
-   * The id of the factor that the codes are.
+   * The id of the factor, which is all the codes together.
    *
    * @generated from field: string factor_id = 1;
    */
   factorId: string;
 
   /**
-   * The codes, shown this once. Case, blanks and dashes do not matter.
+   * The codes, shown only once. Case, spaces and hyphens do not matter.
    *
    * @generated from field: repeated string codes = 2;
    */
   codes: string[];
 
   /**
-   * The version of the factor, its dates and its owner.
+   * The version, dates and owner of the factor.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -621,7 +622,7 @@ export const ListFactorsRequestSchema: GenMessage<ListFactorsRequest> = /*@__PUR
  */
 export type ListFactorsResponse = Message<"postern.v1.ListFactorsResponse"> & {
   /**
-   * The factors of the user; there are never more than fit into one answer.
+   * The factors of the user; they always fit in one response.
    *
    * @generated from field: repeated postern.v1.Factor factors = 1;
    */
@@ -654,7 +655,7 @@ export type RenameFactorRequest = Message<"postern.v1.RenameFactorRequest"> & {
   factorId: string;
 
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 3;
    */
@@ -673,7 +674,7 @@ export const RenameFactorRequestSchema: GenMessage<RenameFactorRequest> = /*@__P
  */
 export type RenameFactorResponse = Message<"postern.v1.RenameFactorResponse"> & {
   /**
-   * The version of the factor, its dates and its owner.
+   * The version, dates and owner of the factor.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -718,7 +719,7 @@ export const RemoveFactorRequestSchema: GenMessage<RemoveFactorRequest> = /*@__P
  */
 export type RemoveFactorResponse = Message<"postern.v1.RemoveFactorResponse"> & {
   /**
-   * The last version of the factor, with its dates and its owner.
+   * The last version of the factor, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -743,7 +744,7 @@ export type FactorFact = Message<"postern.v1.FactorFact"> & {
    */
   fact: {
     /**
-     * The user enrolled an app that makes codes.
+     * The user enrolled an authenticator app.
      *
      * @generated from field: postern.v1.FactorFact.TotpAdded totp_added = 1;
      */
@@ -759,7 +760,7 @@ export type FactorFact = Message<"postern.v1.FactorFact"> & {
     case: "passkeyAdded";
   } | {
     /**
-     * The user has new recovery codes.
+     * The user got new recovery codes.
      *
      * @generated from field: postern.v1.FactorFact.RecoveryCodesGenerated recovery_codes_generated = 3;
      */
@@ -767,7 +768,7 @@ export type FactorFact = Message<"postern.v1.FactorFact"> & {
     case: "recoveryCodesGenerated";
   } | {
     /**
-     * The user gave the factor another name.
+     * The user renamed the factor.
      *
      * @generated from field: postern.v1.FactorFact.Renamed renamed = 4;
      */
@@ -791,7 +792,7 @@ export type FactorFact = Message<"postern.v1.FactorFact"> & {
     case: "removed";
   } | {
     /**
-     * The user began to enrol the factor.
+     * The user started to enrol the factor.
      *
      * @generated from field: postern.v1.FactorFact.EnrolmentStarted enrolment_started = 7;
      */
@@ -799,7 +800,7 @@ export type FactorFact = Message<"postern.v1.FactorFact"> & {
     case: "enrolmentStarted";
   } | {
     /**
-     * A sign-in refused the factor. Of a passkey these facts are no more than five in a minute on each node.
+     * A sign-in refused the factor. For passkeys, each node records at most five of these events per minute.
      *
      * @generated from field: postern.v1.FactorFact.Refused refused = 8;
      */
@@ -886,7 +887,7 @@ export type FactorFact_PasskeyAdded = Message<"postern.v1.FactorFact.PasskeyAdde
   name: string;
 
   /**
-   * The passkey is kept in more than one place.
+   * Whether the passkey is stored in more than one place.
    *
    * @generated from field: bool is_synced = 3;
    */
@@ -924,7 +925,7 @@ export const FactorFact_RecoveryCodesGeneratedSchema: GenMessage<FactorFact_Reco
  */
 export type FactorFact_Renamed = Message<"postern.v1.FactorFact.Renamed"> & {
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 1;
    */
@@ -969,14 +970,14 @@ export const FactorFact_UsedSchema: GenMessage<FactorFact_Used> = /*@__PURE__*/
  */
 export type FactorFact_Removed = Message<"postern.v1.FactorFact.Removed"> & {
   /**
-   * The id of the user whose factor it was.
+   * The id of the user who had the factor.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Somebody else than the user removed it.
+   * Whether somebody other than the user removed it.
    *
    * @generated from field: bool by_administrator = 2;
    */
@@ -995,7 +996,7 @@ export const FactorFact_RemovedSchema: GenMessage<FactorFact_Removed> = /*@__PUR
  */
 export type FactorFact_Refused = Message<"postern.v1.FactorFact.Refused"> & {
   /**
-   * The id of the user whose factor it is.
+   * The id of the user who has the factor.
    *
    * @generated from field: string user_id = 1;
    */
@@ -1009,7 +1010,7 @@ export type FactorFact_Refused = Message<"postern.v1.FactorFact.Refused"> & {
   reason: FactorRefusal;
 
   /**
-   * Until when codes of the user are not taken any more; present with the code that began the wait.
+   * Until when no codes of the user are accepted; set on the event of the code that began the wait.
    *
    * @generated from field: google.protobuf.Timestamp until = 3;
    */
@@ -1024,34 +1025,34 @@ export const FactorFact_RefusedSchema: GenMessage<FactorFact_Refused> = /*@__PUR
   messageDesc(file_postern_v1_factor, 20, 7);
 
 /**
- * The kinds of factors beside the password.
+ * The kinds of factors in addition to the password.
  *
  * @generated from enum postern.v1.FactorKind
  */
 export const FactorKind = {
   /**
-   * No kind.
+   * Unspecified.
    *
    * @generated from enum value: FACTOR_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * An app that makes a code of six digits every 30 seconds (RFC 6238).
+   * An authenticator app that shows a six-digit code every 30 seconds (RFC 6238).
    *
    * @generated from enum value: FACTOR_KIND_TOTP = 1;
    */
   TOTP: 1,
 
   /**
-   * A key that an authenticator holds (WebAuthn).
+   * A passkey (WebAuthn).
    *
    * @generated from enum value: FACTOR_KIND_PASSKEY = 2;
    */
   PASSKEY: 2,
 
   /**
-   * Codes on paper, each of which works once.
+   * Recovery codes, each of which works once.
    *
    * @generated from enum value: FACTOR_KIND_RECOVERY_CODES = 3;
    */
@@ -1059,7 +1060,7 @@ export const FactorKind = {
 } as const;
 
 /**
- * The kinds of factors beside the password.
+ * The kinds of factors in addition to the password.
  *
  * @generated from enum postern.v1.FactorKind
  */
@@ -1072,48 +1073,48 @@ export const FactorKindSchema: GenEnum<FactorKind> = /*@__PURE__*/
   enumDesc(file_postern_v1_factor, 0);
 
 /**
- * The reasons for which a sign-in refused a factor.
+ * Why a sign-in refused a factor.
  *
  * @generated from enum postern.v1.FactorRefusal
  */
 export const FactorRefusal = {
   /**
-   * No reason.
+   * Unspecified.
    *
    * @generated from enum value: FACTOR_REFUSAL_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The code was wrong, was used before or was of another time.
+   * The code was wrong, already used, or for another time.
    *
    * @generated from enum value: FACTOR_REFUSAL_CODE = 1;
    */
   CODE: 1,
 
   /**
-   * The answer proves nothing: it is of another origin, to another challenge, by another key, or its user was not verified.
+   * The response proves nothing: it has the wrong origin, challenge or key, or the user was not verified.
    *
    * @generated from enum value: FACTOR_REFUSAL_PROOF = 2;
    */
   PROOF: 2,
 
   /**
-   * The passkey is of another user than the one who entered the password.
+   * The passkey belongs to a user other than the one who entered the password.
    *
    * @generated from enum value: FACTOR_REFUSAL_USER = 3;
    */
   USER: 3,
 
   /**
-   * The passkey proved itself, but its counter did not go on: there may be a copy of it.
+   * The passkey is genuine, but its counter did not increase; it may have been copied.
    *
    * @generated from enum value: FACTOR_REFUSAL_COUNTER = 4;
    */
   COUNTER: 4,
 
   /**
-   * The challenge was answered before.
+   * The challenge was already answered.
    *
    * @generated from enum value: FACTOR_REFUSAL_REPLAY = 5;
    */
@@ -1121,7 +1122,7 @@ export const FactorRefusal = {
 } as const;
 
 /**
- * The reasons for which a sign-in refused a factor.
+ * Why a sign-in refused a factor.
  *
  * @generated from enum postern.v1.FactorRefusal
  */
@@ -1134,16 +1135,17 @@ export const FactorRefusalSchema: GenEnum<FactorRefusal> = /*@__PURE__*/
   enumDesc(file_postern_v1_factor, 1);
 
 /**
- * The factors of human users beside their passwords: an app that makes codes (TOTP), passkeys, and recovery codes. Once a user has one of
- * the first two, a password alone signs nobody in (CreateSession), and no session that began by it before changes factors. The one in
- * which the factor was enrolled does.
+ * The factors that people have in addition to a password: authenticator apps (TOTP), passkeys and recovery codes. Once a user has
+ * an authenticator app or a passkey, a password alone no longer signs the user in (CreateSession), and sessions that began with a
+ * password alone can no longer change factors. The session in which the factor was enrolled still can.
  *
  * @generated from service postern.v1.FactorService
  */
 export const FactorService: GenService<{
   /**
-   * Begins the enrolment of an app that makes codes: answers the secret to show as a QR code. Until ConfirmTotp gets a first code, in the
-   * same session, nothing else changes; beginning again replaces the secret. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH).
+   * Starts the enrolment of an authenticator app and returns the secret to show as a QR code. Nothing else changes until
+   * ConfirmTotp receives a first code in the same session; starting again replaces the secret. Requires a fresh sign-in
+   * (SIGN_IN_NOT_FRESH).
    *
    * @generated from rpc postern.v1.FactorService.StartTotp
    */
@@ -1153,7 +1155,7 @@ export const FactorService: GenService<{
     output: typeof StartTotpResponseSchema;
   },
   /**
-   * Ends the enrolment that StartTotp began, with a code of the app. The code counts as used.
+   * Completes the enrolment that StartTotp began, with a code from the app. The code counts as used.
    *
    * @generated from rpc postern.v1.FactorService.ConfirmTotp
    */
@@ -1163,8 +1165,8 @@ export const FactorService: GenService<{
     output: typeof ConfirmTotpResponseSchema;
   },
   /**
-   * Begins the enrolment of a passkey: answers the options for `navigator.credentials.create`. It asks for a sign-in that is fresh
-   * (SIGN_IN_NOT_FRESH), and for a service whose PUBLIC_URL has a name for its host, as browsers make no passkey for an address
+   * Starts the enrolment of a passkey and returns the options for `navigator.credentials.create`. Requires a fresh sign-in
+   * (SIGN_IN_NOT_FRESH). The host of PUBLIC_URL must be a name, because browsers create no passkeys for IP addresses
    * (PASSKEY_HOST).
    *
    * @generated from rpc postern.v1.FactorService.StartPasskey
@@ -1175,7 +1177,7 @@ export const FactorService: GenService<{
     output: typeof StartPasskeyResponseSchema;
   },
   /**
-   * Ends the enrolment that StartPasskey began, with the answer of the authenticator.
+   * Completes the enrolment that StartPasskey began, with the authenticator's response.
    *
    * @generated from rpc postern.v1.FactorService.ConfirmPasskey
    */
@@ -1185,8 +1187,8 @@ export const FactorService: GenService<{
     output: typeof ConfirmPasskeyResponseSchema;
   },
   /**
-   * Makes ten recovery codes, shown this once, for the day on which the other factors are lost. Each works once in place of another
-   * factor. Earlier ones are worth nothing from then on. It asks for a sign-in that is fresh (SIGN_IN_NOT_FRESH), and for another factor
+   * Generates ten recovery codes, shown only once, for the day when the other factors are lost. Each works once in place of
+   * another factor. Earlier codes become invalid. Requires a fresh sign-in (SIGN_IN_NOT_FRESH) and another factor
    * (FACTOR_MISSING).
    *
    * @generated from rpc postern.v1.FactorService.GenerateRecoveryCodes
@@ -1197,7 +1199,7 @@ export const FactorService: GenService<{
     output: typeof GenerateRecoveryCodesResponseSchema;
   },
   /**
-   * Lists the factors of a user, the oldest first.
+   * Lists the factors of a user, oldest first.
    *
    * @generated from rpc postern.v1.FactorService.ListFactors
    */
@@ -1207,7 +1209,7 @@ export const FactorService: GenService<{
     output: typeof ListFactorsResponseSchema;
   },
   /**
-   * Gives a factor another name.
+   * Renames a factor.
    *
    * @generated from rpc postern.v1.FactorService.RenameFactor
    */
@@ -1217,8 +1219,8 @@ export const FactorService: GenService<{
     output: typeof RenameFactorResponseSchema;
   },
   /**
-   * Removes a factor. The recovery codes go with the last other factor. Users who remove one of their own need a sign-in that is fresh
-   * (SIGN_IN_NOT_FRESH); an administrator helps a user who lost a device. Sessions go on.
+   * Removes a factor. The recovery codes are removed with the last other factor. To remove their own factors, users need a fresh
+   * sign-in (SIGN_IN_NOT_FRESH); an administrator can help a user who has lost a device. Sessions continue.
    *
    * @generated from rpc postern.v1.FactorService.RemoveFactor
    */

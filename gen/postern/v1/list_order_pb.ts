@@ -13,41 +13,41 @@ export const file_postern_v1_list_order: GenFile = /*@__PURE__*/
   fileDesc("Chtwb3N0ZXJuL3YxL2xpc3Rfb3JkZXIucHJvdG8SCnBvc3Rlcm4udjEqigEKCU5hbWVPcmRlchIaChZOQU1FX09SREVSX1VOU1BFQ0lGSUVEEAASGAoUTkFNRV9PUkRFUl9BU0NFTkRJTkcQARIZChVOQU1FX09SREVSX0RFU0NFTkRJTkcQAhIVChFOQU1FX09SREVSX05FV0VTVBADEhUKEU5BTUVfT1JERVJfT0xERVNUEAQqUQoIQWdlT3JkZXISGQoVQUdFX09SREVSX1VOU1BFQ0lGSUVEEAASFAoQQUdFX09SREVSX05FV0VTVBABEhQKEEFHRV9PUkRFUl9PTERFU1QQAkKdAQoOY29tLnBvc3Rlcm4udjFCDkxpc3RPcmRlclByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw");
 
 /**
- * The order of a list of things that have a name.
+ * The order of a list of objects that have a name.
  *
  * @generated from enum postern.v1.NameOrder
  */
 export const NameOrder = {
   /**
-   * As NAME_ORDER_ASCENDING.
+   * The same as NAME_ORDER_ASCENDING.
    *
    * @generated from enum value: NAME_ORDER_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * By name, A to Z.
+   * By name, from A to Z.
    *
    * @generated from enum value: NAME_ORDER_ASCENDING = 1;
    */
   ASCENDING: 1,
 
   /**
-   * By name, Z to A.
+   * By name, from Z to A.
    *
    * @generated from enum value: NAME_ORDER_DESCENDING = 2;
    */
   DESCENDING: 2,
 
   /**
-   * By creation, newest first; not together with a filter by text.
+   * By creation, newest first; cannot be combined with a text filter.
    *
    * @generated from enum value: NAME_ORDER_NEWEST = 3;
    */
   NEWEST: 3,
 
   /**
-   * By creation, oldest first; not together with a filter by text.
+   * By creation, oldest first; cannot be combined with a text filter.
    *
    * @generated from enum value: NAME_ORDER_OLDEST = 4;
    */
@@ -55,7 +55,7 @@ export const NameOrder = {
 } as const;
 
 /**
- * The order of a list of things that have a name.
+ * The order of a list of objects that have a name.
  *
  * @generated from enum postern.v1.NameOrder
  */
@@ -68,13 +68,13 @@ export const NameOrderSchema: GenEnum<NameOrder> = /*@__PURE__*/
   enumDesc(file_postern_v1_list_order, 0);
 
 /**
- * The order of a list of things that have no name.
+ * The order of a list of objects that have no name.
  *
  * @generated from enum postern.v1.AgeOrder
  */
 export const AgeOrder = {
   /**
-   * As AGE_ORDER_NEWEST.
+   * The same as AGE_ORDER_NEWEST.
    *
    * @generated from enum value: AGE_ORDER_UNSPECIFIED = 0;
    */
@@ -96,7 +96,7 @@ export const AgeOrder = {
 } as const;
 
 /**
- * The order of a list of things that have no name.
+ * The order of a list of objects that have no name.
  *
  * @generated from enum postern.v1.AgeOrder
  */

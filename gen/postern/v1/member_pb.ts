@@ -20,27 +20,27 @@ export const file_postern_v1_member: GenFile = /*@__PURE__*/
   fileDesc("Chdwb3N0ZXJuL3YxL21lbWJlci5wcm90bxIKcG9zdGVybi52MSLcAQoGTWVtYmVyEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSDwoHdXNlcl9pZBgCIAEoCRINCgVyb2xlcxgDIAMoCRIcCg9vcmdhbml6YXRpb25faWQYBCABKAlIAIgBARIXCgpwcm9qZWN0X2lkGAUgASgJSAGIAQESHQoQcHJvamVjdF9ncmFudF9pZBgGIAEoCUgCiAEBQhIKEF9vcmdhbml6YXRpb25faWRCDQoLX3Byb2plY3RfaWRCEwoRX3Byb2plY3RfZ3JhbnRfaWQi+AIKEEFkZE1lbWJlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESywEKBXJvbGVzGAIgAygJQrsBuki3AZIBswEIARAKGAEiqgFypwFSDklOU1RBTkNFX09XTkVSUg9JTlNUQU5DRV9WSUVXRVJSCU9SR19PV05FUlIQT1JHX1VTRVJfTUFOQUdFUlIKT1JHX1ZJRVdFUlINUFJPSkVDVF9PV05FUlITUFJPSkVDVF9HUkFOVF9PV05FUlIOUFJPSkVDVF9WSUVXRVJSFFBST0pFQ1RfR1JBTlRfVklFV0VSUhFQUk9KRUNUX0VWQUxVQVRPUhIQCghpbnN0YW5jZRgDIAEoCBIhCg9vcmdhbml6YXRpb25faWQYBCABKAlCCLpIBXIDGMgBEhwKCnByb2plY3RfaWQYBSABKAlCCLpIBXIDGMgBEiIKEHByb2plY3RfZ3JhbnRfaWQYBiABKAlCCLpIBXIDGMgBIjkKEUFkZE1lbWJlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMisQMKE0NoYW5nZU1lbWJlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESywEKBXJvbGVzGAIgAygJQrsBuki3AZIBswEIARAKGAEiqgFypwFSDklOU1RBTkNFX09XTkVSUg9JTlNUQU5DRV9WSUVXRVJSCU9SR19PV05FUlIQT1JHX1VTRVJfTUFOQUdFUlIKT1JHX1ZJRVdFUlINUFJPSkVDVF9PV05FUlITUFJPSkVDVF9HUkFOVF9PV05FUlIOUFJPSkVDVF9WSUVXRVJSFFBST0pFQ1RfR1JBTlRfVklFV0VSUhFQUk9KRUNUX0VWQUxVQVRPUhIQCghpbnN0YW5jZRgDIAEoCBIhCg9vcmdhbml6YXRpb25faWQYBCABKAlCCLpIBXIDGMgBEhwKCnByb2plY3RfaWQYBSABKAlCCLpIBXIDGMgBEiIKEHByb2plY3RfZ3JhbnRfaWQYBiABKAlCCLpIBXIDGMgBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAcgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIjwKFENoYW5nZU1lbWJlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilwIKEkxpc3RNZW1iZXJzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIhCg9vcmdhbml6YXRpb25faWQYAiABKAlCCLpIBXIDGMgBEhwKCnByb2plY3RfaWQYAyABKAlCCLpIBXIDGMgBEiIKEHByb2plY3RfZ3JhbnRfaWQYBCABKAlCCLpIBXIDGMgBEh0KCXBhZ2Vfc2l6ZRgFIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAYgASgJQgi6SAVyAxjQDxIoCgZmaWx0ZXIYByABKAsyGC5wb3N0ZXJuLnYxLk1lbWJlckZpbHRlchIjCgVvcmRlchgIIAEoDjIULnBvc3Rlcm4udjEuQWdlT3JkZXIiUwoTTGlzdE1lbWJlcnNSZXNwb25zZRIjCgdtZW1iZXJzGAEgAygLMhIucG9zdGVybi52MS5NZW1iZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIq0BChNSZW1vdmVNZW1iZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEhAKCGluc3RhbmNlGAIgASgIEiEKD29yZ2FuaXphdGlvbl9pZBgDIAEoCUIIukgFcgMYyAESHAoKcHJvamVjdF9pZBgEIAEoCUIIukgFcgMYyAESIgoQcHJvamVjdF9ncmFudF9pZBgFIAEoCUIIukgFcgMYyAEiPAoUUmVtb3ZlTWVtYmVyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKXAwoKTWVtYmVyRmFjdBItCgVhZGRlZBgBIAEoCzIcLnBvc3Rlcm4udjEuTWVtYmVyRmFjdC5BZGRlZEgAEjEKB2NoYW5nZWQYAiABKAsyHi5wb3N0ZXJuLnYxLk1lbWJlckZhY3QuQ2hhbmdlZEgAEjEKB3JlbW92ZWQYAyABKAsyHi5wb3N0ZXJuLnYxLk1lbWJlckZhY3QuUmVtb3ZlZEgAGrUBCgVBZGRlZBIPCgd1c2VyX2lkGAEgASgJEg0KBXJvbGVzGAIgAygJEhwKD29yZ2FuaXphdGlvbl9pZBgDIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYBCABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZBoYCgdDaGFuZ2VkEg0KBXJvbGVzGAEgAygJGhoKB1JlbW92ZWQSDwoHdXNlcl9pZBgBIAEoCUIGCgRmYWN0Iu8BCgxNZW1iZXJGaWx0ZXISHQoHdXNlcl9pZBgBIAEoCUIMukgFcgMYyAGotRgBEr8BCgRyb2xlGAIgASgJQrABukisAXKpAVIAUg5JTlNUQU5DRV9PV05FUlIPSU5TVEFOQ0VfVklFV0VSUglPUkdfT1dORVJSEE9SR19VU0VSX01BTkFHRVJSCk9SR19WSUVXRVJSDVBST0pFQ1RfT1dORVJSE1BST0pFQ1RfR1JBTlRfT1dORVJSDlBST0pFQ1RfVklFV0VSUhRQUk9KRUNUX0dSQU5UX1ZJRVdFUlIRUFJPSkVDVF9FVkFMVUFUT1Iy5gsKDU1lbWJlclNlcnZpY2US4gIKCUFkZE1lbWJlchIcLnBvc3Rlcm4udjEuQWRkTWVtYmVyUmVxdWVzdBodLnBvc3Rlcm4udjEuQWRkTWVtYmVyUmVzcG9uc2UilwKKtRhgOAFCD29yZ2FuaXphdGlvbl9pZEIKcHJvamVjdF9pZEIQcHJvamVjdF9ncmFudF9pZEoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlcgVyb2xlcxoMbWVtYmVyLndyaXRlgtPkkwKsAToBKlowOgEqIisvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfS9tZW1iZXJzWiY6ASoiIS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vbWVtYmVyc1pAOgEqIjsvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L2dyYW50cy97cHJvamVjdF9ncmFudF9pZH0vbWVtYmVycyILL3YxL21lbWJlcnMSkwMKDENoYW5nZU1lbWJlchIfLnBvc3Rlcm4udjEuQ2hhbmdlTWVtYmVyUmVxdWVzdBogLnBvc3Rlcm4udjEuQ2hhbmdlTWVtYmVyUmVzcG9uc2UivwKKtRhgOAFCD29yZ2FuaXphdGlvbl9pZEIKcHJvamVjdF9pZEIQcHJvamVjdF9ncmFudF9pZEoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlcgVyb2xlcxoMbWVtYmVyLndyaXRlgtPkkwLUAToBKlo6OgEqGjUvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfS9tZW1iZXJzL3t1c2VyX2lkfVowOgEqGisvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L21lbWJlcnMve3VzZXJfaWR9Wko6ASoaRS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzL3twcm9qZWN0X2dyYW50X2lkfS9tZW1iZXJzL3t1c2VyX2lkfRoVL3YxL21lbWJlcnMve3VzZXJfaWR9EtYCCgtMaXN0TWVtYmVycxIeLnBvc3Rlcm4udjEuTGlzdE1lbWJlcnNSZXF1ZXN0Gh8ucG9zdGVybi52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIoUCkAIBirUYVzgBQg9vcmdhbml6YXRpb25faWRCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWRKCGluc3RhbmNlUg1pbnN0YW5jZS5yZWFkGgttZW1iZXIucmVhZILT5JMCoAFaLRIrL3YxL29yZ2FuaXphdGlvbnMve29yZ2FuaXphdGlvbl9pZH0vbWVtYmVyc1ojEiEvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L21lbWJlcnNaPRI7L3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ncmFudHMve3Byb2plY3RfZ3JhbnRfaWR9L21lbWJlcnMSCy92MS9tZW1iZXJzEoADCgxSZW1vdmVNZW1iZXISHy5wb3N0ZXJuLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIC5wb3N0ZXJuLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIqwCirUYWTgBQg9vcmdhbml6YXRpb25faWRCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWRKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMbWVtYmVyLndyaXRlgtPkkwLIAVo3KjUvdjEvb3JnYW5pemF0aW9ucy97b3JnYW5pemF0aW9uX2lkfS9tZW1iZXJzL3t1c2VyX2lkfVotKisvdjEvcHJvamVjdHMve3Byb2plY3RfaWR9L21lbWJlcnMve3VzZXJfaWR9WkcqRS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vZ3JhbnRzL3twcm9qZWN0X2dyYW50X2lkfS9tZW1iZXJzL3t1c2VyX2lkfSoVL3YxL21lbWJlcnMve3VzZXJfaWR9QpoBCg5jb20ucG9zdGVybi52MUILTWVtYmVyUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options]);
 
 /**
- * A user that administers a scope.
+ * A user who administers a scope.
  *
  * @generated from message postern.v1.Member
  */
 export type Member = Message<"postern.v1.Member"> & {
   /**
-   * The version of the membership, its dates and its owner.
+   * The version, dates and owner of the membership.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * The id of the user who is the member.
+   * The id of the member's user.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * The roles that the member holds in the scope.
+   * The member's roles in the scope.
    *
    * @generated from field: repeated string roles = 3;
    */
@@ -80,42 +80,42 @@ export const MemberSchema: GenMessage<Member> = /*@__PURE__*/
  */
 export type AddMemberRequest = Message<"postern.v1.AddMemberRequest"> & {
   /**
-   * The id of the user who becomes the member.
+   * The id of the user to make a member.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * The roles, of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_*.
+   * The roles, all of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_* roles.
    *
    * @generated from field: repeated string roles = 2;
    */
   roles: string[];
 
   /**
-   * The instance's members, in place of the organization's.
+   * Members of the instance, instead of the organization's.
    *
    * @generated from field: bool instance = 3;
    */
   instance: boolean;
 
   /**
-   * The organization that the membership is in, in place of the one worked in.
+   * The organization of the membership, instead of the current one.
    *
    * @generated from field: string organization_id = 4;
    */
   organizationId: string;
 
   /**
-   * The project that the membership is in; with a project grant, the project of that.
+   * The project of the membership; with a project grant, the project of that grant.
    *
    * @generated from field: string project_id = 5;
    */
   projectId: string;
 
   /**
-   * The project grant that the membership is in.
+   * The project grant of the membership.
    *
    * @generated from field: string project_grant_id = 6;
    */
@@ -134,7 +134,7 @@ export const AddMemberRequestSchema: GenMessage<AddMemberRequest> = /*@__PURE__*
  */
 export type AddMemberResponse = Message<"postern.v1.AddMemberResponse"> & {
   /**
-   * The version of the new membership, its dates and its owner.
+   * The version, dates and owner of the new membership.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -153,50 +153,50 @@ export const AddMemberResponseSchema: GenMessage<AddMemberResponse> = /*@__PURE_
  */
 export type ChangeMemberRequest = Message<"postern.v1.ChangeMemberRequest"> & {
   /**
-   * The id of the user who is the member.
+   * The id of the member's user.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * The roles, of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_*.
+   * The roles, all of one scope: INSTANCE_*, ORG_*, PROJECT_GRANT_* or the other PROJECT_* roles.
    *
    * @generated from field: repeated string roles = 2;
    */
   roles: string[];
 
   /**
-   * The instance's members, in place of the organization's.
+   * Members of the instance, instead of the organization's.
    *
    * @generated from field: bool instance = 3;
    */
   instance: boolean;
 
   /**
-   * The organization that the membership is in, in place of the one worked in.
+   * The organization of the membership, instead of the current one.
    *
    * @generated from field: string organization_id = 4;
    */
   organizationId: string;
 
   /**
-   * The project that the membership is in; with a project grant, the project of that.
+   * The project of the membership; with a project grant, the project of that grant.
    *
    * @generated from field: string project_id = 5;
    */
   projectId: string;
 
   /**
-   * The project grant that the membership is in.
+   * The project grant of the membership.
    *
    * @generated from field: string project_grant_id = 6;
    */
   projectGrantId: string;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 7;
    */
@@ -215,7 +215,7 @@ export const ChangeMemberRequestSchema: GenMessage<ChangeMemberRequest> = /*@__P
  */
 export type ChangeMemberResponse = Message<"postern.v1.ChangeMemberResponse"> & {
   /**
-   * The version of the membership, its dates and its owner.
+   * The version, dates and owner of the membership.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -234,56 +234,56 @@ export const ChangeMemberResponseSchema: GenMessage<ChangeMemberResponse> = /*@_
  */
 export type ListMembersRequest = Message<"postern.v1.ListMembersRequest"> & {
   /**
-   * The instance's members, in place of the organization's.
+   * Members of the instance, instead of the organization's.
    *
    * @generated from field: bool instance = 1;
    */
   instance: boolean;
 
   /**
-   * The organization whose members they are, in place of the one worked in.
+   * The organization whose members to list, instead of the current one.
    *
    * @generated from field: string organization_id = 2;
    */
   organizationId: string;
 
   /**
-   * The project whose members they are; with a project grant, the project of that.
+   * The project whose members to list; with a project grant, the project of that grant.
    *
    * @generated from field: string project_id = 3;
    */
   projectId: string;
 
   /**
-   * The project grant whose members they are.
+   * The project grant whose members to list.
    *
    * @generated from field: string project_grant_id = 4;
    */
   projectGrantId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.MemberFilter filter = 7;
    */
   filter?: MemberFilter | undefined;
 
   /**
-   * The order of the list, newest first by default.
+   * The order of the list; by default newest first.
    *
    * @generated from field: postern.v1.AgeOrder order = 8;
    */
@@ -302,14 +302,14 @@ export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PUR
  */
 export type ListMembersResponse = Message<"postern.v1.ListMembersResponse"> & {
   /**
-   * The members of this page.
+   * The members on this page.
    *
    * @generated from field: repeated postern.v1.Member members = 1;
    */
   members: Member[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -328,35 +328,35 @@ export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__P
  */
 export type RemoveMemberRequest = Message<"postern.v1.RemoveMemberRequest"> & {
   /**
-   * The id of the user who is the member.
+   * The id of the member's user.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * The instance's members, in place of the organization's.
+   * Members of the instance, instead of the organization's.
    *
    * @generated from field: bool instance = 2;
    */
   instance: boolean;
 
   /**
-   * The organization that the membership is in, in place of the one worked in.
+   * The organization of the membership, instead of the current one.
    *
    * @generated from field: string organization_id = 3;
    */
   organizationId: string;
 
   /**
-   * The project that the membership is in; with a project grant, the project of that.
+   * The project of the membership; with a project grant, the project of that grant.
    *
    * @generated from field: string project_id = 4;
    */
   projectId: string;
 
   /**
-   * The project grant that the membership is in.
+   * The project grant of the membership.
    *
    * @generated from field: string project_grant_id = 5;
    */
@@ -375,7 +375,7 @@ export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__P
  */
 export type RemoveMemberResponse = Message<"postern.v1.RemoveMemberResponse"> & {
   /**
-   * The last version of the membership, with its dates and its owner.
+   * The last version of the membership, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -451,7 +451,7 @@ export type MemberFact_Added = Message<"postern.v1.MemberFact.Added"> & {
   roles: string[];
 
   /**
-   * Without any of these the scope is the instance.
+   * If none of these is set, the scope is the instance.
    *
    * @generated from field: optional string organization_id = 3;
    */
@@ -484,7 +484,7 @@ export const MemberFact_AddedSchema: GenMessage<MemberFact_Added> = /*@__PURE__*
  */
 export type MemberFact_Changed = Message<"postern.v1.MemberFact.Changed"> & {
   /**
-   * The roles of the member from now on.
+   * The new roles of the member.
    *
    * @generated from field: repeated string roles = 1;
    */
@@ -518,7 +518,7 @@ export const MemberFact_RemovedSchema: GenMessage<MemberFact_Removed> = /*@__PUR
   messageDesc(file_postern_v1_member, 9, 2);
 
 /**
- * Which members a list shows: those that meet every field that is set.
+ * The members in a list: those that match every field that is set.
  *
  * @generated from message postern.v1.MemberFilter
  */
@@ -531,7 +531,7 @@ export type MemberFilter = Message<"postern.v1.MemberFilter"> & {
   userId: string;
 
   /**
-   * A role that the member has.
+   * Only members with this role.
    *
    * @generated from field: string role = 2;
    */
@@ -546,15 +546,15 @@ export const MemberFilterSchema: GenMessage<MemberFilter> = /*@__PURE__*/
   messageDesc(file_postern_v1_member, 10);
 
 /**
- * The administrators of the instance, an organization, a project or a project grant. The scope is the organization worked in,
- * unless the request names another.
+ * The administrators of the instance, an organization, a project or a project grant. The scope is the current organization unless
+ * the request names another.
  *
  * @generated from service postern.v1.MemberService
  */
 export const MemberService: GenService<{
   /**
-   * Makes a user a member of a scope, with roles of that scope. Any user of the instance may become one, unless it, or its organization,
-   * ended what this one gave (ENDED_BY_RECEIVER).
+   * Makes a user a member of a scope, with roles of that scope. The user can belong to any organization, unless the user or that
+   * organization has ended the roles that this organization gave (ENDED_BY_RECEIVER).
    *
    * @generated from rpc postern.v1.MemberService.AddMember
    */
@@ -564,7 +564,7 @@ export const MemberService: GenService<{
     output: typeof AddMemberResponseSchema;
   },
   /**
-   * Replaces the roles of a member. The last active owner of the instance or of an organization stays one.
+   * Replaces the roles of a member. The last active owner of the instance or of an organization must remain an owner.
    *
    * @generated from rpc postern.v1.MemberService.ChangeMember
    */
@@ -574,7 +574,8 @@ export const MemberService: GenService<{
     output: typeof ChangeMemberResponseSchema;
   },
   /**
-   * Lists the members of a scope, newest first unless the request names an order: all, or those that meet the filter.
+   * Lists the members of a scope, newest first unless the request specifies an order: all of them, or those that match the
+   * filter.
    *
    * @generated from rpc postern.v1.MemberService.ListMembers
    */
@@ -584,7 +585,7 @@ export const MemberService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Ends the membership of a user. The last active owner of the instance or of an organization stays.
+   * Ends a user's membership. The last active owner of the instance or of an organization cannot be removed.
    *
    * @generated from rpc postern.v1.MemberService.RemoveMember
    */

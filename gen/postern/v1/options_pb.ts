@@ -15,7 +15,7 @@ export const file_postern_v1_options: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiowQKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJEhUKDWFib3V0X29uZXNlbGYYEyABKAgSEQoJZW5yb2xtZW50GBQgASgIEhUKDWFkZHJlc3NfbGltaXQYIyABKAkSFgoOaW5zdGFuY2Vfb3duZXIYHiABKAgSFgoOY292ZXJzX2F0X2hvbWUYICABKAgSFQoNZnJlc2hfc2lnbl9pbhgfIAEoCBIXCg90b2tlbl9zdGFuZHNfaW4YJCABKAhCBQoDd2hvOkwKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyEi5wb3N0ZXJuLnYxLkFjY2Vzc1IGYWNjZXNzOkUKDW1lc3NhZ2VfYnl0ZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjThgMgASgNUgxtZXNzYWdlQnl0ZXM6OgoHYXV0aHplbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB2F1dGh6ZW46MwoEdHJpbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoCFIEdHJpbTpCCgxjYWxsZXJfYWxpYXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSC2NhbGxlckFsaWFzOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtczo+CgptYXhfdmFsdWVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjchgMgASgNUgltYXhWYWx1ZXM6OgoIb25lX2xpbmUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNqGAyABKAhSB29uZUxpbmU6QAoLYWxsX3Zpc2libGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNuGAyABKAhSCmFsbFZpc2libGU6SAoPb3V0Y29tZXNfdW5sZXNzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjdhgMgASgJUg5vdXRjb21lc1VubGVzc0KbAQoOY29tLnBvc3Rlcm4udjFCDE9wdGlvbnNQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
- * The callers that may use an rpc. Each scope that is named can give the permission; any one of them suffices.
+ * The callers that may use an rpc. If several scopes are named, the permission in any one of them is enough.
  *
  * @generated from message postern.v1.Access
  */
@@ -25,7 +25,7 @@ export type Access = Message<"postern.v1.Access"> & {
    */
   who: {
     /**
-     * Nobody has to be signed in.
+     * No sign-in is required.
      *
      * @generated from field: bool anyone = 1;
      */
@@ -33,7 +33,7 @@ export type Access = Message<"postern.v1.Access"> & {
     case: "anyone";
   } | {
     /**
-     * Every caller that is signed in.
+     * Every caller who is signed in.
      *
      * @generated from field: bool signed_in = 2;
      */
@@ -41,7 +41,7 @@ export type Access = Message<"postern.v1.Access"> & {
     case: "signedIn";
   } | {
     /**
-     * The permission that is needed, such as "user.write".
+     * The required permission, such as "user.write".
      *
      * @generated from field: string permission = 3;
      */
@@ -50,160 +50,164 @@ export type Access = Message<"postern.v1.Access"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The request field that names a user or a thing of a user (user_id, login_name, session_id). The organization of that
-   * user decides, and no header.
+   * The request field that names a user or something that belongs to a user (user_id, login_name, session_id). That user's
+   * organization counts, and no header does.
    *
    * @generated from field: string user = 4;
    */
   user: string;
 
   /**
-   * The user named by `user` needs no permission for itself.
+   * A caller who is the user named by `user` needs no permission.
    *
    * @generated from field: bool self = 5;
    */
   self: boolean;
 
   /**
-   * Request fields that end the exemption of `self` when they are set.
+   * Request fields that, if set, cancel the exemption by `self`.
    *
    * @generated from field: repeated string self_unless = 6;
    */
   selfUnless: string[];
 
   /**
-   * The call works in an organization: the one that the header x-service-orgid names, by default the caller's own.
+   * The call works in an organization: the one in the header x-service-orgid, or by default the caller's own.
    *
    * @generated from field: bool organization = 7;
    */
   organization: boolean;
 
   /**
-   * Request fields that name an object a role may be held on (organization_id, project_id, project_grant_id, user_grant_id).
+   * Request fields that name an object on which a role may be held (organization_id, project_id, project_grant_id,
+   * user_grant_id).
    *
    * @generated from field: repeated string objects = 8;
    */
   objects: string[];
 
   /**
-   * The boolean request field that moves the call from the organization to the instance.
+   * The boolean request field that makes the call work on the instance instead of the organization.
    *
    * @generated from field: string instance = 9;
    */
   instance: string;
 
   /**
-   * The permission that is needed in place of `permission` when `instance` is set.
+   * The permission required instead of `permission` when `instance` is set.
    *
    * @generated from field: string instance_permission = 10;
    */
   instancePermission: string;
 
   /**
-   * A role on any object inside the organization suffices: the answer shows only what the caller may read.
+   * A role on any object inside the organization is enough, because the response contains only what the caller may read.
    *
    * @generated from field: bool partial = 11;
    */
   partial: boolean;
 
   /**
-   * The caller must hold every permission of the user that this request field names (user_id, session_id), unless it is that
-   * user. Every write about one user has it.
+   * The caller must hold every permission of the user named by this request field (user_id, session_id), unless the caller is
+   * that user. Every write about a single user has this option.
    *
    * @generated from field: string covers_user = 12;
    */
   coversUser: string;
 
   /**
-   * `covers_user` counts only when one of these request fields is set; empty means always.
+   * `covers_user` applies only if one of these request fields is set; if empty, it always applies.
    *
    * @generated from field: repeated string covers_user_when = 13;
    */
   coversUserWhen: string[];
 
   /**
-   * The caller must hold every permission of the roles that this request field lists, in the scope that the request names.
+   * The caller must hold, in the scope that the request names, every permission of the roles in this request field.
    *
    * @generated from field: string covers_roles = 14;
    */
   coversRoles: string;
 
   /**
-   * Of a call that works in an organization: the request field that names a user, who needs no permission to read its own there.
+   * For a call that works in an organization: the request field that names a user; users need no permission to read their own
+   * data there.
    *
    * @generated from field: string own_user = 15;
    */
   ownUser: string;
 
   /**
-   * Of a call that works in an organization: nobody needs the permission in its own.
+   * For a call that works in an organization: callers need no permission in their own.
    *
    * @generated from field: bool own_organization = 16;
    */
   ownOrganization: boolean;
 
   /**
-   * The caller must hold every permission of this role where it becomes one of the new organization, ...
+   * The caller must hold every permission of this role, which a user gets in the new organization, ...
    *
    * @generated from field: string gives_role = 17;
    */
   givesRole: string;
 
   /**
-   * ... when this request field is set.
+   * ... if this request field is set.
    *
    * @generated from field: string gives_role_when = 18;
    */
   givesRoleWhen: string;
 
   /**
-   * Of a call that needs the permission on any object: a caller without it may ask about itself. The handler keeps to that.
+   * For a call that needs the permission on any object: callers without it may ask about themselves. The handler enforces that.
    *
    * @generated from field: bool about_oneself = 19;
    */
   aboutOneself: boolean;
 
   /**
-   * A session that may only enrol a factor, because the factor policy wants one, may make the call. It is refused all others.
+   * A session that may only enrol a factor, because the factor policy requires one, may make this call. All other calls are
+   * refused.
    *
    * @generated from field: bool enrolment = 20;
    */
   enrolment: boolean;
 
   /**
-   * Of an rpc for anyone: the limit by address that also refuses it before its message is read, by the name under which its handler
-   * counts.
+   * For an rpc that requires no sign-in: the per-address limit that also refuses the call before its message is read, by the name
+   * that its handler uses.
    *
    * @generated from field: string address_limit = 35;
    */
   addressLimit: string;
 
   /**
-   * The handler refuses some of it to callers who do not hold instance.write on the instance.
+   * The handler refuses some requests of callers who do not hold instance.write on the instance.
    *
    * @generated from field: bool instance_owner = 30;
    */
   instanceOwner: boolean;
 
   /**
-   * Of `covers_user`: only the user's roles on the instance and in its own organization count, not those that other organizations
-   * gave it. The rpc stops the user, or gives nobody a way into its account.
+   * With `covers_user`: only the user's roles on the instance and in the user's own organization count, not those from other
+   * organizations. For rpcs that stop the user, or give nobody access to the user's account.
    *
    * @generated from field: bool covers_at_home = 32;
    */
   coversAtHome: boolean;
 
   /**
-   * Of people who call about themselves: the call has to present the token of a session that began a short while ago, with a factor
-   * where they have one (SIGN_IN_NOT_FRESH). Neither a personal access token nor one of an application is a sign-in. Machines do not
-   * sign in, and administrators who act for others need none.
+   * For people who call about themselves: the call must present the token of a session that began recently, with a factor if they
+   * have one (SIGN_IN_NOT_FRESH). Personal access tokens and tokens of applications do not count as a sign-in. Machines do not
+   * sign in, and administrators who act for others need no fresh sign-in.
    *
    * @generated from field: bool fresh_sign_in = 31;
    */
   freshSignIn: boolean;
 
   /**
-   * Of `fresh_sign_in`: a personal access token may stand in for the sign-in, so that an administrator who lost the way in has one.
+   * With `fresh_sign_in`: a personal access token is accepted instead, so that an administrator who is locked out has a way back
+   * in.
    *
    * @generated from field: bool token_stands_in = 36;
    */
@@ -218,7 +222,7 @@ export const AccessSchema: GenMessage<Access> = /*@__PURE__*/
   messageDesc(file_postern_v1_options, 0);
 
 /**
- * The callers that may use the rpc. A server that finds an rpc without it does not start.
+ * The callers that may use the rpc. The server does not start if an rpc does not have this option.
  *
  * @generated from extension: postern.v1.Access access = 50001;
  */
@@ -226,9 +230,9 @@ export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 0);
 
 /**
- * The most bytes of a message of the rpc, on the wire and decompressed, where that is less than the rules of its fields allow.
- * Without it, the limit is the largest message that they allow, and 16 KiB for an rpc that nobody has to be signed in for. A
- * server that finds an rpc with neither does not start.
+ * The maximum size of a message of the rpc in bytes, on the wire and decompressed, if it is lower than what the field rules
+ * allow. Without this option, the limit is the largest message that the rules allow, or 16 KiB for an rpc that requires no
+ * sign-in. The server does not start if an rpc has neither.
  *
  * @generated from extension: uint32 message_bytes = 50003;
  */
@@ -236,8 +240,8 @@ export const message_bytes: GenExtension<MethodOptions, number> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 1);
 
 /**
- * The rpc belongs to the Authorization API of OpenID AuthZEN: JSON fields that it does not know are ignored, and the header
- * `x-request-id` of a response is that of the request.
+ * The rpc belongs to the Authorization API of OpenID AuthZEN: unknown JSON fields are ignored, and the response has the same
+ * header `x-request-id` as the request.
  *
  * @generated from extension: bool authzen = 50006;
  */
@@ -245,8 +249,8 @@ export const authzen: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 2);
 
 /**
- * Blanks around the value are dropped before its rules are checked; only its greatest length counts them, as that of every
- * field counts what was sent. The rest must have a visible character, unless it is empty.
+ * Spaces around the value are removed before its rules are checked. Only its maximum length includes them, because maximum
+ * lengths always apply to what was sent. The rest must contain a visible character unless it is empty.
  *
  * @generated from extension: bool trim = 50002;
  */
@@ -254,7 +258,7 @@ export const trim: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 3);
 
 /**
- * Names a user, and `me` stands for the caller. No user has that id.
+ * The field names a user, and `me` means the caller. No user has that id.
  *
  * @generated from extension: bool caller_alias = 50005;
  */
@@ -262,7 +266,7 @@ export const caller_alias: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 4);
 
 /**
- * Of a list of messages: the most items that their own lists have, counted together.
+ * For a list of messages: the maximum number of items in all their lists together.
  *
  * @generated from extension: uint32 max_inner_items = 50004;
  */
@@ -270,7 +274,7 @@ export const max_inner_items: GenExtension<FieldOptions, number> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 5);
 
 /**
- * Of an open object (google.protobuf.Struct): the most values that it has, those inside others included. Without it, 10,000.
+ * For an open object (google.protobuf.Struct): the maximum number of values, including nested ones; by default 10,000.
  *
  * @generated from extension: uint32 max_values = 50012;
  */
@@ -278,7 +282,7 @@ export const max_values: GenExtension<FieldOptions, number> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 6);
 
 /**
- * A text of one line: it has no control characters, and none that change the direction of the text.
+ * A single line of text: no control characters, and none that change the text direction.
  *
  * @generated from extension: bool one_line = 50010;
  */
@@ -286,7 +290,7 @@ export const one_line: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 7);
 
 /**
- * A text by which people tell things apart: each character of it is visible.
+ * A text by which people tell objects apart; every character must be visible.
  *
  * @generated from extension: bool all_visible = 50011;
  */
@@ -294,8 +298,8 @@ export const all_visible: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 8);
 
 /**
- * Of the items of a batch, each of which has an outcome: a malformed one is refused by its own, unless the boolean field of the
- * request that this names is set.
+ * For the items of a batch, each of which has an outcome: a malformed item gets an error in its own outcome, unless the request
+ * sets the boolean field named here.
  *
  * @generated from extension: string outcomes_unless = 50013;
  */

@@ -35,7 +35,7 @@ export type Organization = Message<"postern.v1.Organization"> & {
   id: string;
 
   /**
-   * The version of the organization, its dates and its owner.
+   * The version, dates and owner of the organization.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -49,7 +49,7 @@ export type Organization = Message<"postern.v1.Organization"> & {
   name: string;
 
   /**
-   * Whether the organization is open.
+   * The state of the organization.
    *
    * @generated from field: postern.v1.OrganizationState state = 4;
    */
@@ -75,7 +75,7 @@ export type CreateOrganizationRequest = Message<"postern.v1.CreateOrganizationRe
   name: string;
 
   /**
-   * The user who becomes ORG_OWNER of the new organization; it stays a user of its own one. Nobody when empty.
+   * The user who becomes ORG_OWNER of the new organization but remains a user of their own; empty for nobody.
    *
    * @generated from field: string owner_user_id = 2;
    */
@@ -101,7 +101,7 @@ export type CreateOrganizationResponse = Message<"postern.v1.CreateOrganizationR
   organizationId: string;
 
   /**
-   * The version of the new organization, its dates and its owner.
+   * The version, dates and owner of the new organization.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -158,28 +158,28 @@ export const GetOrganizationResponseSchema: GenMessage<GetOrganizationResponse> 
  */
 export type ListOrganizationsRequest = Message<"postern.v1.ListOrganizationsRequest"> & {
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.OrganizationFilter filter = 3;
    */
   filter?: OrganizationFilter | undefined;
 
   /**
-   * The order of the list, by name from A to Z by default.
+   * The order of the list; by default by name from A to Z.
    *
    * @generated from field: postern.v1.NameOrder order = 4;
    */
@@ -198,14 +198,14 @@ export const ListOrganizationsRequestSchema: GenMessage<ListOrganizationsRequest
  */
 export type ListOrganizationsResponse = Message<"postern.v1.ListOrganizationsResponse"> & {
   /**
-   * The organizations of this page.
+   * The organizations on this page.
    *
    * @generated from field: repeated postern.v1.Organization organizations = 1;
    */
   organizations: Organization[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -388,7 +388,7 @@ export const OrganizationFact_ReactivatedSchema: GenMessage<OrganizationFact_Rea
   messageDesc(file_postern_v1_organization, 8, 2);
 
 /**
- * Nobody finds it, or anything in it, from now on.
+ * From now on, nobody can find the organization or anything in it.
  *
  * @generated from message postern.v1.OrganizationFact.Deleted
  */
@@ -403,7 +403,7 @@ export const OrganizationFact_DeletedSchema: GenMessage<OrganizationFact_Deleted
   messageDesc(file_postern_v1_organization, 8, 3);
 
 /**
- * The last of its rows is gone.
+ * The last of its rows has been removed.
  *
  * @generated from message postern.v1.OrganizationFact.Purged
  */
@@ -422,7 +422,7 @@ export const OrganizationFact_PurgedSchema: GenMessage<OrganizationFact_Purged> 
  */
 export type OrganizationFact_Changed = Message<"postern.v1.OrganizationFact.Changed"> & {
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 1;
    */
@@ -441,14 +441,14 @@ export const OrganizationFact_ChangedSchema: GenMessage<OrganizationFact_Changed
  */
 export type OrganizationFact_BrandingSet = Message<"postern.v1.OrganizationFact.BrandingSet"> & {
   /**
-   * The colours from now on.
+   * The new colours.
    *
    * @generated from field: postern.v1.Branding branding = 1;
    */
   branding?: Branding | undefined;
 
   /**
-   * The SHA-256 of the logo in hexadecimal; empty without one. Its bytes are in no event.
+   * The SHA-256 of the logo in hexadecimal; empty without one. No event contains the logo itself.
    *
    * @generated from field: string logo_hash = 2;
    */
@@ -506,7 +506,7 @@ export const DeactivateOrganizationRequestSchema: GenMessage<DeactivateOrganizat
  */
 export type DeactivateOrganizationResponse = Message<"postern.v1.DeactivateOrganizationResponse"> & {
   /**
-   * The version of the organization, its dates and its owner.
+   * The version, dates and owner of the organization.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -544,7 +544,7 @@ export const ReactivateOrganizationRequestSchema: GenMessage<ReactivateOrganizat
  */
 export type ReactivateOrganizationResponse = Message<"postern.v1.ReactivateOrganizationResponse"> & {
   /**
-   * The version of the organization, its dates and its owner.
+   * The version, dates and owner of the organization.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -582,7 +582,7 @@ export const DeleteOrganizationRequestSchema: GenMessage<DeleteOrganizationReque
  */
 export type DeleteOrganizationResponse = Message<"postern.v1.DeleteOrganizationResponse"> & {
   /**
-   * The last version of the organization, with its dates and its owner.
+   * The last version of the organization, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -597,7 +597,7 @@ export const DeleteOrganizationResponseSchema: GenMessage<DeleteOrganizationResp
   messageDesc(file_postern_v1_organization, 14);
 
 /**
- * The changes of an organization.
+ * The changes to an organization.
  *
  * @generated from message postern.v1.OrganizationUpdate
  */
@@ -629,22 +629,22 @@ export type UpdateOrganizationRequest = Message<"postern.v1.UpdateOrganizationRe
   organizationId: string;
 
   /**
-   * The data of the organization from now on, as far as they change.
+   * The new data of the organization, as far as it changes.
    *
    * @generated from field: postern.v1.OrganizationUpdate organization = 2;
    */
   organization?: OrganizationUpdate | undefined;
 
   /**
-   * The fields of `organization` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `organization` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 4;
    */
@@ -663,7 +663,7 @@ export const UpdateOrganizationRequestSchema: GenMessage<UpdateOrganizationReque
  */
 export type UpdateOrganizationResponse = Message<"postern.v1.UpdateOrganizationResponse"> & {
   /**
-   * The version of the organization, its dates and its owner.
+   * The version, dates and owner of the organization.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -678,13 +678,13 @@ export const UpdateOrganizationResponseSchema: GenMessage<UpdateOrganizationResp
   messageDesc(file_postern_v1_organization, 17);
 
 /**
- * Which organizations a list shows: those that meet every field that is set. Case never matters.
+ * The organizations in a list: those that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.OrganizationFilter
  */
 export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
   /**
-   * The whole name.
+   * The full name.
    *
    * @generated from field: string name = 1;
    */
@@ -698,7 +698,7 @@ export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
   namePrefix: string;
 
   /**
-   * Words, of which each must be the beginning of a word of the name; eight at most.
+   * Words; each must be the beginning of a word of the name; at most eight.
    *
    * @generated from field: string search = 3;
    */
@@ -720,7 +720,7 @@ export const OrganizationFilterSchema: GenMessage<OrganizationFilter> = /*@__PUR
   messageDesc(file_postern_v1_organization, 18);
 
 /**
- * The colours that the pages of an organization are shown in, each as `#rrggbb`; one that is empty is ours.
+ * The colours of an organization's pages, each as `#rrggbb`; if one is empty, Postern's own is used.
  *
  * @generated from message postern.v1.Branding
  */
@@ -733,21 +733,21 @@ export type Branding = Message<"postern.v1.Branding"> & {
   accentColor: string;
 
   /**
-   * The colour around the form.
+   * The colour of the area around the form.
    *
    * @generated from field: string background_color = 2;
    */
   backgroundColor: string;
 
   /**
-   * The colour of buttons and links for users who prefer dark pages; when empty, accent_color as far as it can be read there.
+   * The colour of buttons and links for users who prefer dark pages; if empty, accent_color, adjusted so that it is readable.
    *
    * @generated from field: string dark_accent_color = 3;
    */
   darkAccentColor: string;
 
   /**
-   * The colour around the form for users who prefer dark pages.
+   * The colour of the area around the form for users who prefer dark pages.
    *
    * @generated from field: string dark_background_color = 4;
    */
@@ -762,7 +762,7 @@ export const BrandingSchema: GenMessage<Branding> = /*@__PURE__*/
   messageDesc(file_postern_v1_organization, 19);
 
 /**
- * The colours of a page, as they are shown: brought to a contrast of 4.5:1 with what they stand on, or what stands on them.
+ * The colours of a page as displayed, adjusted to a contrast of at least 4.5:1 with their background or with the text on them.
  *
  * @generated from message postern.v1.ShownColors
  */
@@ -782,7 +782,7 @@ export type ShownColors = Message<"postern.v1.ShownColors"> & {
   textColor: string;
 
   /**
-   * The colour around the form.
+   * The colour of the area around the form.
    *
    * @generated from field: string background_color = 3;
    */
@@ -801,7 +801,7 @@ export const ShownColorsSchema: GenMessage<ShownColors> = /*@__PURE__*/
  */
 export type GetBrandingRequest = Message<"postern.v1.GetBrandingRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -827,35 +827,35 @@ export type GetBrandingResponse = Message<"postern.v1.GetBrandingResponse"> & {
   branding?: Branding | undefined;
 
   /**
-   * The path of the logo below PUBLIC_URL; empty without one.
+   * The path of the logo, relative to PUBLIC_URL; empty without one.
    *
    * @generated from field: string logo_path = 2;
    */
   logoPath: string;
 
   /**
-   * The colours of pages for users who prefer light ones.
+   * The colours for users who prefer light pages.
    *
    * @generated from field: postern.v1.ShownColors light = 3;
    */
   light?: ShownColors | undefined;
 
   /**
-   * The colours of pages for users who prefer dark ones.
+   * The colours for users who prefer dark pages.
    *
    * @generated from field: postern.v1.ShownColors dark = 4;
    */
   dark?: ShownColors | undefined;
 
   /**
-   * The instance's default is in force, not a branding of the organization's own.
+   * Whether the instance's default is in force, not a branding of the organization's own.
    *
    * @generated from field: bool is_default = 5;
    */
   isDefault: boolean;
 
   /**
-   * The version of the branding in force, its dates and its owner; absent where none is set.
+   * The version, dates and owner of the branding in force; absent if none is set.
    *
    * @generated from field: postern.v1.Details details = 6;
    */
@@ -874,30 +874,29 @@ export const GetBrandingResponseSchema: GenMessage<GetBrandingResponse> = /*@__P
  */
 export type SetBrandingRequest = Message<"postern.v1.SetBrandingRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
   instance: boolean;
 
   /**
-   * The colours from now on, as a whole.
+   * All the new colours.
    *
    * @generated from field: postern.v1.Branding branding = 2;
    */
   branding?: Branding | undefined;
 
   /**
-   * A PNG, JPEG or WebP image with at most 2,000 pixels each way. When absent the logo stays as it is; an empty one removes it.
+   * A PNG, JPEG or WebP image of at most 2,000 by 2,000 pixels. If absent, the logo does not change; an empty value removes it.
    *
    * @generated from field: optional bytes logo = 3;
    */
   logo?: Uint8Array | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
-   * 0 stands for a branding that is not set.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a branding that is not set.
    *
    * @generated from field: optional uint64 expected_sequence = 4;
    */
@@ -916,7 +915,7 @@ export const SetBrandingRequestSchema: GenMessage<SetBrandingRequest> = /*@__PUR
  */
 export type SetBrandingResponse = Message<"postern.v1.SetBrandingResponse"> & {
   /**
-   * The version of the branding, its dates and its owner.
+   * The version, dates and owner of the branding.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -935,7 +934,7 @@ export const SetBrandingResponseSchema: GenMessage<SetBrandingResponse> = /*@__P
  */
 export type ResetBrandingRequest = Message<"postern.v1.ResetBrandingRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -954,7 +953,7 @@ export const ResetBrandingRequestSchema: GenMessage<ResetBrandingRequest> = /*@_
  */
 export type ResetBrandingResponse = Message<"postern.v1.ResetBrandingResponse"> & {
   /**
-   * The last version of the branding, with its dates and its owner; absent where nothing was set.
+   * The last version of the branding, with its dates and owner; absent if nothing was set.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -969,7 +968,7 @@ export const ResetBrandingResponseSchema: GenMessage<ResetBrandingResponse> = /*
   messageDesc(file_postern_v1_organization, 26);
 
 /**
- * Whether an organization is open.
+ * The state of an organization.
  *
  * @generated from enum postern.v1.OrganizationState
  */
@@ -991,7 +990,7 @@ export const OrganizationState = {
 } as const;
 
 /**
- * Whether an organization is open.
+ * The state of an organization.
  *
  * @generated from enum postern.v1.OrganizationState
  */
@@ -1010,8 +1009,8 @@ export const OrganizationStateSchema: GenEnum<OrganizationState> = /*@__PURE__*/
  */
 export const OrganizationService: GenService<{
   /**
-   * Creates an organization; its name is unique in the instance. On request a user of another organization becomes its first ORG_OWNER
-   * at once, so that there is no moment without one.
+   * Creates an organization with a name that is unique in the instance. On request, a user from another organization becomes its
+   * first ORG_OWNER at the same moment, so that the organization is never without an owner.
    *
    * @generated from rpc postern.v1.OrganizationService.CreateOrganization
    */
@@ -1021,7 +1020,7 @@ export const OrganizationService: GenService<{
     output: typeof CreateOrganizationResponseSchema;
   },
   /**
-   * Reads one organization.
+   * Returns one organization.
    *
    * @generated from rpc postern.v1.OrganizationService.GetOrganization
    */
@@ -1031,9 +1030,9 @@ export const OrganizationService: GenService<{
     output: typeof GetOrganizationResponseSchema;
   },
   /**
-   * Lists the organizations that the caller may read: all, or those that meet the filter. They come by name unless the request
-   * names an order; with `name_prefix` or search, in the order of the names or words that begin so. A page may have fewer than
-   * asked for, also none, while there are more: `next_page_token` is empty after the last.
+   * Lists the organizations that the caller may read: all of them, or those that match the filter. They are ordered by name
+   * unless the request specifies an order; with `name_prefix` or search, they are ordered by the names or words that match. A
+   * page may have fewer items than requested, or none, even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.OrganizationService.ListOrganizations
    */
@@ -1043,8 +1042,9 @@ export const OrganizationService: GenService<{
     output: typeof ListOrganizationsResponseSchema;
   },
   /**
-   * Shuts an organization until it is reactivated: its users neither sign in nor call, nobody administers it but by a role on the
-   * instance, and roles in its projects count for nothing. An active owner of the instance has to remain elsewhere (LAST_OWNER).
+   * Closes an organization until it is reactivated: its users can neither sign in nor make calls, only users with a role on the
+   * instance can administer it, and roles in its projects have no effect. The instance must still have an active owner elsewhere
+   * (LAST_OWNER).
    *
    * @generated from rpc postern.v1.OrganizationService.DeactivateOrganization
    */
@@ -1054,7 +1054,7 @@ export const OrganizationService: GenService<{
     output: typeof DeactivateOrganizationResponseSchema;
   },
   /**
-   * Opens a deactivated organization again. Sessions and access tokens of its users that have not ended are in force again.
+   * Reopens a deactivated organization. Sessions and access tokens of its users that have not expired become valid again.
    *
    * @generated from rpc postern.v1.OrganizationService.ReactivateOrganization
    */
@@ -1064,8 +1064,8 @@ export const OrganizationService: GenService<{
     output: typeof ReactivateOrganizationResponseSchema;
   },
   /**
-   * Deletes an organization with its users, projects, applications and grants. All of it is not found from then on; its rows, and the
-   * login names of its users, are removed little by little. An active owner of the instance has to remain elsewhere (LAST_OWNER).
+   * Deletes an organization with its users, projects, applications and grants. From then on, none of it can be found; its rows
+   * and its users' login names are removed gradually. The instance must still have an active owner elsewhere (LAST_OWNER).
    *
    * @generated from rpc postern.v1.OrganizationService.DeleteOrganization
    */
@@ -1075,7 +1075,7 @@ export const OrganizationService: GenService<{
     output: typeof DeleteOrganizationResponseSchema;
   },
   /**
-   * Changes the name of an organization; it stays unique in the instance. The name that it has already changes nothing.
+   * Renames an organization; names are unique in the instance. Setting the current name changes nothing.
    *
    * @generated from rpc postern.v1.OrganizationService.UpdateOrganization
    */
@@ -1085,7 +1085,7 @@ export const OrganizationService: GenService<{
     output: typeof UpdateOrganizationResponseSchema;
   },
   /**
-   * Reads the branding in force in the organization, or the instance's default.
+   * Returns the branding in force in the organization, or the instance's default.
    *
    * @generated from rpc postern.v1.OrganizationService.GetBranding
    */
@@ -1095,8 +1095,8 @@ export const OrganizationService: GenService<{
     output: typeof GetBrandingResponseSchema;
   },
   /**
-   * Sets the branding of the organization, or the instance's default: the colours as a whole, and the logo where the request has one. A
-   * branding that is set already changes nothing.
+   * Sets the branding of the organization, or the instance's default: all colours, and the logo if the request has one. Setting
+   * the current branding changes nothing.
    *
    * @generated from rpc postern.v1.OrganizationService.SetBranding
    */
@@ -1106,8 +1106,8 @@ export const OrganizationService: GenService<{
     output: typeof SetBrandingResponseSchema;
   },
   /**
-   * Removes the branding of the organization with its logo, so that the instance's default is in force, or the instance's default.
-   * Where nothing was set it changes nothing.
+   * Removes the organization's branding and logo, so that the instance's default is in force, or removes the instance's default.
+   * If nothing was set, nothing changes.
    *
    * @generated from rpc postern.v1.OrganizationService.ResetBranding
    */

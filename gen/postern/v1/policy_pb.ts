@@ -26,65 +26,65 @@ export const file_postern_v1_policy: GenFile = /*@__PURE__*/
  */
 export type PasswordPolicy = Message<"postern.v1.PasswordPolicy"> & {
   /**
-   * How many characters a password has at least.
+   * The minimum number of characters in a password.
    *
    * @generated from field: uint32 minimum_length = 1;
    */
   minimumLength: number;
 
   /**
-   * A password needs an upper-case letter.
+   * Whether a password needs an upper-case letter.
    *
    * @generated from field: bool requires_upper = 2;
    */
   requiresUpper: boolean;
 
   /**
-   * A password needs a lower-case letter.
+   * Whether a password needs a lower-case letter.
    *
    * @generated from field: bool requires_lower = 3;
    */
   requiresLower: boolean;
 
   /**
-   * A password needs a digit.
+   * Whether a password needs a digit.
    *
    * @generated from field: bool requires_digit = 4;
    */
   requiresDigit: boolean;
 
   /**
-   * A password needs a character that is neither a letter nor a digit.
+   * Whether a password needs a character that is neither a letter nor a digit.
    *
    * @generated from field: bool requires_symbol = 5;
    */
   requiresSymbol: boolean;
 
   /**
-   * How many passwords before the present one may not be used again; the present one neither, unless this is 0. It counts however a
-   * password is set: by its user, by an administrator, by the code of a mail or an invitation.
+   * How many previous passwords may not be reused; unless this is 0, neither may the current one. This applies however a password
+   * is set: by its user, by an administrator, or with the code of a mail or an invitation.
    *
    * @generated from field: uint32 history_depth = 6;
    */
   historyDepth: number;
 
   /**
-   * A password that an administrator set, or the creation of its user, must be changed at the next sign-in.
+   * Whether a password set by an administrator, also when the user was created, must be changed at the next sign-in.
    *
    * @generated from field: bool change_at_next_sign_in = 7;
    */
   changeAtNextSignIn: boolean;
 
   /**
-   * How many days after it was set a password must be changed at sign-in; 0 never.
+   * After how many days a password must be changed at sign-in; 0 means never.
    *
    * @generated from field: uint32 maximum_age_days = 8;
    */
   maximumAgeDays: number;
 
   /**
-   * A forgotten password is reset by mail at a verified address only. Else a request that names the user by its login name also
-   * reaches an address that is not verified yet, and a new password by its code verifies it.
+   * Whether a forgotten password can be reset only through a verified address. Otherwise, a request by login name also reaches an
+   * unverified address, and setting a new password with the code verifies it.
    *
    * @generated from field: bool reset_requires_verified_email = 9;
    */
@@ -99,33 +99,36 @@ export const PasswordPolicySchema: GenMessage<PasswordPolicy> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 0);
 
 /**
- * The consequences of wrong passwords at sign-in. They concern unknown callers: calls, and browsers in which the user has never signed in
- * with everything that the sign-in asked for. A browser in which it has is known until the password changes, for 90 days: it has ten
- * wrong passwords of its own, and no lock stops it. While a user is locked, no password of unknown callers is checked. They are told to
- * wait by the instance's policy, which counts for each login name, known or not, so that no answer tells whose names exist: a laxer
- * policy of an organization does not shorten that wait, and a stricter one locks before it.
+ * The consequences of wrong passwords at sign-in. They affect unknown callers: API calls, and browsers in which the user has
+ * never signed in with all required factors. A browser in which the user has done so is known for 90 days, or until the password
+ * changes: it has ten wrong passwords of its own, and no lock affects it. While a user is locked, no password from unknown
+ * callers is checked. How long unknown callers wait is determined by the instance's policy and counted per login name, whether or
+ * not it exists, so that no response reveals which names exist. A more lenient policy of an organization does not shorten that
+ * wait, and a stricter one locks sooner.
  *
  * @generated from message postern.v1.LockoutPolicy
  */
 export type LockoutPolicy = Message<"postern.v1.LockoutPolicy"> & {
   /**
-   * How many wrong passwords in a row lock a user; 0 never does, and by the instance's policy they then wait a minute after ten.
+   * How many wrong passwords in a row lock a user. 0 means never; if the instance's policy has 0, unknown callers wait a minute
+   * after ten.
    *
    * @generated from field: uint32 maximum_attempts = 1;
    */
   maximumAttempts: number;
 
   /**
-   * How long a lock lasts. When absent: 15 minutes, and each next lock twice as long, an hour at most; the first right password
-   * at sign-in begins anew.
+   * How long a lock lasts. If absent: 15 minutes, and each further lock twice as long, up to an hour; the first right password at
+   * sign-in resets this.
    *
    * @generated from field: google.protobuf.Duration lock_duration = 2;
    */
   lockDuration?: Duration | undefined;
 
   /**
-   * A lock lasts until an administrator ends it; not together with lock_duration. Anybody who knows a login name can then shut
-   * its user out of calls, and of browsers that do not know it; a passkey, or a reset by mail at the pages, still lets it in.
+   * Whether a lock lasts until an administrator ends it; cannot be combined with lock_duration. Anyone who knows a login name can
+   * then keep its user from making API calls and from signing in with an unknown browser; a passkey, or a password reset by mail
+   * at the pages, still lets the user in.
    *
    * @generated from field: bool until_unlocked = 3;
    */
@@ -140,7 +143,7 @@ export const LockoutPolicySchema: GenMessage<LockoutPolicy> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 1);
 
 /**
- * The rules for factors beside the password.
+ * The rules for factors in addition to the password.
  *
  * @generated from message postern.v1.FactorPolicy
  */
@@ -165,7 +168,7 @@ export const FactorPolicySchema: GenMessage<FactorPolicy> = /*@__PURE__*/
  */
 export type GetPasswordPolicyRequest = Message<"postern.v1.GetPasswordPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -191,14 +194,14 @@ export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyRes
   policy?: PasswordPolicy | undefined;
 
   /**
-   * The instance's default is in force, not a policy of the organization's own.
+   * Whether the instance's default is in force, not a policy of the organization's own.
    *
    * @generated from field: bool is_default = 2;
    */
   isDefault: boolean;
 
   /**
-   * The version of the policy in force, its dates and its owner; absent while nothing was ever set.
+   * The version, dates and owner of the policy in force; absent if nothing was ever set.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -217,23 +220,22 @@ export const GetPasswordPolicyResponseSchema: GenMessage<GetPasswordPolicyRespon
  */
 export type SetPasswordPolicyRequest = Message<"postern.v1.SetPasswordPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
   instance: boolean;
 
   /**
-   * The policy from now on, as a whole.
+   * The whole new policy.
    *
    * @generated from field: postern.v1.PasswordPolicy policy = 2;
    */
   policy?: PasswordPolicy | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
-   * 0 stands for a policy that is not set.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a policy that is not set.
    *
    * @generated from field: optional uint64 expected_sequence = 3;
    */
@@ -252,7 +254,7 @@ export const SetPasswordPolicyRequestSchema: GenMessage<SetPasswordPolicyRequest
  */
 export type SetPasswordPolicyResponse = Message<"postern.v1.SetPasswordPolicyResponse"> & {
   /**
-   * The version of the policy, its dates and its owner.
+   * The version, dates and owner of the policy.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -271,7 +273,7 @@ export const SetPasswordPolicyResponseSchema: GenMessage<SetPasswordPolicyRespon
  */
 export type GetLockoutPolicyRequest = Message<"postern.v1.GetLockoutPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -297,14 +299,14 @@ export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyRespo
   policy?: LockoutPolicy | undefined;
 
   /**
-   * The instance's default is in force, not a policy of the organization's own.
+   * Whether the instance's default is in force, not a policy of the organization's own.
    *
    * @generated from field: bool is_default = 2;
    */
   isDefault: boolean;
 
   /**
-   * The version of the policy in force, its dates and its owner; absent while nothing was ever set.
+   * The version, dates and owner of the policy in force; absent if nothing was ever set.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -323,23 +325,22 @@ export const GetLockoutPolicyResponseSchema: GenMessage<GetLockoutPolicyResponse
  */
 export type SetLockoutPolicyRequest = Message<"postern.v1.SetLockoutPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
   instance: boolean;
 
   /**
-   * The policy from now on, as a whole.
+   * The whole new policy.
    *
    * @generated from field: postern.v1.LockoutPolicy policy = 2;
    */
   policy?: LockoutPolicy | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
-   * 0 stands for a policy that is not set.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a policy that is not set.
    *
    * @generated from field: optional uint64 expected_sequence = 3;
    */
@@ -358,7 +359,7 @@ export const SetLockoutPolicyRequestSchema: GenMessage<SetLockoutPolicyRequest> 
  */
 export type SetLockoutPolicyResponse = Message<"postern.v1.SetLockoutPolicyResponse"> & {
   /**
-   * The version of the policy, its dates and its owner.
+   * The version, dates and owner of the policy.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -383,7 +384,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
    */
   fact: {
     /**
-     * The password policy from now on.
+     * The new password policy.
      *
      * @generated from field: postern.v1.PasswordPolicy password_set = 1;
      */
@@ -391,7 +392,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
     case: "passwordSet";
   } | {
     /**
-     * The lockout policy from now on.
+     * The new lockout policy.
      *
      * @generated from field: postern.v1.LockoutPolicy lockout_set = 2;
      */
@@ -399,7 +400,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
     case: "lockoutSet";
   } | {
     /**
-     * The factor policy from now on.
+     * The new factor policy.
      *
      * @generated from field: postern.v1.FactorPolicy factor_set = 3;
      */
@@ -483,7 +484,7 @@ export const PolicyFact_FactorResetSchema: GenMessage<PolicyFact_FactorReset> = 
  */
 export type ResetPasswordPolicyRequest = Message<"postern.v1.ResetPasswordPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -502,7 +503,7 @@ export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyReq
  */
 export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolicyResponse"> & {
   /**
-   * The last version of the policy, with its dates and its owner; absent where nothing was set.
+   * The last version of the policy, with its dates and owner; absent if nothing was set.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -521,7 +522,7 @@ export const ResetPasswordPolicyResponseSchema: GenMessage<ResetPasswordPolicyRe
  */
 export type ResetLockoutPolicyRequest = Message<"postern.v1.ResetLockoutPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -540,7 +541,7 @@ export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyReque
  */
 export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyResponse"> & {
   /**
-   * The last version of the policy, with its dates and its owner; absent where nothing was set.
+   * The last version of the policy, with its dates and owner; absent if nothing was set.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -559,7 +560,7 @@ export const ResetLockoutPolicyResponseSchema: GenMessage<ResetLockoutPolicyResp
  */
 export type GetFactorPolicyRequest = Message<"postern.v1.GetFactorPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -585,14 +586,14 @@ export type GetFactorPolicyResponse = Message<"postern.v1.GetFactorPolicyRespons
   policy?: FactorPolicy | undefined;
 
   /**
-   * The instance's default is in force, not a policy of the organization's own.
+   * Whether the instance's default is in force, not a policy of the organization's own.
    *
    * @generated from field: bool is_default = 2;
    */
   isDefault: boolean;
 
   /**
-   * The version of the policy in force, its dates and its owner; absent while nothing was ever set.
+   * The version, dates and owner of the policy in force; absent if nothing was ever set.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -611,23 +612,22 @@ export const GetFactorPolicyResponseSchema: GenMessage<GetFactorPolicyResponse> 
  */
 export type SetFactorPolicyRequest = Message<"postern.v1.SetFactorPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
   instance: boolean;
 
   /**
-   * The policy from now on, as a whole.
+   * The whole new policy.
    *
    * @generated from field: postern.v1.FactorPolicy policy = 2;
    */
   policy?: FactorPolicy | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
-   * 0 stands for a policy that is not set.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a policy that is not set.
    *
    * @generated from field: optional uint64 expected_sequence = 3;
    */
@@ -646,7 +646,7 @@ export const SetFactorPolicyRequestSchema: GenMessage<SetFactorPolicyRequest> = 
  */
 export type SetFactorPolicyResponse = Message<"postern.v1.SetFactorPolicyResponse"> & {
   /**
-   * The version of the policy, its dates and its owner.
+   * The version, dates and owner of the policy.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -665,7 +665,7 @@ export const SetFactorPolicyResponseSchema: GenMessage<SetFactorPolicyResponse> 
  */
 export type ResetFactorPolicyRequest = Message<"postern.v1.ResetFactorPolicyRequest"> & {
   /**
-   * The instance's default, in place of the organization's own.
+   * The instance's default, instead of the organization's own.
    *
    * @generated from field: bool instance = 1;
    */
@@ -684,7 +684,7 @@ export const ResetFactorPolicyRequestSchema: GenMessage<ResetFactorPolicyRequest
  */
 export type ResetFactorPolicyResponse = Message<"postern.v1.ResetFactorPolicyResponse"> & {
   /**
-   * The last version of the policy, with its dates and its owner; absent where nothing was set.
+   * The last version of the policy, with its dates and owner; absent if nothing was set.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -699,41 +699,41 @@ export const ResetFactorPolicyResponseSchema: GenMessage<ResetFactorPolicyRespon
   messageDesc(file_postern_v1_policy, 21);
 
 /**
- * The users who need a factor beside the password.
+ * The users who need a factor in addition to the password.
  *
  * @generated from enum postern.v1.FactorRequirement
  */
 export const FactorRequirement = {
   /**
-   * No requirement.
+   * Unspecified: no requirement.
    *
    * @generated from enum value: FACTOR_REQUIREMENT_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * No user enrols a factor. Those that are there are asked for all the same.
+   * Users cannot enrol factors. Existing factors are still required at sign-in.
    *
    * @generated from enum value: FACTOR_REQUIREMENT_OFF = 1;
    */
   OFF: 1,
 
   /**
-   * Users enrol factors if they like; this is built in.
+   * Users can enrol factors if they like; this is the built-in policy.
    *
    * @generated from enum value: FACTOR_REQUIREMENT_OPTIONAL = 2;
    */
   OPTIONAL: 2,
 
   /**
-   * Every human needs one: a password alone gives a session that may only enrol one.
+   * Everyone who is not a machine needs a factor; a password alone gives a session that can only enrol one.
    *
    * @generated from enum value: FACTOR_REQUIREMENT_REQUIRED = 3;
    */
   REQUIRED: 3,
 
   /**
-   * The same, of those humans only who hold a role of administration anywhere.
+   * The same, but only for people who hold an administrative role anywhere.
    *
    * @generated from enum value: FACTOR_REQUIREMENT_REQUIRED_FOR_ADMINISTRATORS = 4;
    */
@@ -741,7 +741,7 @@ export const FactorRequirement = {
 } as const;
 
 /**
- * The users who need a factor beside the password.
+ * The users who need a factor in addition to the password.
  *
  * @generated from enum postern.v1.FactorRequirement
  */
@@ -754,14 +754,14 @@ export const FactorRequirementSchema: GenEnum<FactorRequirement> = /*@__PURE__*/
   enumDesc(file_postern_v1_policy, 0);
 
 /**
- * The rules for passwords, lockout and factors: a default of the instance, which an organization may replace with its own.
- * For a user who has a role on the instance, the stricter of the two counts, rule by rule.
+ * The rules for passwords, lockout and factors. The instance has a default, which an organization may replace with its own. For
+ * users with a role on the instance, the stricter of the two applies, rule by rule.
  *
  * @generated from service postern.v1.PolicyService
  */
 export const PolicyService: GenService<{
   /**
-   * Reads the password policy in force in the organization, or the instance's default.
+   * Returns the password policy in force in the organization, or the instance's default.
    *
    * @generated from rpc postern.v1.PolicyService.GetPasswordPolicy
    */
@@ -781,7 +781,7 @@ export const PolicyService: GenService<{
     output: typeof SetPasswordPolicyResponseSchema;
   },
   /**
-   * Reads the lockout policy in force in the organization, or the instance's default.
+   * Returns the lockout policy in force in the organization, or the instance's default.
    *
    * @generated from rpc postern.v1.PolicyService.GetLockoutPolicy
    */
@@ -801,8 +801,8 @@ export const PolicyService: GenService<{
     output: typeof SetLockoutPolicyResponseSchema;
   },
   /**
-   * Removes the password policy of the organization, so that the instance's default is in force, or the instance's default, so that
-   * the built-in one is. Where nothing was set it changes nothing.
+   * Removes the password policy of the organization, so that the instance's default is in force, or removes the instance's
+   * default, so that the built-in policy is. If nothing was set, nothing changes.
    *
    * @generated from rpc postern.v1.PolicyService.ResetPasswordPolicy
    */
@@ -812,8 +812,8 @@ export const PolicyService: GenService<{
     output: typeof ResetPasswordPolicyResponseSchema;
   },
   /**
-   * Removes the lockout policy of the organization, so that the instance's default is in force, or the instance's default, so that
-   * the built-in one is. Where nothing was set it changes nothing.
+   * Removes the lockout policy of the organization, so that the instance's default is in force, or removes the instance's
+   * default, so that the built-in policy is. If nothing was set, nothing changes.
    *
    * @generated from rpc postern.v1.PolicyService.ResetLockoutPolicy
    */
@@ -823,7 +823,7 @@ export const PolicyService: GenService<{
     output: typeof ResetLockoutPolicyResponseSchema;
   },
   /**
-   * Reads the factor policy in force in the organization, or the instance's default.
+   * Returns the factor policy in force in the organization, or the instance's default.
    *
    * @generated from rpc postern.v1.PolicyService.GetFactorPolicy
    */
@@ -843,8 +843,8 @@ export const PolicyService: GenService<{
     output: typeof SetFactorPolicyResponseSchema;
   },
   /**
-   * Removes the factor policy of the organization, so that the instance's default is in force, or the instance's default, so that the
-   * built-in one is. Where nothing was set it changes nothing.
+   * Removes the factor policy of the organization, so that the instance's default is in force, or removes the instance's default,
+   * so that the built-in policy is. If nothing was set, nothing changes.
    *
    * @generated from rpc postern.v1.PolicyService.ResetFactorPolicy
    */

@@ -35,7 +35,7 @@ export type Project = Message<"postern.v1.Project"> & {
   id: string;
 
   /**
-   * The version of the project, its dates and its owner.
+   * The version, dates and owner of the project.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -49,14 +49,14 @@ export type Project = Message<"postern.v1.Project"> & {
   name: string;
 
   /**
-   * Whether the roles of the project count.
+   * Whether the roles of the project are in effect.
    *
    * @generated from field: postern.v1.ProjectState state = 4;
    */
   state: ProjectState;
 
   /**
-   * Whether only users who hold a grant in the project may sign in to its applications.
+   * Whether only users with a grant in the project may sign in to its applications.
    *
    * @generated from field: bool grant_required = 30;
    */
@@ -77,14 +77,14 @@ export const ProjectSchema: GenMessage<Project> = /*@__PURE__*/
  */
 export type ProjectRole = Message<"postern.v1.ProjectRole"> & {
   /**
-   * The name that applications and grants know the role by, unique in the project.
+   * The key by which applications and grants refer to the role, unique in the project.
    *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * The name that people see.
+   * The name for people.
    *
    * @generated from field: string display_name = 2;
    */
@@ -99,7 +99,7 @@ export const ProjectRoleSchema: GenMessage<ProjectRole> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 1);
 
 /**
- * A project lent to another organization, with some of its roles.
+ * A project granted to another organization, with some of its roles.
  *
  * @generated from message postern.v1.ProjectGrant
  */
@@ -112,7 +112,7 @@ export type ProjectGrant = Message<"postern.v1.ProjectGrant"> & {
   id: string;
 
   /**
-   * The version of the project grant, its dates and its owner.
+   * The version, dates and owner of the project grant.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -159,8 +159,8 @@ export type CreateProjectRequest = Message<"postern.v1.CreateProjectRequest"> & 
   name: string;
 
   /**
-   * Only users who hold an active grant in the project may sign in to its applications. Without it users of its organization, and
-   * of those that it is granted to, may as well.
+   * Whether only users with an active grant in the project may sign in to its applications. Otherwise, users of its organization
+   * and of the organizations it is granted to may sign in as well.
    *
    * @generated from field: bool grant_required = 30;
    */
@@ -186,7 +186,7 @@ export type CreateProjectResponse = Message<"postern.v1.CreateProjectResponse"> 
   projectId: string;
 
   /**
-   * The version of the new project, its dates and its owner.
+   * The version, dates and owner of the new project.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -243,35 +243,35 @@ export const GetProjectResponseSchema: GenMessage<GetProjectResponse> = /*@__PUR
  */
 export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Also the projects that other organizations granted to this one.
+   * Whether to include projects that other organizations granted to this one.
    *
    * @generated from field: bool include_granted = 3;
    */
   includeGranted: boolean;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.ProjectFilter filter = 4;
    */
   filter?: ProjectFilter | undefined;
 
   /**
-   * The order of the list, by name from A to Z by default.
+   * The order of the list; by default by name from A to Z.
    *
    * @generated from field: postern.v1.NameOrder order = 5;
    */
@@ -290,14 +290,14 @@ export const ListProjectsRequestSchema: GenMessage<ListProjectsRequest> = /*@__P
  */
 export type ListProjectsResponse = Message<"postern.v1.ListProjectsResponse"> & {
   /**
-   * The projects of this page.
+   * The projects on this page.
    *
    * @generated from field: repeated postern.v1.Project projects = 1;
    */
   projects: Project[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -335,7 +335,7 @@ export const DeleteProjectRequestSchema: GenMessage<DeleteProjectRequest> = /*@_
  */
 export type DeleteProjectResponse = Message<"postern.v1.DeleteProjectResponse"> & {
   /**
-   * The last version of the project, with its dates and its owner.
+   * The last version of the project, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -361,15 +361,15 @@ export type AddProjectRoleRequest = Message<"postern.v1.AddProjectRoleRequest"> 
   projectId: string;
 
   /**
-   * The name that applications and grants know the role by, without blanks, control characters and invisible ones; neither `.` nor
-   * `..`, which clients take for a step in a path.
+   * The key by which applications and grants refer to the role, without spaces, control characters or invisible ones. `.` and
+   * `..` are not allowed, because clients read them as steps in a path.
    *
    * @generated from field: string key = 2;
    */
   key: string;
 
   /**
-   * The name that people see; the key when empty.
+   * The name for people; if empty, the key.
    *
    * @generated from field: string display_name = 3;
    */
@@ -388,7 +388,7 @@ export const AddProjectRoleRequestSchema: GenMessage<AddProjectRoleRequest> = /*
  */
 export type AddProjectRoleResponse = Message<"postern.v1.AddProjectRoleResponse"> & {
   /**
-   * The project's details: roles are part of its history.
+   * The details of the project, because roles are part of its history.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -414,28 +414,28 @@ export type ListProjectRolesRequest = Message<"postern.v1.ListProjectRolesReques
   projectId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
    */
   filter?: ProjectRoleFilter | undefined;
 
   /**
-   * From the last key to the first.
+   * By key, in descending order.
    *
    * @generated from field: bool descending = 5;
    */
@@ -454,14 +454,14 @@ export const ListProjectRolesRequestSchema: GenMessage<ListProjectRolesRequest> 
  */
 export type ListProjectRolesResponse = Message<"postern.v1.ListProjectRolesResponse"> & {
   /**
-   * The roles of this page.
+   * The roles on this page.
    *
    * @generated from field: repeated postern.v1.ProjectRole roles = 1;
    */
   roles: ProjectRole[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -506,7 +506,7 @@ export const RemoveProjectRoleRequestSchema: GenMessage<RemoveProjectRoleRequest
  */
 export type RemoveProjectRoleResponse = Message<"postern.v1.RemoveProjectRoleResponse"> & {
   /**
-   * The project's details: roles are part of its history.
+   * The details of the project, because roles are part of its history.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -539,7 +539,7 @@ export type GrantProjectRequest = Message<"postern.v1.GrantProjectRequest"> & {
   grantedOrganizationId: string;
 
   /**
-   * The keys of the granted roles, which are some of the project's.
+   * The keys of the granted roles, some of the project's roles.
    *
    * @generated from field: repeated string role_keys = 3;
    */
@@ -565,7 +565,7 @@ export type GrantProjectResponse = Message<"postern.v1.GrantProjectResponse"> & 
   projectGrantId: string;
 
   /**
-   * The version of the new project grant, its dates and its owner.
+   * The version, dates and owner of the new project grant.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -591,28 +591,28 @@ export type ListProjectGrantsRequest = Message<"postern.v1.ListProjectGrantsRequ
   projectId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
    */
   filter?: ProjectGrantFilter | undefined;
 
   /**
-   * The order of the list, newest first by default.
+   * The order of the list; by default newest first.
    *
    * @generated from field: postern.v1.AgeOrder order = 5;
    */
@@ -631,14 +631,14 @@ export const ListProjectGrantsRequestSchema: GenMessage<ListProjectGrantsRequest
  */
 export type ListProjectGrantsResponse = Message<"postern.v1.ListProjectGrantsResponse"> & {
   /**
-   * The project grants of this page.
+   * The project grants on this page.
    *
    * @generated from field: repeated postern.v1.ProjectGrant project_grants = 1;
    */
   projectGrants: ProjectGrant[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -683,7 +683,7 @@ export const RevokeProjectGrantRequestSchema: GenMessage<RevokeProjectGrantReque
  */
 export type RevokeProjectGrantResponse = Message<"postern.v1.RevokeProjectGrantResponse"> & {
   /**
-   * The last version of the project grant, with its dates and its owner.
+   * The last version of the project grant, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -792,7 +792,7 @@ export type ProjectFact_Created = Message<"postern.v1.ProjectFact.Created"> & {
   name: string;
 
   /**
-   * Whether only holders of a grant may sign in to its applications.
+   * Whether only users with a grant may sign in to its applications.
    *
    * @generated from field: bool grant_required = 30;
    */
@@ -831,7 +831,7 @@ export type ProjectFact_RoleAdded = Message<"postern.v1.ProjectFact.RoleAdded"> 
   key: string;
 
   /**
-   * The name of the role that people see.
+   * The display name of the role.
    *
    * @generated from field: string display_name = 2;
    */
@@ -895,14 +895,14 @@ export const ProjectFact_ReactivatedSchema: GenMessage<ProjectFact_Reactivated> 
  */
 export type ProjectFact_Changed = Message<"postern.v1.ProjectFact.Changed"> & {
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Whether only holders of a grant may sign in from now on; as before when absent.
+   * Whether from now on only users with a grant may sign in; absent if unchanged.
    *
    * @generated from field: optional bool grant_required = 30;
    */
@@ -928,7 +928,7 @@ export type ProjectFact_RoleChanged = Message<"postern.v1.ProjectFact.RoleChange
   key: string;
 
   /**
-   * The name that people see from now on.
+   * The new display name.
    *
    * @generated from field: string display_name = 2;
    */
@@ -961,7 +961,7 @@ export type ProjectGrantFact = Message<"postern.v1.ProjectGrantFact"> & {
     case: "created";
   } | {
     /**
-     * A role was removed from the grant, since its project lost it.
+     * A role was removed from the grant because the project lost it.
      *
      * @generated from field: postern.v1.ProjectGrantFact.RoleRemoved role_removed = 2;
      */
@@ -1063,7 +1063,7 @@ export const ProjectGrantFact_RevokedSchema: GenMessage<ProjectGrantFact_Revoked
  */
 export type ProjectGrantFact_Changed = Message<"postern.v1.ProjectGrantFact.Changed"> & {
   /**
-   * The keys of the granted roles from now on.
+   * The keys of the roles after the change.
    *
    * @generated from field: repeated string role_keys = 1;
    */
@@ -1101,7 +1101,7 @@ export const DeactivateProjectRequestSchema: GenMessage<DeactivateProjectRequest
  */
 export type DeactivateProjectResponse = Message<"postern.v1.DeactivateProjectResponse"> & {
   /**
-   * The version of the project, its dates and its owner.
+   * The version, dates and owner of the project.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1139,7 +1139,7 @@ export const ReactivateProjectRequestSchema: GenMessage<ReactivateProjectRequest
  */
 export type ReactivateProjectResponse = Message<"postern.v1.ReactivateProjectResponse"> & {
   /**
-   * The version of the project, its dates and its owner.
+   * The version, dates and owner of the project.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1154,7 +1154,7 @@ export const ReactivateProjectResponseSchema: GenMessage<ReactivateProjectRespon
   messageDesc(file_postern_v1_project, 28);
 
 /**
- * The changes of a project.
+ * The changes to a project.
  *
  * @generated from message postern.v1.ProjectUpdate
  */
@@ -1167,7 +1167,7 @@ export type ProjectUpdate = Message<"postern.v1.ProjectUpdate"> & {
   name?: string | undefined;
 
   /**
-   * Only users who hold an active grant in the project may sign in to its applications.
+   * Whether only users with an active grant in the project may sign in to its applications.
    *
    * @generated from field: optional bool grant_required = 30;
    */
@@ -1193,22 +1193,22 @@ export type UpdateProjectRequest = Message<"postern.v1.UpdateProjectRequest"> & 
   projectId: string;
 
   /**
-   * The data of the project from now on, as far as they change.
+   * The new data of the project, as far as it changes.
    *
    * @generated from field: postern.v1.ProjectUpdate project = 2;
    */
   project?: ProjectUpdate | undefined;
 
   /**
-   * The fields of `project` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `project` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 4;
    */
@@ -1227,7 +1227,7 @@ export const UpdateProjectRequestSchema: GenMessage<UpdateProjectRequest> = /*@_
  */
 export type UpdateProjectResponse = Message<"postern.v1.UpdateProjectResponse"> & {
   /**
-   * The version of the project, its dates and its owner.
+   * The version, dates and owner of the project.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1242,13 +1242,13 @@ export const UpdateProjectResponseSchema: GenMessage<UpdateProjectResponse> = /*
   messageDesc(file_postern_v1_project, 31);
 
 /**
- * The changes of a role.
+ * The changes to a role.
  *
  * @generated from message postern.v1.ProjectRoleUpdate
  */
 export type ProjectRoleUpdate = Message<"postern.v1.ProjectRoleUpdate"> & {
   /**
-   * The name that people see; the key when empty.
+   * The name for people; if empty, the key.
    *
    * @generated from field: optional string display_name = 1;
    */
@@ -1281,22 +1281,22 @@ export type UpdateProjectRoleRequest = Message<"postern.v1.UpdateProjectRoleRequ
   roleKey: string;
 
   /**
-   * The data of the role from now on, as far as they change.
+   * The new data of the role, as far as it changes.
    *
    * @generated from field: postern.v1.ProjectRoleUpdate role = 3;
    */
   role?: ProjectRoleUpdate | undefined;
 
   /**
-   * The fields of `role` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `role` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 4;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the project has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the project still has this sequence. Otherwise the call fails with CONFLICT, and the error's
+   * metadata contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 5;
    */
@@ -1315,7 +1315,7 @@ export const UpdateProjectRoleRequestSchema: GenMessage<UpdateProjectRoleRequest
  */
 export type UpdateProjectRoleResponse = Message<"postern.v1.UpdateProjectRoleResponse"> & {
   /**
-   * The project's details: roles are part of its history.
+   * The details of the project, because roles are part of its history.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1348,15 +1348,15 @@ export type ChangeProjectGrantRequest = Message<"postern.v1.ChangeProjectGrantRe
   projectGrantId: string;
 
   /**
-   * The keys of the granted roles, which are some of the project's.
+   * The keys of the granted roles, some of the project's roles.
    *
    * @generated from field: repeated string role_keys = 3;
    */
   roleKeys: string[];
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 4;
    */
@@ -1375,7 +1375,7 @@ export const ChangeProjectGrantRequestSchema: GenMessage<ChangeProjectGrantReque
  */
 export type ChangeProjectGrantResponse = Message<"postern.v1.ChangeProjectGrantResponse"> & {
   /**
-   * The version of the project grant, its dates and its owner.
+   * The version, dates and owner of the project grant.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1390,13 +1390,13 @@ export const ChangeProjectGrantResponseSchema: GenMessage<ChangeProjectGrantResp
   messageDesc(file_postern_v1_project, 36);
 
 /**
- * Which projects a list shows: those that meet every field that is set. Case never matters.
+ * The projects in a list: those that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.ProjectFilter
  */
 export type ProjectFilter = Message<"postern.v1.ProjectFilter"> & {
   /**
-   * The whole name.
+   * The full name.
    *
    * @generated from field: string name = 1;
    */
@@ -1410,14 +1410,14 @@ export type ProjectFilter = Message<"postern.v1.ProjectFilter"> & {
   namePrefix: string;
 
   /**
-   * Words, of which each must be the beginning of a word of the name; eight at most.
+   * Words; each must be the beginning of a word of the name; at most eight.
    *
    * @generated from field: string search = 3;
    */
   search: string;
 
   /**
-   * Only projects in this state, of the project itself, whatever the state of its organization.
+   * Only projects that are themselves in this state, whatever the state of their organization.
    *
    * @generated from field: postern.v1.ProjectState state = 4;
    */
@@ -1432,13 +1432,13 @@ export const ProjectFilterSchema: GenMessage<ProjectFilter> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 37);
 
 /**
- * Which roles of a project a list shows: those that meet every field that is set. Case never matters.
+ * The roles in a list: those that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.ProjectRoleFilter
  */
 export type ProjectRoleFilter = Message<"postern.v1.ProjectRoleFilter"> & {
   /**
-   * The whole key.
+   * The full key.
    *
    * @generated from field: string key = 1;
    */
@@ -1452,7 +1452,7 @@ export type ProjectRoleFilter = Message<"postern.v1.ProjectRoleFilter"> & {
   keyPrefix: string;
 
   /**
-   * Words, of which each must be the beginning of a word of the key or the display name; eight at most.
+   * Words; each must be the beginning of a word of the key or the display name; at most eight.
    *
    * @generated from field: string search = 3;
    */
@@ -1467,7 +1467,7 @@ export const ProjectRoleFilterSchema: GenMessage<ProjectRoleFilter> = /*@__PURE_
   messageDesc(file_postern_v1_project, 38);
 
 /**
- * Which grants of a project a list shows: those that meet every field that is set.
+ * The project grants in a list: those that match every field that is set.
  *
  * @generated from message postern.v1.ProjectGrantFilter
  */
@@ -1480,7 +1480,7 @@ export type ProjectGrantFilter = Message<"postern.v1.ProjectGrantFilter"> & {
   grantedOrganizationId: string;
 
   /**
-   * A role that the grant has.
+   * Only grants with this role.
    *
    * @generated from field: string role_key = 2;
    */
@@ -1495,7 +1495,7 @@ export const ProjectGrantFilterSchema: GenMessage<ProjectGrantFilter> = /*@__PUR
   messageDesc(file_postern_v1_project, 39);
 
 /**
- * Whether the roles of a project count.
+ * Whether the roles of a project are in effect.
  *
  * @generated from enum postern.v1.ProjectState
  */
@@ -1517,7 +1517,7 @@ export const ProjectState = {
 } as const;
 
 /**
- * Whether the roles of a project count.
+ * Whether the roles of a project are in effect.
  *
  * @generated from enum postern.v1.ProjectState
  */
@@ -1536,7 +1536,7 @@ export const ProjectStateSchema: GenEnum<ProjectState> = /*@__PURE__*/
  */
 export const ProjectService: GenService<{
   /**
-   * Creates a project; its name is unique in the organization.
+   * Creates a project with a name that is unique in the organization.
    *
    * @generated from rpc postern.v1.ProjectService.CreateProject
    */
@@ -1546,7 +1546,7 @@ export const ProjectService: GenService<{
     output: typeof CreateProjectResponseSchema;
   },
   /**
-   * Reads one project that the organization owns or was granted.
+   * Returns one project that the organization owns or was granted.
    *
    * @generated from rpc postern.v1.ProjectService.GetProject
    */
@@ -1556,10 +1556,10 @@ export const ProjectService: GenService<{
     output: typeof GetProjectResponseSchema;
   },
   /**
-   * Lists the projects of the organization that the caller may read, on request also those granted to it: all, or those that
-   * meet the filter. They come by name unless the request names an order; with `name_prefix` or search, in the order of the names
-   * or words that begin so. A page may have fewer than asked for, also none, while there are more: `next_page_token` is empty
-   * after the last.
+   * Lists the projects of the organization that the caller may read and, on request, those granted to it: all of them, or those
+   * that match the filter. They are ordered by name unless the request specifies an order; with `name_prefix` or search, they are
+   * ordered by the names or words that match. A page may have fewer items than requested, or none, even if there are more;
+   * `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjects
    */
@@ -1579,7 +1579,7 @@ export const ProjectService: GenService<{
     output: typeof DeleteProjectResponseSchema;
   },
   /**
-   * Adds a role to a project; its key is unique in the project.
+   * Adds a role to a project, with a key that is unique in the project.
    *
    * @generated from rpc postern.v1.ProjectService.AddProjectRole
    */
@@ -1589,9 +1589,9 @@ export const ProjectService: GenService<{
     output: typeof AddProjectRoleResponseSchema;
   },
   /**
-   * Lists the roles of a project, of a granted project those that were granted: all, or those that meet the filter. They come
-   * by key; with search, in the order of the words that begin so. A page may have fewer than asked for, also none, while there
-   * are more: `next_page_token` is empty after the last.
+   * Lists the roles of a project; for a granted project, those that were granted. Lists all of them, or those that match the
+   * filter. They are ordered by key; with search, by the words that match. A page may have fewer items than requested, or none,
+   * even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjectRoles
    */
@@ -1621,8 +1621,8 @@ export const ProjectService: GenService<{
     output: typeof GrantProjectResponseSchema;
   },
   /**
-   * Lists the grants of a project, newest first unless the request names an order: all, or those that meet the filter. An
-   * organization that was granted the project sees its own.
+   * Lists the grants of a project, newest first unless the request specifies an order: all of them, or those that match the
+   * filter. An organization that was granted the project sees its own grant.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjectGrants
    */
@@ -1632,7 +1632,7 @@ export const ProjectService: GenService<{
     output: typeof ListProjectGrantsResponseSchema;
   },
   /**
-   * Revokes the grant of a project; the user grants that rest on it go with it.
+   * Revokes the grant of a project, and removes the user grants that depend on it.
    *
    * @generated from rpc postern.v1.ProjectService.RevokeProjectGrant
    */
@@ -1642,7 +1642,7 @@ export const ProjectService: GenService<{
     output: typeof RevokeProjectGrantResponseSchema;
   },
   /**
-   * Keeps the roles of a project from counting until it is reactivated; nobody is granted any there meanwhile.
+   * Suspends the roles of a project until it is reactivated. Meanwhile nobody can be granted any.
    *
    * @generated from rpc postern.v1.ProjectService.DeactivateProject
    */
@@ -1652,7 +1652,7 @@ export const ProjectService: GenService<{
     output: typeof DeactivateProjectResponseSchema;
   },
   /**
-   * Lets the roles of a deactivated project count again.
+   * Puts the roles of a deactivated project back into effect.
    *
    * @generated from rpc postern.v1.ProjectService.ReactivateProject
    */
@@ -1662,7 +1662,7 @@ export const ProjectService: GenService<{
     output: typeof ReactivateProjectResponseSchema;
   },
   /**
-   * Changes the name of a project; it stays unique in the organization. The name that it has already changes nothing.
+   * Renames a project; names are unique in the organization. Setting the current name changes nothing.
    *
    * @generated from rpc postern.v1.ProjectService.UpdateProject
    */
@@ -1672,7 +1672,7 @@ export const ProjectService: GenService<{
     output: typeof UpdateProjectResponseSchema;
   },
   /**
-   * Changes the name of a role that people see; its key stays. The name that it has already changes nothing.
+   * Changes the display name of a role; its key stays the same. Setting the current name changes nothing.
    *
    * @generated from rpc postern.v1.ProjectService.UpdateProjectRole
    */
@@ -1682,8 +1682,8 @@ export const ProjectService: GenService<{
     output: typeof UpdateProjectRoleResponseSchema;
   },
   /**
-   * Replaces the roles of a project grant. User grants that rest on it keep the roles that stay and lose those that are removed; no
-   * user grant is removed. The roles that it has already change nothing.
+   * Replaces the roles of a project grant. User grants that depend on it keep the roles that remain and lose those that are
+   * removed; no user grant is removed. Setting the current roles changes nothing.
    *
    * @generated from rpc postern.v1.ProjectService.ChangeProjectGrant
    */

@@ -35,7 +35,7 @@ export type Session = Message<"postern.v1.Session"> & {
   id: string;
 
   /**
-   * The version of the session, its dates and its owner.
+   * The version, dates and owner of the session.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -49,15 +49,16 @@ export type Session = Message<"postern.v1.Session"> & {
   userId: string;
 
   /**
-   * When the session ends by itself.
+   * When the session expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
-   * How the user proved who it is, by RFC 8176: `pwd` a password, `otp` a code, `hwk` a passkey that stays in its authenticator, `swk` one
-   * that is kept in more than one place, `user` that the user was there, `mfa` more than one factor.
+   * How the user was authenticated, according to RFC 8176: `pwd` with a password, `otp` with a code, `hwk` with a passkey that
+   * cannot leave its authenticator, `swk` with a passkey stored in more than one place, `user` if the user was present, `mfa`
+   * with more than one factor.
    *
    * @generated from field: repeated string amr = 5;
    */
@@ -71,14 +72,14 @@ export type Session = Message<"postern.v1.Session"> & {
   acr: string;
 
   /**
-   * When the user proved it.
+   * When the user was authenticated.
    *
    * @generated from field: google.protobuf.Timestamp auth_time = 7;
    */
   authTime?: Timestamp | undefined;
 
   /**
-   * The session may only enrol a factor.
+   * Whether the session can only enrol a factor.
    *
    * @generated from field: bool enrolment_only = 8;
    */
@@ -97,7 +98,7 @@ export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
  */
 export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & {
   /**
-   * The username, in whatever case.
+   * The username, in upper or lower case.
    *
    * @generated from field: string login_name = 1;
    */
@@ -111,7 +112,7 @@ export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & 
   password: string;
 
   /**
-   * Replaces the password once it was right, as ChangePassword does; the user's other sessions end.
+   * A new password, which replaces the right one as ChangePassword does; the user's other sessions end.
    *
    * @generated from field: optional string new_password = 3;
    */
@@ -137,36 +138,36 @@ export type CreateSessionResponse = Message<"postern.v1.CreateSessionResponse"> 
   sessionId: string;
 
   /**
-   * The bearer token, shown this once, to be sent as `authorization: Bearer <token>`.
+   * The bearer token, shown only once. Send it as `authorization: Bearer <token>`.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
-   * The version of the new session, its dates and its organization.
+   * The version, dates and organization of the new session.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
   details?: Details | undefined;
 
   /**
-   * When the session ends by itself.
+   * When the session expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
-   * Set when a factor is still asked for: then there is no session yet, and the fields above are empty.
+   * Set if another factor is required; then there is no session yet and the fields above are empty.
    *
    * @generated from field: postern.v1.PendingSession pending = 5;
    */
   pending?: PendingSession | undefined;
 
   /**
-   * The factor policy wants a factor and the user has none: until one is enrolled, the session is refused all other calls
-   * (FACTOR_ENROLMENT_REQUIRED).
+   * Whether the factor policy requires a factor and the user has none. Until the user enrols one, all other calls of the session
+   * fail (FACTOR_ENROLMENT_REQUIRED).
    *
    * @generated from field: bool enrolment_only = 6;
    */
@@ -181,34 +182,34 @@ export const CreateSessionResponseSchema: GenMessage<CreateSessionResponse> = /*
   messageDesc(file_postern_v1_session, 2);
 
 /**
- * A sign-in whose password was right, and which waits for another factor.
+ * A sign-in with the right password that needs another factor.
  *
  * @generated from message postern.v1.PendingSession
  */
 export type PendingSession = Message<"postern.v1.PendingSession"> & {
   /**
-   * The token for CompleteSession, shown this once.
+   * The token for CompleteSession, shown only once.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * When the sign-in ends by itself.
+   * When the sign-in expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
-   * The kinds of factors that the user has; one of them suffices.
+   * The kinds of factors that the user has; one of them is enough.
    *
    * @generated from field: repeated postern.v1.FactorKind factors = 3;
    */
   factors: FactorKind[];
 
   /**
-   * The options for `PublicKeyCredential.parseRequestOptionsFromJSON`; absent without a passkey.
+   * The options for `PublicKeyCredential.parseRequestOptionsFromJSON`; absent if the user has no passkey.
    *
    * @generated from field: postern.v1.PasskeyRequestOptions passkey_options = 4;
    */
@@ -234,13 +235,13 @@ export type CompleteSessionRequest = Message<"postern.v1.CompleteSessionRequest"
   pendingToken: string;
 
   /**
-   * The answer: exactly one.
+   * The factor; exactly one is required.
    *
    * @generated from oneof postern.v1.CompleteSessionRequest.answer
    */
   answer: {
     /**
-     * A code that the user's app shows; blanks are ignored.
+     * A code from the user's app; spaces are ignored.
      *
      * @generated from field: string totp_code = 2;
      */
@@ -248,7 +249,7 @@ export type CompleteSessionRequest = Message<"postern.v1.CompleteSessionRequest"
     case: "totpCode";
   } | {
     /**
-     * A recovery code, in whatever case, with or without blanks and dashes.
+     * A recovery code; case, spaces and hyphens do not matter.
      *
      * @generated from field: string recovery_code = 3;
      */
@@ -256,7 +257,7 @@ export type CompleteSessionRequest = Message<"postern.v1.CompleteSessionRequest"
     case: "recoveryCode";
   } | {
     /**
-     * AuthenticationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser got.
+     * AuthenticationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser returned.
      *
      * @generated from field: google.protobuf.Struct passkey = 4;
      */
@@ -284,21 +285,21 @@ export type CompleteSessionResponse = Message<"postern.v1.CompleteSessionRespons
   sessionId: string;
 
   /**
-   * The bearer token, shown this once, to be sent as `authorization: Bearer <token>`.
+   * The bearer token, shown only once. Send it as `authorization: Bearer <token>`.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
-   * The version of the new session, its dates and its organization.
+   * The version, dates and organization of the new session.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
   details?: Details | undefined;
 
   /**
-   * When the session ends by itself.
+   * When the session expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
@@ -344,7 +345,7 @@ export type StartPasskeySessionResponse = Message<"postern.v1.StartPasskeySessio
   options?: PasskeyRequestOptions | undefined;
 
   /**
-   * When the challenge ends by itself.
+   * When the challenge expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 3;
    */
@@ -363,14 +364,14 @@ export const StartPasskeySessionResponseSchema: GenMessage<StartPasskeySessionRe
  */
 export type CreatePasskeySessionRequest = Message<"postern.v1.CreatePasskeySessionRequest"> & {
   /**
-   * The token of StartPasskeySession, which works once.
+   * The token from StartPasskeySession; it works once.
    *
    * @generated from field: string challenge_token = 1;
    */
   challengeToken: string;
 
   /**
-   * AuthenticationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser got.
+   * AuthenticationResponseJSON of WebAuthn: the `toJSON()` of the credential that the browser returned.
    *
    * @generated from field: google.protobuf.Struct credential = 2;
    */
@@ -396,21 +397,21 @@ export type CreatePasskeySessionResponse = Message<"postern.v1.CreatePasskeySess
   sessionId: string;
 
   /**
-   * The bearer token, shown this once, to be sent as `authorization: Bearer <token>`.
+   * The bearer token, shown only once. Send it as `authorization: Bearer <token>`.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
-   * The version of the new session, its dates and its organization.
+   * The version, dates and organization of the new session.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
   details?: Details | undefined;
 
   /**
-   * When the session ends by itself.
+   * When the session expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
@@ -429,21 +430,21 @@ export const CreatePasskeySessionResponseSchema: GenMessage<CreatePasskeySession
  */
 export type ListSessionsRequest = Message<"postern.v1.ListSessionsRequest"> & {
   /**
-   * The user whose sessions are listed; the caller when empty.
+   * The user whose sessions to list; if empty, the caller.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -462,14 +463,14 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"postern.v1.ListSessionsResponse"> & {
   /**
-   * The sessions of this page.
+   * The sessions on this page.
    *
    * @generated from field: repeated postern.v1.Session sessions = 1;
    */
   sessions: Session[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -507,7 +508,7 @@ export const DeleteUserSessionsRequestSchema: GenMessage<DeleteUserSessionsReque
  */
 export type DeleteUserSessionsResponse = Message<"postern.v1.DeleteUserSessionsResponse"> & {
   /**
-   * How many sessions were ended; 10,000 at most by one call, and another call ends more.
+   * How many sessions were ended. One call ends at most 10,000; call again to end more.
    *
    * @generated from field: uint32 ended = 1;
    */
@@ -545,7 +546,7 @@ export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@_
  */
 export type DeleteSessionResponse = Message<"postern.v1.DeleteSessionResponse"> & {
   /**
-   * The last version of the session, with its dates and its owner.
+   * The last version of the session, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -586,7 +587,7 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
     case: "ended";
   } | {
     /**
-     * The user enrolled a factor in the session, which counts as one of both from then on: it may do all that its user may.
+     * The user enrolled a factor in the session. From now on it counts as authenticated with both factors, without restrictions.
      *
      * @generated from field: postern.v1.SessionFact.Unrestricted unrestricted = 3;
      */
@@ -614,28 +615,29 @@ export type SessionFact_Created = Message<"postern.v1.SessionFact.Created"> & {
   userId: string;
 
   /**
-   * When the session ends by itself.
+   * When the session expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
-   * How the user proved who it is, by RFC 8176; empty stands for a password.
+   * How the user was authenticated, according to RFC 8176; empty means a password.
    *
    * @generated from field: repeated string amr = 3;
    */
   amr: string[];
 
   /**
-   * The session may only enrol a factor.
+   * Whether the session can only enrol a factor.
    *
    * @generated from field: bool enrolment_only = 4;
    */
   enrolmentOnly: boolean;
 
   /**
-   * Whether the session is one of a browser at the sign-in page: its cookie signs in to applications, and makes no calls.
+   * Whether the session belongs to a browser at the sign-in pages. Its cookie signs in to applications and cannot be used for
+   * calls.
    *
    * @generated from field: bool browser = 10;
    */
@@ -661,7 +663,7 @@ export type SessionFact_Unrestricted = Message<"postern.v1.SessionFact.Unrestric
   userId: string;
 
   /**
-   * How the user proved who it is, by RFC 8176.
+   * How the user was authenticated, according to RFC 8176.
    *
    * @generated from field: repeated string amr = 2;
    */
@@ -680,14 +682,14 @@ export const SessionFact_UnrestrictedSchema: GenMessage<SessionFact_Unrestricted
  */
 export type SessionFact_Ended = Message<"postern.v1.SessionFact.Ended"> & {
   /**
-   * The id of the user whose session it was.
+   * The id of the session's user.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * It was signed out: refresh tokens of `offline_access` that came of it go on.
+   * Whether the session was signed out; refresh tokens from `offline_access` then continue.
    *
    * @generated from field: bool keeps_offline = 50;
    */
@@ -708,13 +710,15 @@ export const SessionFact_EndedSchema: GenMessage<SessionFact_Ended> = /*@__PURE_
  */
 export const SessionService: GenService<{
   /**
-   * Signs a human user in and answers the bearer token of the session, which is shown this once. After too many failed sign-ins in a row
-   * by the same login name, known or not, all nodes refuse more for a while, right ones too (PASSWORD_ATTEMPTS, an hour at most), and
-   * after failed ones from the same address a node does. Browsers in which the user has signed in at the pages do not wait; calls are
-   * none of these, so meanwhile a passkey signs in here, or the page after a reset by mail. A right password that the password policy wants changed is refused (PASSWORD_CHANGE_REQUIRED), unless new_password comes along. A user who has
-   * a factor beside the password gets no token yet but `pending`, which CompleteSession takes with the answer; where the factor policy
-   * wants a factor and the user has none, the session may only enrol one (`enrolment_only`). A user has 1,000 sessions at most: the oldest
-   * is signed out when one more begins.
+   * Signs a user in with a password and returns the bearer token of the session, which is shown only once. After too many failed
+   * sign-ins in a row with the same login name, whether or not it exists, all nodes refuse further attempts for a while, even
+   * with the right password (PASSWORD_ATTEMPTS, an hour at most). After failed sign-ins from the same address, each node does so
+   * too. Browsers in which the user has signed in at the pages do not wait; API calls do. In the meantime, the user can sign in
+   * here with a passkey, or at the pages after a password reset by mail. If the password policy requires a new password, the
+   * right password is refused (PASSWORD_CHANGE_REQUIRED) unless new_password is set too. For a user with a second factor, the
+   * response has no token yet but `pending`, for CompleteSession. If the factor policy requires a factor and the user has none,
+   * the session can only enrol one (`enrolment_only`). A user can have at most 1,000 sessions; a further one signs the oldest
+   * out.
    *
    * @generated from rpc postern.v1.SessionService.CreateSession
    */
@@ -724,8 +728,9 @@ export const SessionService: GenService<{
     output: typeof CreateSessionResponseSchema;
   },
   /**
-   * Ends a sign-in that CreateSession left pending, with a code of the user's app, an answer of a passkey, or a recovery code. A sign-in
-   * ends once; a code counts once. After five wrong codes a user waits (FACTOR_ATTEMPTS), on all nodes together; a passkey does not.
+   * Completes a sign-in that CreateSession left pending, with a code from the user's app, a passkey response or a recovery code.
+   * A sign-in can be completed once, and a code works once. After five wrong codes, the user has to wait on all nodes
+   * (FACTOR_ATTEMPTS); passkeys still work.
    *
    * @generated from rpc postern.v1.SessionService.CompleteSession
    */
@@ -735,7 +740,8 @@ export const SessionService: GenService<{
     output: typeof CompleteSessionResponseSchema;
   },
   /**
-   * Begins a sign-in by passkey alone, without a login name: answers the options for `navigator.credentials.get`. Nothing is stored.
+   * Starts a sign-in with a passkey alone, without a login name, and returns the options for `navigator.credentials.get`. Nothing
+   * is stored.
    *
    * @generated from rpc postern.v1.SessionService.StartPasskeySession
    */
@@ -745,8 +751,9 @@ export const SessionService: GenService<{
     output: typeof StartPasskeySessionResponseSchema;
   },
   /**
-   * Signs the user of a passkey in, and answers the bearer token of the session, which is shown this once. A lock after wrong passwords
-   * does not count here. After wrong answers from an address a node refuses more for a while (RATE_LIMIT).
+   * Signs a user in with a passkey and returns the bearer token of the session, which is shown only once. A lock after wrong
+   * passwords does not apply. After wrong responses from an address, each node refuses further calls from there for a while
+   * (RATE_LIMIT).
    *
    * @generated from rpc postern.v1.SessionService.CreatePasskeySession
    */
@@ -756,7 +763,7 @@ export const SessionService: GenService<{
     output: typeof CreatePasskeySessionResponseSchema;
   },
   /**
-   * Lists the open sessions of a user, by default the caller's own, newest first.
+   * Lists the open sessions of a user, by default the caller, newest first.
    *
    * @generated from rpc postern.v1.SessionService.ListSessions
    */
@@ -766,8 +773,8 @@ export const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Ends the sessions of a user, of the caller's own all but the one that the call presents, with everything that applications got by
-   * them, and by sessions that have run out or were signed out: their refresh tokens too.
+   * Ends all sessions of a user, except the caller's current one, and everything that applications obtained through them. This
+   * includes refresh tokens from sessions that have expired or were signed out.
    *
    * @generated from rpc postern.v1.SessionService.DeleteUserSessions
    */
@@ -777,8 +784,8 @@ export const SessionService: GenService<{
     output: typeof DeleteUserSessionsResponseSchema;
   },
   /**
-   * Ends a session, as a sign-out does: its token is worth nothing from then on, and neither is what applications got by it, but for
-   * refresh tokens of `offline_access`. Those end by DisconnectApplication, or DeleteUserSessions.
+   * Ends a session, like a sign-out. Its token becomes invalid, and so does everything that applications obtained through it,
+   * except refresh tokens from `offline_access`. DisconnectApplication or DeleteUserSessions ends those.
    *
    * @generated from rpc postern.v1.SessionService.DeleteSession
    */

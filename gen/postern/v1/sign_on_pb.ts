@@ -13,7 +13,7 @@ export const file_postern_v1_sign_on: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL3NpZ25fb24ucHJvdG8SCnBvc3Rlcm4udjEiqAEKClNpZ25PbkZhY3QSLQoFZW5kZWQYASABKAsyHC5wb3N0ZXJuLnYxLlNpZ25PbkZhY3QuRW5kZWRIABpjCgVFbmRlZBIPCgd1c2VyX2lkGAEgASgJEg4KBmFwcF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiUKBnJlYXNvbhgEIAEoDjIVLnBvc3Rlcm4udjEuU2lnbk9uRW5kQgYKBGZhY3Qq3AEKCVNpZ25PbkVuZBIbChdTSUdOX09OX0VORF9VTlNQRUNJRklFRBAAEhsKF1NJR05fT05fRU5EX0NPREVfUkVVU0VEEAESJAogU0lHTl9PTl9FTkRfUkVGUkVTSF9UT0tFTl9SRVVTRUQQAhIXChNTSUdOX09OX0VORF9SRVZPS0VEEAMSHAoYU0lHTl9PTl9FTkRfRElTQ09OTkVDVEVEEAoSHgoaU0lHTl9PTl9FTkRfU0VTU0lPTlNfRU5ERUQQCxIYChRTSUdOX09OX0VORF9UT09fTUFOWRAMQpoBCg5jb20ucG9zdGVybi52MUILU2lnbk9uUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z");
 
 /**
- * The sign-in of a user to an application, as the log has it: with its end all tokens that came of it are worth nothing.
+ * A user's sign-in to an application, as recorded in the log. When it ends, all tokens issued through it become invalid.
  *
  * @generated from message postern.v1.SignOnFact
  */
@@ -58,7 +58,7 @@ export type SignOnFact_Ended = Message<"postern.v1.SignOnFact.Ended"> & {
   appId: string;
 
   /**
-   * The id of the session that the user had signed in to the application from.
+   * The id of the session from which the user signed in to the application.
    *
    * @generated from field: string session_id = 3;
    */
@@ -80,27 +80,27 @@ export const SignOnFact_EndedSchema: GenMessage<SignOnFact_Ended> = /*@__PURE__*
   messageDesc(file_postern_v1_sign_on, 0, 0);
 
 /**
- * The reasons for which a sign-in to an application ends before its time.
+ * Why a sign-in to an application ended before its time.
  *
  * @generated from enum postern.v1.SignOnEnd
  */
 export const SignOnEnd = {
   /**
-   * Never sent.
+   * Unspecified; never sent.
    *
    * @generated from enum value: SIGN_ON_END_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * Its code was presented again, which only somebody who stole it has a reason for.
+   * Its code was presented again; only a thief would do that.
    *
    * @generated from enum value: SIGN_ON_END_CODE_REUSED = 1;
    */
   CODE_REUSED: 1,
 
   /**
-   * A refresh token was presented again after its successor was in use.
+   * A refresh token was presented again after its successor had been used.
    *
    * @generated from enum value: SIGN_ON_END_REFRESH_TOKEN_REUSED = 2;
    */
@@ -121,14 +121,14 @@ export const SignOnEnd = {
   DISCONNECTED: 10,
 
   /**
-   * All sessions of the user were ended; that of the sign-in had run out before.
+   * All of the user's sessions were ended; the one of this sign-in had already expired.
    *
    * @generated from enum value: SIGN_ON_END_SESSIONS_ENDED = 11;
    */
   SESSIONS_ENDED: 11,
 
   /**
-   * The user signed in to the application once more, and had 100 refresh tokens there.
+   * The user signed in to the application again and already had 100 refresh tokens there.
    *
    * @generated from enum value: SIGN_ON_END_TOO_MANY = 12;
    */
@@ -136,7 +136,7 @@ export const SignOnEnd = {
 } as const;
 
 /**
- * The reasons for which a sign-in to an application ends before its time.
+ * Why a sign-in to an application ended before its time.
  *
  * @generated from enum postern.v1.SignOnEnd
  */

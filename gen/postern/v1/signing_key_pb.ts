@@ -15,7 +15,7 @@ export const file_postern_v1_signing_key: GenFile = /*@__PURE__*/
   fileDesc("Chxwb3N0ZXJuL3YxL3NpZ25pbmdfa2V5LnByb3RvEgpwb3N0ZXJuLnYxIqsBCg5TaWduaW5nS2V5RmFjdBIxCgVhZGRlZBgBIAEoCzIgLnBvc3Rlcm4udjEuU2lnbmluZ0tleUZhY3QuQWRkZWRIABpeCgVBZGRlZBILCgNraWQYASABKAkSLgoKc2lnbnNfZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQd2l0aGRyYXdzX290aGVycxgeIAEoCEIGCgRmYWN0Qp4BCg5jb20ucG9zdGVybi52MUIPU2lnbmluZ0tleVByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * The keys of one algorithm that sign tokens, as the log has them. Their object id is the name of the algorithm.
+ * The keys of one algorithm that sign tokens, as recorded in the log. Their object id is the name of the algorithm.
  *
  * @generated from message postern.v1.SigningKeyFact
  */
@@ -25,7 +25,7 @@ export type SigningKeyFact = Message<"postern.v1.SigningKeyFact"> & {
    */
   fact: {
     /**
-     * A key was made, which signs after the one before it.
+     * A key was created that signs after the previous one.
      *
      * @generated from field: postern.v1.SigningKeyFact.Added added = 1;
      */
@@ -46,21 +46,21 @@ export const SigningKeyFactSchema: GenMessage<SigningKeyFact> = /*@__PURE__*/
  */
 export type SigningKeyFact_Added = Message<"postern.v1.SigningKeyFact.Added"> & {
   /**
-   * The name of the key in the tokens that it signs.
+   * The id of the key in the tokens that it signs.
    *
    * @generated from field: string kid = 1;
    */
   kid: string;
 
   /**
-   * When the key begins to sign; it is published before.
+   * When the key starts to sign; it is published earlier.
    *
    * @generated from field: google.protobuf.Timestamp signs_from = 2;
    */
   signsFrom?: Timestamp | undefined;
 
   /**
-   * Whether the keys of the algorithm before it were withdrawn at once, as somebody else may have one of them.
+   * Whether the earlier keys of the algorithm were withdrawn at once because somebody else may have one of them.
    *
    * @generated from field: bool withdraws_others = 30;
    */

@@ -24,7 +24,7 @@ export const file_postern_v1_user_grant: GenFile = /*@__PURE__*/
   fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEimAIKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZRIvCg1wcm9qZWN0X3N0YXRlGAggASgOMhgucG9zdGVybi52MS5Qcm9qZWN0U3RhdGUSEQoJaW5fZWZmZWN0GAkgASgIQhMKEV9wcm9qZWN0X2dyYW50X2lkIqMBChNBZGRVc2VyR3JhbnRSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh4KCnByb2plY3RfaWQYAiABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAESJwoJcm9sZV9rZXlzGAQgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASJTChRBZGRVc2VyR3JhbnRSZXNwb25zZRIVCg11c2VyX2dyYW50X2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiggEKFEFkZFVzZXJHcmFudHNSZXF1ZXN0ElIKBWl0ZW1zGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXF1ZXN0QiK6SAiSAQUIARDoB6C1GJBO6rUYDmFsbF9vcl9ub3RoaW5nEhYKDmFsbF9vcl9ub3RoaW5nGAIgASgIIkoKFUFkZFVzZXJHcmFudHNSZXNwb25zZRIxCghvdXRjb21lcxgBIAMoCzIfLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50T3V0Y29tZSJ6ChNBZGRVc2VyR3JhbnRPdXRjb21lEjEKBWFkZGVkGAEgASgLMiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXNwb25zZUgAEiUKB3JlZnVzZWQYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQgkKB291dGNvbWUiOAoTR2V0VXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkEKFEdldFVzZXJHcmFudFJlc3BvbnNlEikKCnVzZXJfZ3JhbnQYASABKAsyFS5wb3N0ZXJuLnYxLlVzZXJHcmFudCL9AQoVTGlzdFVzZXJHcmFudHNSZXF1ZXN0Eh0KB3VzZXJfaWQYASABKAlCDLpIBXIDGMgBqLUYARIcCgpwcm9qZWN0X2lkGAIgASgJQgi6SAVyAxjIARIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMY0A8SGgoIcm9sZV9rZXkYBSABKAlCCLpIBXIDGMgBEiMKBW9yZGVyGAYgASgOMhQucG9zdGVybi52MS5BZ2VPcmRlchIpCgVzdGF0ZRgHIAEoDjIaLnBvc3Rlcm4udjEuVXNlckdyYW50U3RhdGUiXQoWTGlzdFVzZXJHcmFudHNSZXNwb25zZRIqCgt1c2VyX2dyYW50cxgBIAMoCzIVLnBvc3Rlcm4udjEuVXNlckdyYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKaAQoWQ2hhbmdlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBEicKCXJvbGVfa2V5cxgCIAMoCUIUukgRkgEOEOgHGAEiB3IFEAEYyAESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPwoXQ2hhbmdlVXNlckdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJoChhBZGRVc2VyR3JhbnRSb2xlc1JlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARIpCglyb2xlX2tleXMYAiADKAlCFrpIE5IBEAgBEOgHGAEiB3IFEAEYyAEiQQoZQWRkVXNlckdyYW50Um9sZXNSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzImsKG1JlbW92ZVVzZXJHcmFudFJvbGVzUmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBEikKCXJvbGVfa2V5cxgCIAMoCUIWukgTkgEQCAEQ6AcYASIHcgUQARjIASJEChxSZW1vdmVVc2VyR3JhbnRSb2xlc1Jlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOwoWUmVtb3ZlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIj8KF1JlbW92ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiyAQKDVVzZXJHcmFudEZhY3QSMAoFYWRkZWQYASABKAsyHy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQWRkZWRIABI0CgdjaGFuZ2VkGAIgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkNoYW5nZWRIABI9Cgxyb2xlX3JlbW92ZWQYAyABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI0CgdyZW1vdmVkGAQgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlbW92ZWRIABI8CgtkZWFjdGl2YXRlZBgUIAEoCzIlLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5EZWFjdGl2YXRlZEgAEjwKC3JlYWN0aXZhdGVkGBUgASgLMiUucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlYWN0aXZhdGVkSAAacwoFQWRkZWQSDwoHdXNlcl9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEh0KEHByb2plY3RfZ3JhbnRfaWQYAyABKAlIAIgBARIRCglyb2xlX2tleXMYBCADKAlCEwoRX3Byb2plY3RfZ3JhbnRfaWQaHAoHQ2hhbmdlZBIRCglyb2xlX2tleXMYASADKAkaGgoLUm9sZVJlbW92ZWQSCwoDa2V5GAEgASgJGgkKB1JlbW92ZWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCI/ChpEZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkMKG0RlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj8KGlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQwobUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqbgoOVXNlckdyYW50U3RhdGUSIAocVVNFUl9HUkFOVF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1VTRVJfR1JBTlRfU1RBVEVfQUNUSVZFEAESHQoZVVNFUl9HUkFOVF9TVEFURV9JTkFDVElWRRACMvIOChBVc2VyR3JhbnRTZXJ2aWNlErQBCgxBZGRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlImGKtRgyOAFCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzEpkBCg1BZGRVc2VyR3JhbnRzEiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRzUmVxdWVzdBohLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1Jlc3BvbnNlIkOKtRgWOAFYARoQdXNlci5ncmFudC53cml0ZZi1GICAQILT5JMCHToBKiIYL3YxL3VzZXItZ3JhbnRzOmJhdGNoQWRkEqMBCgxHZXRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlc3BvbnNlIlCQAgGKtRgiOAFCDXVzZXJfZ3JhbnRfaWQaD3VzZXIuZ3JhbnQucmVhZILT5JMCIRIfL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLdAQoOTGlzdFVzZXJHcmFudHMSIS5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVxdWVzdBoiLnBvc3Rlcm4udjEuTGlzdFVzZXJHcmFudHNSZXNwb25zZSKDAZACAYq1GB44AVgBegd1c2VyX2lkGg91c2VyLmdyYW50LnJlYWSC0+STAlhaHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS9ncmFudHNaJxIlL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS91c2VyLWdyYW50cxIPL3YxL3VzZXItZ3JhbnRzErMBCg9DaGFuZ2VVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlc3BvbnNlIleKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiQ6ASoaHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SwgEKEUFkZFVzZXJHcmFudFJvbGVzEiQucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSb2xlc1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJvbGVzUmVzcG9uc2UiYIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZZi1GICAEILT5JMCLToBKiIoL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTphZGRSb2xlcxLOAQoUUmVtb3ZlVXNlckdyYW50Um9sZXMSJy5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJvbGVzUmVxdWVzdBooLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50Um9sZXNSZXNwb25zZSJjirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlmLUYgIAQgtPkkwIwOgEqIisvdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OnJlbW92ZVJvbGVzEqoBCg9SZW1vdmVVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJlc3BvbnNlIk6KtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAiEqHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SxAEKE0RlYWN0aXZhdGVVc2VyR3JhbnQSJi5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0GicucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlckdyYW50UmVzcG9uc2UiXIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZYLT5JMCLzoBKiIqL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTpkZWFjdGl2YXRlEsQBChNSZWFjdGl2YXRlVXNlckdyYW50EiYucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBonLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlIlyKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAi86ASoiKi92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH06cmVhY3RpdmF0ZUKdAQoOY29tLnBvc3Rlcm4udjFCDlVzZXJHcmFudFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_rpc_status, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options, file_postern_v1_project]);
 
 /**
- * The roles of one user in one project, or in one grant of it.
+ * A user's roles in one project, or in one grant of that project.
  *
  * @generated from message postern.v1.UserGrant
  */
@@ -37,28 +37,28 @@ export type UserGrant = Message<"postern.v1.UserGrant"> & {
   id: string;
 
   /**
-   * The version of the user grant, its dates and its owner.
+   * The version, dates and owner of the user grant.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
-   * The id of the user who holds the roles.
+   * The id of the user who has the roles.
    *
    * @generated from field: string user_id = 3;
    */
   userId: string;
 
   /**
-   * The id of the project that the roles are of.
+   * The id of the project.
    *
    * @generated from field: string project_id = 4;
    */
   projectId: string;
 
   /**
-   * Set when the roles come through the grant of another organization's project.
+   * Set if the roles come through a grant of another organization's project.
    *
    * @generated from field: optional string project_grant_id = 5;
    */
@@ -72,7 +72,7 @@ export type UserGrant = Message<"postern.v1.UserGrant"> & {
   roleKeys: string[];
 
   /**
-   * Whether the grant itself is in force.
+   * The state of the grant itself.
    *
    * @generated from field: postern.v1.UserGrantState state = 7;
    */
@@ -86,8 +86,8 @@ export type UserGrant = Message<"postern.v1.UserGrant"> & {
   projectState: ProjectState;
 
   /**
-   * The roles count: the grant, its project, the organization that owns the project and the one that granted are all active. It does
-   * not depend on the state of the user.
+   * Whether the roles are in effect: the grant, its project, the organization that owns the project and the one that granted the
+   * roles are all active. It does not depend on the state of the user.
    *
    * @generated from field: bool in_effect = 9;
    */
@@ -106,21 +106,21 @@ export const UserGrantSchema: GenMessage<UserGrant> = /*@__PURE__*/
  */
 export type AddUserGrantRequest = Message<"postern.v1.AddUserGrantRequest"> & {
   /**
-   * The id of the user who is granted the roles.
+   * The id of the user who gets the roles.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * The id of the project that the roles are of.
+   * The id of the project.
    *
    * @generated from field: string project_id = 2;
    */
   projectId: string;
 
   /**
-   * The grant of the project to the organization, when the project is another organization's.
+   * The grant of the project to the organization, if the project belongs to another organization.
    *
    * @generated from field: string project_grant_id = 3;
    */
@@ -153,7 +153,7 @@ export type AddUserGrantResponse = Message<"postern.v1.AddUserGrantResponse"> & 
   userGrantId: string;
 
   /**
-   * The version of the new user grant, its dates and its owner.
+   * The version, dates and owner of the new user grant.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -172,14 +172,14 @@ export const AddUserGrantResponseSchema: GenMessage<AddUserGrantResponse> = /*@_
  */
 export type AddUserGrantsRequest = Message<"postern.v1.AddUserGrantsRequest"> & {
   /**
-   * The grants to add, with at most 10,000 role keys together; the whole request has at most 1 MiB.
+   * The grants to add, with at most 10,000 role keys in total; the whole request has at most 1 MiB.
    *
    * @generated from field: repeated postern.v1.AddUserGrantRequest items = 1;
    */
   items: AddUserGrantRequest[];
 
   /**
-   * One refusal refuses all, and nothing is added.
+   * All or nothing: if one item is refused, nothing is added.
    *
    * @generated from field: bool all_or_nothing = 2;
    */
@@ -231,7 +231,7 @@ export type AddUserGrantOutcome = Message<"postern.v1.AddUserGrantOutcome"> & {
     case: "added";
   } | {
     /**
-     * The item was refused, as AddUserGrant would refuse it.
+     * The item was refused, as by AddUserGrant.
      *
      * @generated from field: google.rpc.Status refused = 2;
      */
@@ -290,7 +290,7 @@ export const GetUserGrantResponseSchema: GenMessage<GetUserGrantResponse> = /*@_
  */
 export type ListUserGrantsRequest = Message<"postern.v1.ListUserGrantsRequest"> & {
   /**
-   * Only grants of this user.
+   * Only grants to this user.
    *
    * @generated from field: string user_id = 1;
    */
@@ -304,35 +304,35 @@ export type ListUserGrantsRequest = Message<"postern.v1.ListUserGrantsRequest"> 
   projectId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * A role that the grant has; needs project_id.
+   * Only grants with this role; requires project_id.
    *
    * @generated from field: string role_key = 5;
    */
   roleKey: string;
 
   /**
-   * The order of the list, newest first by default.
+   * The order of the list; by default newest first.
    *
    * @generated from field: postern.v1.AgeOrder order = 6;
    */
   order: AgeOrder;
 
   /**
-   * Only grants in this state, of the grant itself, whatever the state of its project, organizations and user.
+   * Only grants that are themselves in this state, whatever the state of their project, organizations and user.
    *
    * @generated from field: postern.v1.UserGrantState state = 7;
    */
@@ -351,14 +351,14 @@ export const ListUserGrantsRequestSchema: GenMessage<ListUserGrantsRequest> = /*
  */
 export type ListUserGrantsResponse = Message<"postern.v1.ListUserGrantsResponse"> & {
   /**
-   * The user grants of this page.
+   * The user grants on this page.
    *
    * @generated from field: repeated postern.v1.UserGrant user_grants = 1;
    */
   userGrants: UserGrant[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -384,15 +384,15 @@ export type ChangeUserGrantRequest = Message<"postern.v1.ChangeUserGrantRequest"
   userGrantId: string;
 
   /**
-   * The keys of the granted roles from now on.
+   * The keys of the roles after the change.
    *
    * @generated from field: repeated string role_keys = 2;
    */
   roleKeys: string[];
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 3;
    */
@@ -411,7 +411,7 @@ export const ChangeUserGrantRequestSchema: GenMessage<ChangeUserGrantRequest> = 
  */
 export type ChangeUserGrantResponse = Message<"postern.v1.ChangeUserGrantResponse"> & {
   /**
-   * The version of the user grant, its dates and its owner.
+   * The version, dates and owner of the user grant.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -437,7 +437,7 @@ export type AddUserGrantRolesRequest = Message<"postern.v1.AddUserGrantRolesRequ
   userGrantId: string;
 
   /**
-   * The keys of the roles to add. A user grant has at most 1,000 roles.
+   * The keys of the roles to add. A user grant can have at most 1,000 roles.
    *
    * @generated from field: repeated string role_keys = 2;
    */
@@ -456,7 +456,7 @@ export const AddUserGrantRolesRequestSchema: GenMessage<AddUserGrantRolesRequest
  */
 export type AddUserGrantRolesResponse = Message<"postern.v1.AddUserGrantRolesResponse"> & {
   /**
-   * The version of the user grant, its dates and its owner.
+   * The version, dates and owner of the user grant.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -482,7 +482,7 @@ export type RemoveUserGrantRolesRequest = Message<"postern.v1.RemoveUserGrantRol
   userGrantId: string;
 
   /**
-   * The keys of the roles to take.
+   * The keys of the roles to remove.
    *
    * @generated from field: repeated string role_keys = 2;
    */
@@ -501,7 +501,7 @@ export const RemoveUserGrantRolesRequestSchema: GenMessage<RemoveUserGrantRolesR
  */
 export type RemoveUserGrantRolesResponse = Message<"postern.v1.RemoveUserGrantRolesResponse"> & {
   /**
-   * The version of the user grant, its dates and its owner.
+   * The version, dates and owner of the user grant.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -539,7 +539,7 @@ export const RemoveUserGrantRequestSchema: GenMessage<RemoveUserGrantRequest> = 
  */
 export type RemoveUserGrantResponse = Message<"postern.v1.RemoveUserGrantResponse"> & {
   /**
-   * The last version of the user grant, with its dates and its owner.
+   * The last version of the user grant, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -580,7 +580,7 @@ export type UserGrantFact = Message<"postern.v1.UserGrantFact"> & {
     case: "changed";
   } | {
     /**
-     * A role was removed from the grant, since its project or project grant lost it.
+     * A role was removed from the grant because its project or project grant lost it.
      *
      * @generated from field: postern.v1.UserGrantFact.RoleRemoved role_removed = 3;
      */
@@ -632,14 +632,14 @@ export type UserGrantFact_Added = Message<"postern.v1.UserGrantFact.Added"> & {
   userId: string;
 
   /**
-   * The id of the project that the roles are of.
+   * The id of the project.
    *
    * @generated from field: string project_id = 2;
    */
   projectId: string;
 
   /**
-   * The grant of the project, when the project is another organization's.
+   * The grant of the project, if the project belongs to another organization.
    *
    * @generated from field: optional string project_grant_id = 3;
    */
@@ -665,7 +665,7 @@ export const UserGrantFact_AddedSchema: GenMessage<UserGrantFact_Added> = /*@__P
  */
 export type UserGrantFact_Changed = Message<"postern.v1.UserGrantFact.Changed"> & {
   /**
-   * The keys of the granted roles from now on.
+   * The keys of the roles after the change.
    *
    * @generated from field: repeated string role_keys = 1;
    */
@@ -761,7 +761,7 @@ export const DeactivateUserGrantRequestSchema: GenMessage<DeactivateUserGrantReq
  */
 export type DeactivateUserGrantResponse = Message<"postern.v1.DeactivateUserGrantResponse"> & {
   /**
-   * The version of the user grant, its dates and its owner.
+   * The version, dates and owner of the user grant.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -799,7 +799,7 @@ export const ReactivateUserGrantRequestSchema: GenMessage<ReactivateUserGrantReq
  */
 export type ReactivateUserGrantResponse = Message<"postern.v1.ReactivateUserGrantResponse"> & {
   /**
-   * The version of the user grant, its dates and its owner.
+   * The version, dates and owner of the user grant.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -814,7 +814,7 @@ export const ReactivateUserGrantResponseSchema: GenMessage<ReactivateUserGrantRe
   messageDesc(file_postern_v1_user_grant, 22);
 
 /**
- * Whether a user grant itself is in force.
+ * The state of a user grant itself.
  *
  * @generated from enum postern.v1.UserGrantState
  */
@@ -836,7 +836,7 @@ export const UserGrantState = {
 } as const;
 
 /**
- * Whether a user grant itself is in force.
+ * The state of a user grant itself.
  *
  * @generated from enum postern.v1.UserGrantState
  */
@@ -855,8 +855,8 @@ export const UserGrantStateSchema: GenEnum<UserGrantState> = /*@__PURE__*/
  */
 export const UserGrantService: GenService<{
   /**
-   * Grants a user roles in a project of the organization, or in one granted to it. Any user of the instance may be granted,
-   * unless it, or its organization, ended what this one gave (ENDED_BY_RECEIVER).
+   * Grants a user roles in a project that the organization owns or was granted. The user can belong to any organization, unless
+   * the user or that organization has ended the roles that this organization gave (ENDED_BY_RECEIVER).
    *
    * @generated from rpc postern.v1.UserGrantService.AddUserGrant
    */
@@ -866,7 +866,7 @@ export const UserGrantService: GenService<{
     output: typeof AddUserGrantResponseSchema;
   },
   /**
-   * Grants many users roles at once: an outcome for each item, or all or nothing.
+   * Grants roles to many users at once: with an outcome for each item, or all or nothing.
    *
    * @generated from rpc postern.v1.UserGrantService.AddUserGrants
    */
@@ -876,7 +876,7 @@ export const UserGrantService: GenService<{
     output: typeof AddUserGrantsResponseSchema;
   },
   /**
-   * Reads one user grant.
+   * Returns one user grant.
    *
    * @generated from rpc postern.v1.UserGrantService.GetUserGrant
    */
@@ -886,9 +886,10 @@ export const UserGrantService: GenService<{
     output: typeof GetUserGrantResponseSchema;
   },
   /**
-   * Lists the user grants of the organization that the caller may read, newest first unless the request names an order: all, of
-   * one user, in one project, with one of its roles, or in one state. Users may read their own. With a state a page may have
-   * fewer than asked for, also none, while there are more: `next_page_token` is empty after the last.
+   * Lists the user grants of the organization that the caller may read, newest first unless the request specifies an order: all
+   * of them, or those of one user, in one project, with one of its roles, or in one state. Users may read their own. If the
+   * request names a state, a page may have fewer items than requested, or none, even if there are more; `next_page_token` is
+   * empty on the last page.
    *
    * @generated from rpc postern.v1.UserGrantService.ListUserGrants
    */
@@ -908,8 +909,8 @@ export const UserGrantService: GenService<{
     output: typeof ChangeUserGrantResponseSchema;
   },
   /**
-   * Adds roles to a user grant. Those that it has already stay as they are, so that the call can be repeated, and those that others
-   * add at the same time are kept.
+   * Adds roles to a user grant. Roles that it already has stay as they are, so you can repeat the call, and roles that others add
+   * at the same time are kept.
    *
    * @generated from rpc postern.v1.UserGrantService.AddUserGrantRoles
    */
@@ -919,7 +920,7 @@ export const UserGrantService: GenService<{
     output: typeof AddUserGrantRolesResponseSchema;
   },
   /**
-   * Takes roles from a user grant. Those that it does not have are passed over, so that the call can be repeated.
+   * Removes roles from a user grant. Roles that it does not have are skipped, so you can repeat the call.
    *
    * @generated from rpc postern.v1.UserGrantService.RemoveUserGrantRoles
    */
@@ -939,7 +940,7 @@ export const UserGrantService: GenService<{
     output: typeof RemoveUserGrantResponseSchema;
   },
   /**
-   * Keeps the roles of a user grant from counting until it is reactivated.
+   * Suspends the roles of a user grant until it is reactivated.
    *
    * @generated from rpc postern.v1.UserGrantService.DeactivateUserGrant
    */
@@ -949,7 +950,7 @@ export const UserGrantService: GenService<{
     output: typeof DeactivateUserGrantResponseSchema;
   },
   /**
-   * Lets the roles of a deactivated user grant count again.
+   * Puts the roles of a deactivated user grant back into effect.
    *
    * @generated from rpc postern.v1.UserGrantService.ReactivateUserGrant
    */

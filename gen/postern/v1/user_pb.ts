@@ -26,7 +26,7 @@ export const file_postern_v1_user: GenFile = /*@__PURE__*/
   fileDesc("ChVwb3N0ZXJuL3YxL3VzZXIucHJvdG8SCnBvc3Rlcm4udjEizAEKBFVzZXISCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIkCgVzdGF0ZRgDIAEoDjIVLnBvc3Rlcm4udjEuVXNlclN0YXRlEhAKCHVzZXJuYW1lGAQgASgJEiYKBWh1bWFuGAUgASgLMhUucG9zdGVybi52MS5IdW1hblVzZXJIABIqCgdtYWNoaW5lGAYgASgLMhcucG9zdGVybi52MS5NYWNoaW5lVXNlckgAQgYKBGtpbmQi1gEKCUh1bWFuVXNlchISCgpnaXZlbl9uYW1lGAEgASgJEhMKC2ZhbWlseV9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEhIKBXBob25lGAQgASgJSACIAQESFgoOcGhvbmVfdmVyaWZpZWQYBSABKAgSFgoOZW1haWxfdmVyaWZpZWQYCiABKAgSKgoHYWRkcmVzcxgeIAEoCzIZLnBvc3Rlcm4udjEuUG9zdGFsQWRkcmVzcxIXCg9yZXF1aXJlc19mYWN0b3IYHyABKAhCCAoGX3Bob25lIrQBCg1Qb3N0YWxBZGRyZXNzEiQKDnN0cmVldF9hZGRyZXNzGAEgASgJQgy6SAVyAxj0A5C1GAESHgoIbG9jYWxpdHkYAiABKAlCDLpIBXIDGMgBkLUYARIcCgZyZWdpb24YAyABKAlCDLpIBXIDGMgBkLUYARIgCgtwb3N0YWxfY29kZRgEIAEoCUILukgEcgIYMpC1GAESHQoHY291bnRyeRgFIAEoCUIMukgFcgMYyAGQtRgBIhsKC01hY2hpbmVVc2VyEgwKBG5hbWUYASABKAkiqAEKC0FjY2Vzc1Rva2VuEgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSDwoHdXNlcl9pZBgDIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSEwoLcGVybWlzc2lvbnMYBiADKAkiDwoNU2VuZFBob25lQ29kZSIRCg9SZXR1cm5QaG9uZUNvZGUi6wQKFkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QSMwoIdXNlcm5hbWUYASABKAlCIbpIFnIUEAEYyAEyDV5bXlxzXHB7Q31dKiSQtRgB2LUYARImCgpnaXZlbl9uYW1lGAIgASgJQhK6SAdyBRABGMgBkLUYAdC1GAESJwoLZmFtaWx5X25hbWUYAyABKAlCErpIB3IFEAEYyAGQtRgB0LUYARIdCgVlbWFpbBgEIAEoCUIOukgHcgUYyAFgAZC1GAESGwoFcGhvbmUYBSABKAlCDLpIBXIDGMgBkLUYARIhCghwYXNzd29yZBgGIAEoCUIKukgHcgUQARjoB0gAiAEBEjQKB3VzZXJfaWQYFCABKAlCHrpIG3IZGEAyFV5bQS1aYS16MC05Xy1dezEsNjR9JEgBiAEBEiYKDXBhc3N3b3JkX2hhc2gYFSABKAlCCrpIB3IFEAEY9ANIAogBARIqCgdhZGRyZXNzGB4gASgLMhkucG9zdGVybi52MS5Qb3N0YWxBZGRyZXNzEhkKEWlzX2VtYWlsX3ZlcmlmaWVkGB8gASgIEhcKD3JlcXVpcmVzX2ZhY3RvchggIAEoCBIgChhwYXNzd29yZF9jaGFuZ2VfcmVxdWlyZWQYISABKAgSPwoLdG90cF9zZWNyZXQYIiABKAlCJbpIInIgGIABMhteW0EtWmEtejItN117MTYsMTEyfT17MCw2fSRIA4gBARIQCghpbmFjdGl2ZRgjIAEoCEILCglfcGFzc3dvcmRCCgoIX3VzZXJfaWRCEAoOX3Bhc3N3b3JkX2hhc2hCDgoMX3RvdHBfc2VjcmV0IlAKF0NyZWF0ZUh1bWFuVXNlclJlc3BvbnNlEg8KB3VzZXJfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyLFAQoYQ3JlYXRlTWFjaGluZVVzZXJSZXF1ZXN0EjMKCHVzZXJuYW1lGAEgASgJQiG6SBZyFBABGMgBMg1eW15cc1xwe0N9XSokkLUYAdi1GAESIAoEbmFtZRgCIAEoCUISukgHcgUQARjIAZC1GAHQtRgBEjQKB3VzZXJfaWQYFCABKAlCHrpIG3IZGEAyFV5bQS1aYS16MC05Xy1dezEsNjR9JEgAiAEBEhAKCGluYWN0aXZlGBUgASgIQgoKCF91c2VyX2lkIlIKGUNyZWF0ZU1hY2hpbmVVc2VyUmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjEKDkdldFVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjEKD0dldFVzZXJSZXNwb25zZRIeCgR1c2VyGAEgASgLMhAucG9zdGVybi52MS5Vc2VyIp0BChBMaXN0VXNlcnNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAIgASgJQgi6SAVyAxjQDxImCgZmaWx0ZXIYAyABKAsyFi5wb3N0ZXJuLnYxLlVzZXJGaWx0ZXISJAoFb3JkZXIYBCABKA4yFS5wb3N0ZXJuLnYxLk5hbWVPcmRlciJNChFMaXN0VXNlcnNSZXNwb25zZRIfCgV1c2VycxgBIAMoCzIQLnBvc3Rlcm4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3gEKEkNoYW5nZVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIdCgVwaG9uZRgCIAEoCUIOukgHcgUQARjIAZC1GAESLAoJc2VuZF9jb2RlGAMgASgLMhkucG9zdGVybi52MS5TZW5kUGhvbmVDb2RlEjAKC3JldHVybl9jb2RlGAQgASgLMhsucG9zdGVybi52MS5SZXR1cm5QaG9uZUNvZGUSGAoLaXNfdmVyaWZpZWQYBSABKAhIAIgBAUIOCgxfaXNfdmVyaWZpZWQicQoTQ2hhbmdlUGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEh4KEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJSACIAQFCFAoSX3ZlcmlmaWNhdGlvbl9jb2RlImAKElZlcmlmeVBob25lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIpChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUIOukgHcgUQARjIAZC1GAEiOwoTVmVyaWZ5UGhvbmVSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpkBChZSZXNlbmRQaG9uZUNvZGVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEiwKCXNlbmRfY29kZRgCIAEoCzIZLnBvc3Rlcm4udjEuU2VuZFBob25lQ29kZRIwCgtyZXR1cm5fY29kZRgDIAEoCzIbLnBvc3Rlcm4udjEuUmV0dXJuUGhvbmVDb2RlInUKF1Jlc2VuZFBob25lQ29kZVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiNQoSUmVtb3ZlUGhvbmVSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIjsKE1JlbW92ZVBob25lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJTChJTZXRQYXNzd29yZFJlcXVlc3QSGwoHdXNlcl9pZBgBIAEoCUIKukgHcgUQARjIARIgCgxuZXdfcGFzc3dvcmQYAiABKAlCCrpIB3IFEAEY6AciOwoTU2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIjgKFURlYWN0aXZhdGVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI+ChZEZWFjdGl2YXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOAoVUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIj4KFlJlYWN0aXZhdGVVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI0ChFVbmxvY2tVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYASI6ChJVbmxvY2tVc2VyUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIwChFEZWxldGVVc2VyUmVxdWVzdBIbCgd1c2VyX2lkGAEgASgJQgq6SAdyBRABGMgBIjoKEkRlbGV0ZVVzZXJSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzItYDChhDcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESMwoPZXhwaXJhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIeCgRuYW1lGAMgASgJQhC6SAVyAxjIAZC1GAHQtRgBEsMCCgtwZXJtaXNzaW9ucxgEIAMoCUKtArpIqQKSAaUCEBQYASKeAnKbAlINaW5zdGFuY2UucmVhZFIOaW5zdGFuY2Uud3JpdGVSCG9yZy5yZWFkUglvcmcud3JpdGVSCXVzZXIucmVhZFIKdXNlci53cml0ZVIPdXNlci5ncmFudC5yZWFkUhB1c2VyLmdyYW50LndyaXRlUgxwcm9qZWN0LnJlYWRSDXByb2plY3Qud3JpdGVSE3Byb2plY3QuZ3JhbnQud3JpdGVSCnJvbGUud3JpdGVSCGFwcC5yZWFkUglhcHAud3JpdGVSC21lbWJlci5yZWFkUgxtZW1iZXIud3JpdGVSC3BvbGljeS5yZWFkUgxwb2xpY3kud3JpdGVSCmV2ZW50LnJlYWRSFmF1dGhvcml6YXRpb24uZXZhbHVhdGUiYgoZQ3JlYXRlQWNjZXNzVG9rZW5SZXNwb25zZRIQCgh0b2tlbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIncKF0xpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxjQDyJcChhMaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2USJwoGdG9rZW5zGAEgAygLMhcucG9zdGVybi52MS5BY2Nlc3NUb2tlbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWQoYUmV2b2tlQWNjZXNzVG9rZW5SZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEhwKCHRva2VuX2lkGAIgASgJQgq6SAdyBRABGMgBIkEKGVJldm9rZUFjY2Vzc1Rva2VuUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIPCg1TZW5kRW1haWxDb2RlIhEKD1JldHVybkVtYWlsQ29kZSLeAQoSQ2hhbmdlRW1haWxSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh0KBWVtYWlsGAIgASgJQg66SAdyBRjIAWABkLUYARIsCglzZW5kX2NvZGUYAyABKAsyGS5wb3N0ZXJuLnYxLlNlbmRFbWFpbENvZGUSMAoLcmV0dXJuX2NvZGUYBCABKAsyGy5wb3N0ZXJuLnYxLlJldHVybkVtYWlsQ29kZRIYCgtpc192ZXJpZmllZBgFIAEoCEgAiAEBQg4KDF9pc192ZXJpZmllZCJxChNDaGFuZ2VFbWFpbFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUiYAoSVmVyaWZ5RW1haWxSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEikKEXZlcmlmaWNhdGlvbl9jb2RlGAIgASgJQg66SAdyBRABGMgBkLUYASI7ChNWZXJpZnlFbWFpbFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMimQEKFlJlc2VuZEVtYWlsQ29kZVJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESLAoJc2VuZF9jb2RlGAIgASgLMhkucG9zdGVybi52MS5TZW5kRW1haWxDb2RlEjAKC3JldHVybl9jb2RlGAMgASgLMhsucG9zdGVybi52MS5SZXR1cm5FbWFpbENvZGUidQoXUmVzZW5kRW1haWxDb2RlUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIeChF2ZXJpZmljYXRpb25fY29kZRgCIAEoCUgAiAEBQhQKEl92ZXJpZmljYXRpb25fY29kZSKUAQoRSW52aXRlVXNlclJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESLAoJc2VuZF9jb2RlGAIgASgLMhkucG9zdGVybi52MS5TZW5kRW1haWxDb2RlEjAKC3JldHVybl9jb2RlGAMgASgLMhsucG9zdGVybi52MS5SZXR1cm5FbWFpbENvZGUicAoSSW52aXRlVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSHgoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlIAIgBAUIUChJfdmVyaWZpY2F0aW9uX2NvZGUikQEKEkNyZWF0ZVVzZXJzUmVxdWVzdBJJCgVpdGVtcxgBIAMoCzIbLnBvc3Rlcm4udjEuQ3JlYXRlVXNlcnNJdGVtQh26SAiSAQUIARD0A+q1GA5hbGxfb3Jfbm90aGluZxIWCg5hbGxfb3Jfbm90aGluZxgCIAEoCBIYChBzZW5kX2VtYWlsX2NvZGVzGAMgASgIIocBCg9DcmVhdGVVc2Vyc0l0ZW0SMwoFaHVtYW4YASABKAsyIi5wb3N0ZXJuLnYxLkNyZWF0ZUh1bWFuVXNlclJlcXVlc3RIABI3CgdtYWNoaW5lGAIgASgLMiQucG9zdGVybi52MS5DcmVhdGVNYWNoaW5lVXNlclJlcXVlc3RIAEIGCgRraW5kIkYKE0NyZWF0ZVVzZXJzUmVzcG9uc2USLwoIb3V0Y29tZXMYASADKAsyHS5wb3N0ZXJuLnYxLkNyZWF0ZVVzZXJPdXRjb21lInEKEUNyZWF0ZVVzZXJPdXRjb21lEioKB2NyZWF0ZWQYASABKAsyFy5wb3N0ZXJuLnYxLkNyZWF0ZWRVc2VySAASJQoHcmVmdXNlZBgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCQoHb3V0Y29tZSJECgtDcmVhdGVkVXNlchIPCgd1c2VyX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMitxgKCFVzZXJGYWN0EjoKDWVtYWlsX2NoYW5nZWQYKCABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0LkVtYWlsQ2hhbmdlZEgAEkcKFGVtYWlsX2NvZGVfcmVxdWVzdGVkGCkgASgLMicucG9zdGVybi52MS5Vc2VyRmFjdC5FbWFpbENvZGVSZXF1ZXN0ZWRIABI8Cg5lbWFpbF92ZXJpZmllZBgqIAEoCzIiLnBvc3Rlcm4udjEuVXNlckZhY3QuRW1haWxWZXJpZmllZEgAEk0KF3Bhc3N3b3JkX2NvZGVfcmVxdWVzdGVkGCsgASgLMioucG9zdGVybi52MS5Vc2VyRmFjdC5QYXNzd29yZENvZGVSZXF1ZXN0ZWRIABI8Cg5lbWFpbF9yZXN0b3JlZBgyIAEoCzIiLnBvc3Rlcm4udjEuVXNlckZhY3QuRW1haWxSZXN0b3JlZEgAEjoKDWh1bWFuX2NyZWF0ZWQYASABKAsyIS5wb3N0ZXJuLnYxLlVzZXJGYWN0Lkh1bWFuQ3JlYXRlZEgAEj4KD21hY2hpbmVfY3JlYXRlZBgCIAEoCzIjLnBvc3Rlcm4udjEuVXNlckZhY3QuTWFjaGluZUNyZWF0ZWRIABI6Cg1waG9uZV9jaGFuZ2VkGAMgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZUNoYW5nZWRIABJHChRwaG9uZV9jb2RlX3JlcXVlc3RlZBgEIAEoCzInLnBvc3Rlcm4udjEuVXNlckZhY3QuUGhvbmVDb2RlUmVxdWVzdGVkSAASPAoOcGhvbmVfdmVyaWZpZWQYBSABKAsyIi5wb3N0ZXJuLnYxLlVzZXJGYWN0LlBob25lVmVyaWZpZWRIABI6Cg1waG9uZV9yZW1vdmVkGAYgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5QaG9uZVJlbW92ZWRIABJAChBwYXNzd29yZF9jaGFuZ2VkGAcgASgLMiQucG9zdGVybi52MS5Vc2VyRmFjdC5QYXNzd29yZENoYW5nZWRIABI3CgtkZWFjdGl2YXRlZBgIIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuRGVhY3RpdmF0ZWRIABI3CgtyZWFjdGl2YXRlZBgJIAEoCzIgLnBvc3Rlcm4udjEuVXNlckZhY3QuUmVhY3RpdmF0ZWRIABItCgZsb2NrZWQYCiABKAsyGy5wb3N0ZXJuLnYxLlVzZXJGYWN0LkxvY2tlZEgAEjEKCHVubG9ja2VkGAsgASgLMh0ucG9zdGVybi52MS5Vc2VyRmFjdC5VbmxvY2tlZEgAEi8KB2RlbGV0ZWQYDCABKAsyHC5wb3N0ZXJuLnYxLlVzZXJGYWN0LkRlbGV0ZWRIABI6Cg1odW1hbl9jaGFuZ2VkGBQgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5IdW1hbkNoYW5nZWRIABI+Cg9tYWNoaW5lX2NoYW5nZWQYFSABKAsyIy5wb3N0ZXJuLnYxLlVzZXJGYWN0Lk1hY2hpbmVDaGFuZ2VkSAASQAoQdXNlcm5hbWVfY2hhbmdlZBgWIAEoCzIkLnBvc3Rlcm4udjEuVXNlckZhY3QuVXNlcm5hbWVDaGFuZ2VkSAASNgoLcm9sZXNfZW5kZWQYOiABKAsyHy5wb3N0ZXJuLnYxLlVzZXJGYWN0LlJvbGVzRW5kZWRIABI6Cg1yb2xlc19hbGxvd2VkGDsgASgLMiEucG9zdGVybi52MS5Vc2VyRmFjdC5Sb2xlc0FsbG93ZWRIABq+AwoMSHVtYW5DcmVhdGVkEhAKCHVzZXJuYW1lGAEgASgJEhIKCmdpdmVuX25hbWUYAiABKAkSEwoLZmFtaWx5X25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEgoFcGhvbmUYBSABKAlIAIgBARIaCg1waG9uZV9jb2RlX2lkGAYgASgJSAGIAQESEgoKbG9naW5fbmFtZRgKIAEoCRIWCglpZF9jaG9zZW4YFCABKAhIAogBARIqCgdhZGRyZXNzGB4gASgLMhkucG9zdGVybi52MS5Qb3N0YWxBZGRyZXNzEhsKDmVtYWlsX3ZlcmlmaWVkGB8gASgISAOIAQESGgoNZW1haWxfY29kZV9pZBggIAEoCUgEiAEBEhwKD3JlcXVpcmVzX2ZhY3RvchghIAEoCEgFiAEBEhUKCGluYWN0aXZlGCIgASgISAaIAQFCCAoGX3Bob25lQhAKDl9waG9uZV9jb2RlX2lkQgwKCl9pZF9jaG9zZW5CEQoPX2VtYWlsX3ZlcmlmaWVkQhAKDl9lbWFpbF9jb2RlX2lkQhIKEF9yZXF1aXJlc19mYWN0b3JCCwoJX2luYWN0aXZlGo4BCg5NYWNoaW5lQ3JlYXRlZBIQCgh1c2VybmFtZRgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmxvZ2luX25hbWUYCiABKAkSFgoJaWRfY2hvc2VuGBQgASgISACIAQESFQoIaW5hY3RpdmUYFSABKAhIAYgBAUIMCgpfaWRfY2hvc2VuQgsKCV9pbmFjdGl2ZRpdCgxQaG9uZUNoYW5nZWQSDQoFcGhvbmUYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSGgoNcGhvbmVfY29kZV9pZBgDIAEoCUgAiAEBQhAKDl9waG9uZV9jb2RlX2lkGkIKElBob25lQ29kZVJlcXVlc3RlZBIaCg1waG9uZV9jb2RlX2lkGAEgASgJSACIAQFCEAoOX3Bob25lX2NvZGVfaWQaDwoNUGhvbmVWZXJpZmllZBoOCgxQaG9uZVJlbW92ZWQatAEKD1Bhc3N3b3JkQ2hhbmdlZBIYChBieV9hZG1pbmlzdHJhdG9yGAEgASgIEhwKD2tlZXBfc2Vzc2lvbl9pZBgCIAEoCUgAiAEBEg8KB2J5X2NvZGUYAyABKAgSFgoOZW1haWxfdmVyaWZpZWQYBCABKAgSGgoNa2VlcF90b2tlbl9pZBgoIAEoCUgBiAEBQhIKEF9rZWVwX3Nlc3Npb25faWRCEAoOX2tlZXBfdG9rZW5faWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWQaMwoGTG9ja2VkEikKBXVudGlsGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBoKCghVbmxvY2tlZBoJCgdEZWxldGVkGl0KDEVtYWlsQ2hhbmdlZBINCgVlbWFpbBgBIAEoCRIQCgh2ZXJpZmllZBgCIAEoCBIaCg1lbWFpbF9jb2RlX2lkGAMgASgJSACIAQFCEAoOX2VtYWlsX2NvZGVfaWQaQgoSRW1haWxDb2RlUmVxdWVzdGVkEhoKDWVtYWlsX2NvZGVfaWQYASABKAlIAIgBAUIQCg5fZW1haWxfY29kZV9pZBoPCg1FbWFpbFZlcmlmaWVkGh4KDUVtYWlsUmVzdG9yZWQSDQoFZW1haWwYASABKAkaYgoVUGFzc3dvcmRDb2RlUmVxdWVzdGVkEh0KEHBhc3N3b3JkX2NvZGVfaWQYASABKAlIAIgBARIVCg1pc19pbnZpdGF0aW9uGAIgASgIQhMKEV9wYXNzd29yZF9jb2RlX2lkGmMKDEh1bWFuQ2hhbmdlZBISCgpnaXZlbl9uYW1lGAEgASgJEhMKC2ZhbWlseV9uYW1lGAIgASgJEioKB2FkZHJlc3MYHiABKAsyGS5wb3N0ZXJuLnYxLlBvc3RhbEFkZHJlc3MaHgoOTWFjaGluZUNoYW5nZWQSDAoEbmFtZRgBIAEoCRo3Cg9Vc2VybmFtZUNoYW5nZWQSEAoIdXNlcm5hbWUYASABKAkSEgoKbG9naW5fbmFtZRgKIAEoCRpkCgpSb2xlc0VuZGVkEhcKD29yZ2FuaXphdGlvbl9pZBgBIAEoCRIjCgVraW5kcxgCIAMoDjIULnBvc3Rlcm4udjEuUm9sZUtpbmQSGAoQYnlfYWRtaW5pc3RyYXRvchgDIAEoCBpMCgxSb2xlc0FsbG93ZWQSFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEiMKBWtpbmRzGAIgAygOMhQucG9zdGVybi52MS5Sb2xlS2luZEIGCgRmYWN0IuEDCg9BY2Nlc3NUb2tlbkZhY3QSNgoHY3JlYXRlZBgBIAEoCzIjLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0LkNyZWF0ZWRIABI2CgdyZXZva2VkGAIgASgLMiMucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3QuUmV2b2tlZEgAEkEKDW1ha2VyX2NoYW5nZWQYKCABKAsyKC5wb3N0ZXJuLnYxLkFjY2Vzc1Rva2VuRmFjdC5NYWtlckNoYW5nZWRIABqWAQoHQ3JlYXRlZBIPCgd1c2VyX2lkGAEgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgDIAEoCRITCgtwZXJtaXNzaW9ucxgEIAMoCRIVCghtYWtlcl9pZBgoIAEoCUgAiAEBQgsKCV9tYWtlcl9pZBoyCgxNYWtlckNoYW5nZWQSFQoIbWFrZXJfaWQYASABKAlIAIgBAUILCglfbWFrZXJfaWQaRgoHUmV2b2tlZBIPCgd1c2VyX2lkGAEgASgJEhkKDHN1Y2Nlc3Nvcl9pZBgoIAEoCUgAiAEBQg8KDV9zdWNjZXNzb3JfaWRCBgoEZmFjdCK3AQoPSHVtYW5Vc2VyVXBkYXRlEisKCmdpdmVuX25hbWUYASABKAlCErpIB3IFEAEYyAGQtRgB0LUYAUgAiAEBEiwKC2ZhbWlseV9uYW1lGAIgASgJQhK6SAdyBRABGMgBkLUYAdC1GAFIAYgBARIqCgdhZGRyZXNzGB4gASgLMhkucG9zdGVybi52MS5Qb3N0YWxBZGRyZXNzQg0KC19naXZlbl9uYW1lQg4KDF9mYW1pbHlfbmFtZSLUAQoWVXBkYXRlSHVtYW5Vc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIyCgVodW1hbhgCIAEoCzIbLnBvc3Rlcm4udjEuSHVtYW5Vc2VyVXBkYXRlQga6SAPIAQESLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAQgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIj8KF1VwZGF0ZUh1bWFuVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiQwoRTWFjaGluZVVzZXJVcGRhdGUSJQoEbmFtZRgBIAEoCUISukgHcgUQARjIAZC1GAHQtRgBSACIAQFCBwoFX25hbWUi2gEKGFVwZGF0ZU1hY2hpbmVVc2VyUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARI2CgdtYWNoaW5lGAIgASgLMh0ucG9zdGVybi52MS5NYWNoaW5lVXNlclVwZGF0ZUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeChFleHBlY3RlZF9zZXF1ZW5jZRgEIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJBChlVcGRhdGVNYWNoaW5lVXNlclJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiowEKFUNoYW5nZVVzZXJuYW1lUmVxdWVzdBIfCgd1c2VyX2lkGAEgASgJQg66SAdyBRABGMgBqLUYARIzCgh1c2VybmFtZRgCIAEoCUIhukgWchQQARjIATINXlteXHNccHtDfV0qJJC1GAHYtRgBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIj4KFkNoYW5nZVVzZXJuYW1lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKAAwoKVXNlckZpbHRlchIgCgpsb2dpbl9uYW1lGAEgASgJQgy6SAVyAxjIAZC1GAESJwoRbG9naW5fbmFtZV9wcmVmaXgYAiABKAlCDLpIBXIDGMgBkLUYARIaCgRuYW1lGAMgASgJQgy6SAVyAxjIAZC1GAESIQoLbmFtZV9wcmVmaXgYBCABKAlCDLpIBXIDGMgBkLUYARIbCgVlbWFpbBgFIAEoCUIMukgFcgMYyAGQtRgBEiIKDGVtYWlsX3ByZWZpeBgGIAEoCUIMukgFcgMYyAGQtRgBEhsKBXBob25lGAcgASgJQgy6SAVyAxjIAZC1GAESIgoMcGhvbmVfcHJlZml4GAggASgJQgy6SAVyAxjIAZC1GAESJAoFc3RhdGUYCSABKA4yFS5wb3N0ZXJuLnYxLlVzZXJTdGF0ZRIiCgRraW5kGAogASgOMhQucG9zdGVybi52MS5Vc2VyS2luZBIcCgZzZWFyY2gYCyABKAlCDLpIBXIDGMgBkLUYASI/ChlHZXRVc2VyQnlMb2dpbk5hbWVSZXF1ZXN0EiIKCmxvZ2luX25hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBIjwKGkdldFVzZXJCeUxvZ2luTmFtZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXIqbgoJVXNlclN0YXRlEhoKFlVTRVJfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFVU0VSX1NUQVRFX0FDVElWRRABEhcKE1VTRVJfU1RBVEVfSU5BQ1RJVkUQAhIVChFVU0VSX1NUQVRFX0xPQ0tFRBADKlEKCFVzZXJLaW5kEhkKFVVTRVJfS0lORF9VTlNQRUNJRklFRBAAEhMKD1VTRVJfS0lORF9IVU1BThABEhUKEVVTRVJfS0lORF9NQUNISU5FEAIy0x8KC1VzZXJTZXJ2aWNlEogBCg9DcmVhdGVIdW1hblVzZXISIi5wb3N0ZXJuLnYxLkNyZWF0ZUh1bWFuVXNlclJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNyZWF0ZUh1bWFuVXNlclJlc3BvbnNlIiyKtRgOOAEaCnVzZXIud3JpdGWC0+STAhQ6ASoiDy92MS91c2Vycy9odW1hbhKQAQoRQ3JlYXRlTWFjaGluZVVzZXISJC5wb3N0ZXJuLnYxLkNyZWF0ZU1hY2hpbmVVc2VyUmVxdWVzdBolLnBvc3Rlcm4udjEuQ3JlYXRlTWFjaGluZVVzZXJSZXNwb25zZSIuirUYDjgBGgp1c2VyLndyaXRlgtPkkwIWOgEqIhEvdjEvdXNlcnMvbWFjaGluZRJ8CgdHZXRVc2VyEhoucG9zdGVybi52MS5HZXRVc2VyUmVxdWVzdBobLnBvc3Rlcm4udjEuR2V0VXNlclJlc3BvbnNlIjiQAgGKtRgWIgd1c2VyX2lkKAEaCXVzZXIucmVhZILT5JMCFRITL3YxL3VzZXJzL3t1c2VyX2lkfRJvCglMaXN0VXNlcnMSHC5wb3N0ZXJuLnYxLkxpc3RVc2Vyc1JlcXVlc3QaHS5wb3N0ZXJuLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIiWQAgGKtRgNOAEaCXVzZXIucmVhZILT5JMCCxIJL3YxL3VzZXJzErIBCgtDaGFuZ2VQaG9uZRIeLnBvc3Rlcm4udjEuQ2hhbmdlUGhvbmVSZXF1ZXN0Gh8ucG9zdGVybi52MS5DaGFuZ2VQaG9uZVJlc3BvbnNlImKKtRg6Igd1c2VyX2lkKAEyC3JldHVybl9jb2RlMgtpc192ZXJpZmllZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHjoBKiIZL3YxL3VzZXJzL3t1c2VyX2lkfS9waG9uZRKfAQoLVmVyaWZ5UGhvbmUSHi5wb3N0ZXJuLnYxLlZlcmlmeVBob25lUmVxdWVzdBofLnBvc3Rlcm4udjEuVmVyaWZ5UGhvbmVSZXNwb25zZSJPirUYICIHdXNlcl9pZCgBYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L3Bob25lOnZlcmlmeRK4AQoPUmVzZW5kUGhvbmVDb2RlEiIucG9zdGVybi52MS5SZXNlbmRQaG9uZUNvZGVSZXF1ZXN0GiMucG9zdGVybi52MS5SZXNlbmRQaG9uZUNvZGVSZXNwb25zZSJcirUYLSIHdXNlcl9pZCgBMgtyZXR1cm5fY29kZWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCJToBKiIgL3YxL3VzZXJzL3t1c2VyX2lkfS9waG9uZTpyZXNlbmQSlQEKC1JlbW92ZVBob25lEh4ucG9zdGVybi52MS5SZW1vdmVQaG9uZVJlcXVlc3QaHy5wb3N0ZXJuLnYxLlJlbW92ZVBob25lUmVzcG9uc2UiRYq1GCAiB3VzZXJfaWQoAWIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCGyoZL3YxL3VzZXJzL3t1c2VyX2lkfS9waG9uZRKfAQoLU2V0UGFzc3dvcmQSHi5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUmVxdWVzdBofLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRSZXNwb25zZSJPirUYJCIHdXNlcl9pZGIHdXNlcl9pZPgBAaACARoKdXNlci53cml0ZYLT5JMCIToBKhocL3YxL3VzZXJzL3t1c2VyX2lkfS9wYXNzd29yZBKnAQoORGVhY3RpdmF0ZVVzZXISIS5wb3N0ZXJuLnYxLkRlYWN0aXZhdGVVc2VyUmVxdWVzdBoiLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJSZXNwb25zZSJOirUYISIHdXNlcl9pZGIHdXNlcl9pZIACARoKdXNlci53cml0ZYLT5JMCIzoBKiIeL3YxL3VzZXJzL3t1c2VyX2lkfTpkZWFjdGl2YXRlEqcBCg5SZWFjdGl2YXRlVXNlchIhLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVVzZXJSZXF1ZXN0GiIucG9zdGVybi52MS5SZWFjdGl2YXRlVXNlclJlc3BvbnNlIk6KtRghIgd1c2VyX2lkYgd1c2VyX2lkgAIBGgp1c2VyLndyaXRlgtPkkwIjOgEqIh4vdjEvdXNlcnMve3VzZXJfaWR9OnJlYWN0aXZhdGUSlwEKClVubG9ja1VzZXISHS5wb3N0ZXJuLnYxLlVubG9ja1VzZXJSZXF1ZXN0Gh4ucG9zdGVybi52MS5VbmxvY2tVc2VyUmVzcG9uc2UiSoq1GCEiB3VzZXJfaWRiB3VzZXJfaWSAAgEaCnVzZXIud3JpdGWC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH06dW5sb2NrEo0BCgpEZWxldGVVc2VyEh0ucG9zdGVybi52MS5EZWxldGVVc2VyUmVxdWVzdBoeLnBvc3Rlcm4udjEuRGVsZXRlVXNlclJlc3BvbnNlIkCKtRghIgd1c2VyX2lkYgd1c2VyX2lkgAIBGgp1c2VyLndyaXRlgtPkkwIVKhMvdjEvdXNlcnMve3VzZXJfaWR9Eq4BChFDcmVhdGVBY2Nlc3NUb2tlbhIkLnBvc3Rlcm4udjEuQ3JlYXRlQWNjZXNzVG9rZW5SZXF1ZXN0GiUucG9zdGVybi52MS5DcmVhdGVBY2Nlc3NUb2tlblJlc3BvbnNlIkyKtRgjIgd1c2VyX2lkKAFiB3VzZXJfaWT4AQEaCnVzZXIud3JpdGWC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vdG9rZW5zEp8BChBMaXN0QWNjZXNzVG9rZW5zEiMucG9zdGVybi52MS5MaXN0QWNjZXNzVG9rZW5zUmVxdWVzdBokLnBvc3Rlcm4udjEuTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlIkCQAgGKtRgXIgd1c2VyX2lkKAEaCnVzZXIud3JpdGWC0+STAhwSGi92MS91c2Vycy97dXNlcl9pZH0vdG9rZW5zErYBChFSZXZva2VBY2Nlc3NUb2tlbhIkLnBvc3Rlcm4udjEuUmV2b2tlQWNjZXNzVG9rZW5SZXF1ZXN0GiUucG9zdGVybi52MS5SZXZva2VBY2Nlc3NUb2tlblJlc3BvbnNlIlSKtRgjIgd1c2VyX2lkKAFiB3VzZXJfaWSAAgEaCnVzZXIud3JpdGWC0+STAicqJS92MS91c2Vycy97dXNlcl9pZH0vdG9rZW5zL3t0b2tlbl9pZH0SqQEKD1VwZGF0ZUh1bWFuVXNlchIiLnBvc3Rlcm4udjEuVXBkYXRlSHVtYW5Vc2VyUmVxdWVzdBojLnBvc3Rlcm4udjEuVXBkYXRlSHVtYW5Vc2VyUmVzcG9uc2UiTYq1GCEiB3VzZXJfaWRiB3VzZXJfaWSAAgEaCnVzZXIud3JpdGWC0+STAiI6BWh1bWFuMhkvdjEvdXNlcnMve3VzZXJfaWR9L2h1bWFuErMBChFVcGRhdGVNYWNoaW5lVXNlchIkLnBvc3Rlcm4udjEuVXBkYXRlTWFjaGluZVVzZXJSZXF1ZXN0GiUucG9zdGVybi52MS5VcGRhdGVNYWNoaW5lVXNlclJlc3BvbnNlIlGKtRghIgd1c2VyX2lkYgd1c2VyX2lkgAIBGgp1c2VyLndyaXRlgtPkkwImOgdtYWNoaW5lMhsvdjEvdXNlcnMve3VzZXJfaWR9L21hY2hpbmUSogEKDkNoYW5nZVVzZXJuYW1lEiEucG9zdGVybi52MS5DaGFuZ2VVc2VybmFtZVJlcXVlc3QaIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJuYW1lUmVzcG9uc2UiSYq1GB4iB3VzZXJfaWRiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiE6ASoaHC92MS91c2Vycy97dXNlcl9pZH0vdXNlcm5hbWUSogEKEkdldFVzZXJCeUxvZ2luTmFtZRIlLnBvc3Rlcm4udjEuR2V0VXNlckJ5TG9naW5OYW1lUmVxdWVzdBomLnBvc3Rlcm4udjEuR2V0VXNlckJ5TG9naW5OYW1lUmVzcG9uc2UiPZACAYq1GBkiCmxvZ2luX25hbWUoARoJdXNlci5yZWFkgtPkkwIXEhUvdjEvdXNlcnM6YnlMb2dpbk5hbWUStQEKC0NoYW5nZUVtYWlsEh4ucG9zdGVybi52MS5DaGFuZ2VFbWFpbFJlcXVlc3QaHy5wb3N0ZXJuLnYxLkNoYW5nZUVtYWlsUmVzcG9uc2UiZYq1GD0iB3VzZXJfaWQoATILcmV0dXJuX2NvZGUyC2lzX3ZlcmlmaWVkYgd1c2VyX2lk+AEBGgp1c2VyLndyaXRlgtPkkwIeOgEqIhkvdjEvdXNlcnMve3VzZXJfaWR9L2VtYWlsEp8BCgtWZXJpZnlFbWFpbBIeLnBvc3Rlcm4udjEuVmVyaWZ5RW1haWxSZXF1ZXN0Gh8ucG9zdGVybi52MS5WZXJpZnlFbWFpbFJlc3BvbnNlIk+KtRggIgd1c2VyX2lkKAFiB3VzZXJfaWQaCnVzZXIud3JpdGWC0+STAiU6ASoiIC92MS91c2Vycy97dXNlcl9pZH0vZW1haWw6dmVyaWZ5ErgBCg9SZXNlbmRFbWFpbENvZGUSIi5wb3N0ZXJuLnYxLlJlc2VuZEVtYWlsQ29kZVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlJlc2VuZEVtYWlsQ29kZVJlc3BvbnNlIlyKtRgtIgd1c2VyX2lkKAEyC3JldHVybl9jb2RlYgd1c2VyX2lkGgp1c2VyLndyaXRlgtPkkwIlOgEqIiAvdjEvdXNlcnMve3VzZXJfaWR9L2VtYWlsOnJlc2VuZBKUAQoKSW52aXRlVXNlchIdLnBvc3Rlcm4udjEuSW52aXRlVXNlclJlcXVlc3QaHi5wb3N0ZXJuLnYxLkludml0ZVVzZXJSZXNwb25zZSJHirUYHiIHdXNlcl9pZGIHdXNlcl9pZBoKdXNlci53cml0ZYLT5JMCHzoBKiIaL3YxL3VzZXJzL3t1c2VyX2lkfTppbnZpdGUSiAEKC0NyZWF0ZVVzZXJzEh4ucG9zdGVybi52MS5DcmVhdGVVc2Vyc1JlcXVlc3QaHy5wb3N0ZXJuLnYxLkNyZWF0ZVVzZXJzUmVzcG9uc2UiOIq1GA44ARoKdXNlci53cml0ZZi1GICAQILT5JMCGjoBKiIVL3YxL3VzZXJzOmJhdGNoQ3JlYXRlQpgBCg5jb20ucG9zdGVybi52MUIJVXNlclByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_google_rpc_status, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options, file_postern_v1_user_role]);
 
 /**
- * Somebody, or something, that calls.
+ * A person or machine that makes calls.
  *
  * @generated from message postern.v1.User
  */
@@ -39,14 +39,14 @@ export type User = Message<"postern.v1.User"> & {
   id: string;
 
   /**
-   * The version of the user, its dates and its organization.
+   * The version, dates and organization of the user.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
   details?: Details | undefined;
 
   /**
-   * Whether the user may call and sign in.
+   * Whether the user may make calls and sign in.
    *
    * @generated from field: postern.v1.UserState state = 3;
    */
@@ -109,42 +109,42 @@ export type HumanUser = Message<"postern.v1.HumanUser"> & {
   familyName: string;
 
   /**
-   * The e-mail address.
+   * The email address.
    *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * The phone, in E.164 form.
+   * The phone number in E.164 format.
    *
    * @generated from field: optional string phone = 4;
    */
   phone?: string | undefined;
 
   /**
-   * Whether the user has shown, by a code, that the phone is theirs, or an administrator has stored it as verified.
+   * Whether the user has proved by a code that the phone is theirs, or an administrator has stored it as verified.
    *
    * @generated from field: bool phone_verified = 5;
    */
   phoneVerified: boolean;
 
   /**
-   * Whether the user has shown, by a code, that the address is theirs, or an administrator has stored it as verified.
+   * Whether the user has proved by a code that the address is theirs, or an administrator has stored it as verified.
    *
    * @generated from field: bool email_verified = 10;
    */
   emailVerified: boolean;
 
   /**
-   * The postal address; absent without one.
+   * The postal address; absent if there is none.
    *
    * @generated from field: postern.v1.PostalAddress address = 30;
    */
   address?: PostalAddress | undefined;
 
   /**
-   * Whether the user has to have a factor beside the password, whatever the factor policy says.
+   * Whether the user must have a factor in addition to the password, whatever the factor policy says.
    *
    * @generated from field: bool requires_factor = 31;
    */
@@ -165,7 +165,7 @@ export const HumanUserSchema: GenMessage<HumanUser> = /*@__PURE__*/
  */
 export type PostalAddress = Message<"postern.v1.PostalAddress"> & {
   /**
-   * The street with the number of the house, or a post box; it may have several lines.
+   * The street with the house number, or a post office box; may have several lines.
    *
    * @generated from field: string street_address = 1;
    */
@@ -214,7 +214,7 @@ export const PostalAddressSchema: GenMessage<PostalAddress> = /*@__PURE__*/
  */
 export type MachineUser = Message<"postern.v1.MachineUser"> & {
   /**
-   * The name that people know the machine by.
+   * The name of the machine, for people.
    *
    * @generated from field: string name = 1;
    */
@@ -229,7 +229,7 @@ export const MachineUserSchema: GenMessage<MachineUser> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 3);
 
 /**
- * A personal access token; the token itself is shown at its creation only.
+ * A personal access token; the token itself is shown only when it is created.
  *
  * @generated from message postern.v1.AccessToken
  */
@@ -242,7 +242,7 @@ export type AccessToken = Message<"postern.v1.AccessToken"> & {
   id: string;
 
   /**
-   * The version of the access token, its dates and its owner.
+   * The version, dates and owner of the access token.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -256,21 +256,21 @@ export type AccessToken = Message<"postern.v1.AccessToken"> & {
   userId: string;
 
   /**
-   * When the token ends; never when absent.
+   * When the token expires; if absent, never.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
-   * The name that people know the token by.
+   * The name of the token, for people.
    *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * The permissions that the token is limited to; it can do all that its user may when empty.
+   * The permissions that the token is limited to; if empty, it can do everything its user may do.
    *
    * @generated from field: repeated string permissions = 6;
    */
@@ -285,7 +285,7 @@ export const AccessTokenSchema: GenMessage<AccessToken> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 4);
 
 /**
- * Asks for the code to be sent by SMS, which is the default.
+ * Sends the code by SMS, which is the default.
  *
  * @generated from message postern.v1.SendPhoneCode
  */
@@ -300,7 +300,7 @@ export const SendPhoneCodeSchema: GenMessage<SendPhoneCode> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 5);
 
 /**
- * Asks for the code to be answered; then no SMS goes out.
+ * Returns the code in the response; no SMS is sent.
  *
  * @generated from message postern.v1.ReturnPhoneCode
  */
@@ -319,7 +319,7 @@ export const ReturnPhoneCodeSchema: GenMessage<ReturnPhoneCode> = /*@__PURE__*/
  */
 export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"> & {
   /**
-   * The name that the user signs in with, without blanks, control characters and invisible ones.
+   * The name that the user signs in with, without spaces, control characters or invisible ones.
    *
    * @generated from field: string username = 1;
    */
@@ -340,38 +340,39 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
   familyName: string;
 
   /**
-   * The e-mail address. Unless it is marked as verified, a mail brings the code that verifies it; in a batch only where the batch asks
-   * for it.
+   * The email address. Unless it is marked as verified, a code to verify it is mailed; in a batch, only if the batch requests it.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * The number in international form, or national when a default region is configured; not verified by this: a code is sent to it.
+   * The number in international format, or in national format if a default region is configured. It is stored as unverified, and
+   * a code is sent to it.
    *
    * @generated from field: string phone = 5;
    */
   phone: string;
 
   /**
-   * The first password, which the password policy must allow; without one the user cannot sign in yet.
+   * The first password, which must satisfy the password policy; without one the user cannot sign in yet.
    *
    * @generated from field: optional string password = 6;
    */
   password?: string | undefined;
 
   /**
-   * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
-   * object is deleted; `me`, `password-policy` and `lockout-policy` are none.
+   * An id of your choice, for users that you move from another system. If absent, one is generated. An id can be used only once,
+   * even after its object is deleted; `me`, `password-policy` and `lockout-policy` are not allowed.
    *
    * @generated from field: optional string user_id = 20;
    */
   userId?: string | undefined;
 
   /**
-   * The hash of the user's password elsewhere, in place of the password: argon2id, argon2i, argon2d, scrypt, pbkdf2-sha1,
-   * pbkdf2-sha256 or pbkdf2-sha512 in PHC form, or bcrypt. It is replaced by one of our own at the first right sign-in.
+   * The hash of the user's password from another system, instead of the password: argon2id, argon2i, argon2d, scrypt,
+   * pbkdf2-sha1, pbkdf2-sha256 or pbkdf2-sha512 in PHC format, or bcrypt. The first successful sign-in replaces it with one of
+   * our own.
    *
    * @generated from field: optional string password_hash = 21;
    */
@@ -385,36 +386,37 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
   address?: PostalAddress | undefined;
 
   /**
-   * Stores the e-mail address as verified, and sends no mail to it.
+   * Stores the email address as verified and sends no mail to it.
    *
    * @generated from field: bool is_email_verified = 31;
    */
   isEmailVerified: boolean;
 
   /**
-   * The user has to have a factor beside the password, whatever the factor policy says: without one, a sign-in may only enrol one.
+   * Whether the user must have a factor in addition to the password, whatever the factor policy says; without one, a sign-in can
+   * only enrol one.
    *
    * @generated from field: bool requires_factor = 32;
    */
   requiresFactor: boolean;
 
   /**
-   * The password has to be changed at the first sign-in.
+   * Whether the password must be changed at the first sign-in.
    *
    * @generated from field: bool password_change_required = 33;
    */
   passwordChangeRequired: boolean;
 
   /**
-   * The secret of the user's authenticator app elsewhere, in Base32. The app becomes a factor of the user; it has to make codes by
-   * SHA-1, of six digits, every 30 seconds.
+   * The secret of the user's authenticator app from another system, in Base32. The app becomes a factor of the user; it must
+   * generate codes with SHA-1, six digits, every 30 seconds.
    *
    * @generated from field: optional string totp_secret = 34;
    */
   totpSecret?: string | undefined;
 
   /**
-   * The user is deactivated from the beginning: it cannot sign in, and nothing is sent to it, until ReactivateUser.
+   * Whether the user is created deactivated: the user cannot sign in, and nothing is sent to the user, until ReactivateUser.
    *
    * @generated from field: bool inactive = 35;
    */
@@ -440,7 +442,7 @@ export type CreateHumanUserResponse = Message<"postern.v1.CreateHumanUserRespons
   userId: string;
 
   /**
-   * The version of the new user, its dates and its owner.
+   * The version, dates and owner of the new user.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -459,29 +461,29 @@ export const CreateHumanUserResponseSchema: GenMessage<CreateHumanUserResponse> 
  */
 export type CreateMachineUserRequest = Message<"postern.v1.CreateMachineUserRequest"> & {
   /**
-   * The name that the user signs in with, without blanks, control characters and invisible ones.
+   * The name that the user signs in with, without spaces, control characters or invisible ones.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
-   * The name that people know the machine by.
+   * The name of the machine, for people.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * An id of the caller's choice, for users from elsewhere; one is made when it is absent. An id is used once, also after its
-   * object is deleted; `me`, `password-policy` and `lockout-policy` are none.
+   * An id of your choice, for users that you move from another system. If absent, one is generated. An id can be used only once,
+   * even after its object is deleted; `me`, `password-policy` and `lockout-policy` are not allowed.
    *
    * @generated from field: optional string user_id = 20;
    */
   userId?: string | undefined;
 
   /**
-   * The user is deactivated from the beginning, until ReactivateUser.
+   * Whether the user is created deactivated, until ReactivateUser.
    *
    * @generated from field: bool inactive = 21;
    */
@@ -507,7 +509,7 @@ export type CreateMachineUserResponse = Message<"postern.v1.CreateMachineUserRes
   userId: string;
 
   /**
-   * The version of the new user, its dates and its owner.
+   * The version, dates and owner of the new user.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -564,28 +566,28 @@ export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
  */
 export type ListUsersRequest = Message<"postern.v1.ListUsersRequest"> & {
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * The filter of the list, which has all without it.
+   * The filter of the list; if absent, the list has everything.
    *
    * @generated from field: postern.v1.UserFilter filter = 3;
    */
   filter?: UserFilter | undefined;
 
   /**
-   * The order of the list, by name from A to Z by default.
+   * The order of the list; by default by name from A to Z.
    *
    * @generated from field: postern.v1.NameOrder order = 4;
    */
@@ -604,14 +606,14 @@ export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*
  */
 export type ListUsersResponse = Message<"postern.v1.ListUsersResponse"> & {
   /**
-   * The users of this page.
+   * The users on this page.
    *
    * @generated from field: repeated postern.v1.User users = 1;
    */
   users: User[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -637,29 +639,30 @@ export type ChangePhoneRequest = Message<"postern.v1.ChangePhoneRequest"> & {
   userId: string;
 
   /**
-   * The number in international form, or national when a default region is configured.
+   * The number in international format, or in national format if a default region is configured.
    *
    * @generated from field: string phone = 2;
    */
   phone: string;
 
   /**
-   * Sends the code, which is the default; not together with return_code or is_verified.
+   * Sends the code, which is the default; cannot be combined with return_code or is_verified.
    *
    * @generated from field: postern.v1.SendPhoneCode send_code = 3;
    */
   sendCode?: SendPhoneCode | undefined;
 
   /**
-   * Answers the code in place of sending it; not together with send_code or is_verified. It needs user.write, also for oneself.
+   * Returns the code instead of sending it; cannot be combined with send_code or is_verified. Requires user.write, even for your
+   * own account.
    *
    * @generated from field: postern.v1.ReturnPhoneCode return_code = 4;
    */
   returnCode?: ReturnPhoneCode | undefined;
 
   /**
-   * True stores the phone as verified, without a code; that needs user.write, also for oneself. False is the default for a new
-   * number, and makes a verified one unverified.
+   * True stores the phone as verified, without a code; this requires user.write, even for your own account. False, the default
+   * for a new number, makes a verified number unverified.
    *
    * @generated from field: optional bool is_verified = 5;
    */
@@ -685,7 +688,7 @@ export type ChangePhoneResponse = Message<"postern.v1.ChangePhoneResponse"> & {
   details?: Details | undefined;
 
   /**
-   * The code that was generated; only when the request asked for it.
+   * The generated code, if the request asked for it.
    *
    * @generated from field: optional string verification_code = 2;
    */
@@ -711,7 +714,7 @@ export type VerifyPhoneRequest = Message<"postern.v1.VerifyPhoneRequest"> & {
   userId: string;
 
   /**
-   * The code, in whatever case, with or without blanks and dashes.
+   * The code; case, spaces and hyphens do not matter.
    *
    * @generated from field: string verification_code = 2;
    */
@@ -730,7 +733,7 @@ export const VerifyPhoneRequestSchema: GenMessage<VerifyPhoneRequest> = /*@__PUR
  */
 export type VerifyPhoneResponse = Message<"postern.v1.VerifyPhoneResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -756,14 +759,14 @@ export type ResendPhoneCodeRequest = Message<"postern.v1.ResendPhoneCodeRequest"
   userId: string;
 
   /**
-   * Sends the code, which is the default; not together with return_code.
+   * Sends the code, which is the default; cannot be combined with return_code.
    *
    * @generated from field: postern.v1.SendPhoneCode send_code = 2;
    */
   sendCode?: SendPhoneCode | undefined;
 
   /**
-   * Answers the code in place of sending it; not together with send_code. It needs user.write, also for oneself.
+   * Returns the code instead of sending it; cannot be combined with send_code. Requires user.write, even for your own account.
    *
    * @generated from field: postern.v1.ReturnPhoneCode return_code = 3;
    */
@@ -782,14 +785,14 @@ export const ResendPhoneCodeRequestSchema: GenMessage<ResendPhoneCodeRequest> = 
  */
 export type ResendPhoneCodeResponse = Message<"postern.v1.ResendPhoneCodeResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * The code that was generated; only when the request asked for it.
+   * The generated code, if the request asked for it.
    *
    * @generated from field: optional string verification_code = 2;
    */
@@ -827,7 +830,7 @@ export const RemovePhoneRequestSchema: GenMessage<RemovePhoneRequest> = /*@__PUR
  */
 export type RemovePhoneResponse = Message<"postern.v1.RemovePhoneResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -853,7 +856,7 @@ export type SetPasswordRequest = Message<"postern.v1.SetPasswordRequest"> & {
   userId: string;
 
   /**
-   * The password from now on; the password policy decides whether it will do.
+   * The new password; it must satisfy the password policy.
    *
    * @generated from field: string new_password = 2;
    */
@@ -872,7 +875,7 @@ export const SetPasswordRequestSchema: GenMessage<SetPasswordRequest> = /*@__PUR
  */
 export type SetPasswordResponse = Message<"postern.v1.SetPasswordResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -910,7 +913,7 @@ export const DeactivateUserRequestSchema: GenMessage<DeactivateUserRequest> = /*
  */
 export type DeactivateUserResponse = Message<"postern.v1.DeactivateUserResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -948,7 +951,7 @@ export const ReactivateUserRequestSchema: GenMessage<ReactivateUserRequest> = /*
  */
 export type ReactivateUserResponse = Message<"postern.v1.ReactivateUserResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -986,7 +989,7 @@ export const UnlockUserRequestSchema: GenMessage<UnlockUserRequest> = /*@__PURE_
  */
 export type UnlockUserResponse = Message<"postern.v1.UnlockUserResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1024,7 +1027,7 @@ export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE_
  */
 export type DeleteUserResponse = Message<"postern.v1.DeleteUserResponse"> & {
   /**
-   * The last version of the user, with its dates and its owner.
+   * The last version of the user, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1050,22 +1053,22 @@ export type CreateAccessTokenRequest = Message<"postern.v1.CreateAccessTokenRequ
   userId: string;
 
   /**
-   * When the token ends, in the future; never when absent. The operator may set how far it may be, and then it is required.
+   * When the token expires, in the future; if absent, never. If the operator has set a maximum lifetime, this is required.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
   expirationDate?: Timestamp | undefined;
 
   /**
-   * The name that people know the token by; nothing else depends on it.
+   * The name of the token, for people; it has no other effect.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * The token can do what these permissions allow and its user may, wherever that is; all that its user may when empty. With a list it
-   * can do nothing that its user could do only because it concerns the user itself, except to read who it is (GetMe).
+   * The permissions that the token is limited to, wherever its user holds them; if empty, it can do everything its user may do.
+   * With a list, it cannot do what users may do only because it concerns themselves, except GetMe.
    *
    * @generated from field: repeated string permissions = 4;
    */
@@ -1091,14 +1094,14 @@ export type CreateAccessTokenResponse = Message<"postern.v1.CreateAccessTokenRes
   tokenId: string;
 
   /**
-   * The token, shown this once, to be sent as `authorization: Bearer <token>`.
+   * The token, shown only once. Send it as `authorization: Bearer <token>`.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
-   * The version of the new access token, its dates and its owner.
+   * The version, dates and owner of the new access token.
    *
    * @generated from field: postern.v1.Details details = 3;
    */
@@ -1124,14 +1127,14 @@ export type ListAccessTokensRequest = Message<"postern.v1.ListAccessTokensReques
   userId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -1150,14 +1153,14 @@ export const ListAccessTokensRequestSchema: GenMessage<ListAccessTokensRequest> 
  */
 export type ListAccessTokensResponse = Message<"postern.v1.ListAccessTokensResponse"> & {
   /**
-   * The access tokens of this page.
+   * The access tokens on this page.
    *
    * @generated from field: repeated postern.v1.AccessToken tokens = 1;
    */
   tokens: AccessToken[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1202,7 +1205,7 @@ export const RevokeAccessTokenRequestSchema: GenMessage<RevokeAccessTokenRequest
  */
 export type RevokeAccessTokenResponse = Message<"postern.v1.RevokeAccessTokenResponse"> & {
   /**
-   * The last version of the access token, with its dates and its owner.
+   * The last version of the access token, with its dates and owner.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1217,7 +1220,7 @@ export const RevokeAccessTokenResponseSchema: GenMessage<RevokeAccessTokenRespon
   messageDesc(file_postern_v1_user, 38);
 
 /**
- * Asks for the code to be sent by mail, which is the default. The mail is in the language of the header accept-language.
+ * Sends the code by mail, which is the default. The mail is in the language of the header accept-language.
  *
  * @generated from message postern.v1.SendEmailCode
  */
@@ -1232,7 +1235,7 @@ export const SendEmailCodeSchema: GenMessage<SendEmailCode> = /*@__PURE__*/
   messageDesc(file_postern_v1_user, 39);
 
 /**
- * Asks for the code to be answered; then no mail goes out.
+ * Returns the code in the response; no mail is sent.
  *
  * @generated from message postern.v1.ReturnEmailCode
  */
@@ -1258,29 +1261,30 @@ export type ChangeEmailRequest = Message<"postern.v1.ChangeEmailRequest"> & {
   userId: string;
 
   /**
-   * The address; a domain with letters beyond ASCII in its ASCII form, such as xn--bcher-kva.example.
+   * The address. Write a domain with non-ASCII letters in its ASCII form, such as xn--bcher-kva.example.
    *
    * @generated from field: string email = 2;
    */
   email: string;
 
   /**
-   * Sends the code, which is the default; not together with return_code or is_verified.
+   * Sends the code, which is the default; cannot be combined with return_code or is_verified.
    *
    * @generated from field: postern.v1.SendEmailCode send_code = 3;
    */
   sendCode?: SendEmailCode | undefined;
 
   /**
-   * Answers the code in place of sending it; not together with send_code or is_verified. It needs user.write, also for oneself.
+   * Returns the code instead of sending it; cannot be combined with send_code or is_verified. Requires user.write, even for your
+   * own account.
    *
    * @generated from field: postern.v1.ReturnEmailCode return_code = 4;
    */
   returnCode?: ReturnEmailCode | undefined;
 
   /**
-   * True stores the address as verified, without a code; that needs user.write, also for oneself. False is the default for a new
-   * address, and makes a verified one unverified.
+   * True stores the address as verified, without a code; this requires user.write, even for your own account. False, the default
+   * for a new address, makes a verified address unverified.
    *
    * @generated from field: optional bool is_verified = 5;
    */
@@ -1306,7 +1310,7 @@ export type ChangeEmailResponse = Message<"postern.v1.ChangeEmailResponse"> & {
   details?: Details | undefined;
 
   /**
-   * The code that was generated; only when the request asked for it.
+   * The generated code, if the request asked for it.
    *
    * @generated from field: optional string verification_code = 2;
    */
@@ -1332,7 +1336,7 @@ export type VerifyEmailRequest = Message<"postern.v1.VerifyEmailRequest"> & {
   userId: string;
 
   /**
-   * The code, in whatever case, with or without blanks and dashes.
+   * The code; case, spaces and hyphens do not matter.
    *
    * @generated from field: string verification_code = 2;
    */
@@ -1351,7 +1355,7 @@ export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PUR
  */
 export type VerifyEmailResponse = Message<"postern.v1.VerifyEmailResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1377,14 +1381,14 @@ export type ResendEmailCodeRequest = Message<"postern.v1.ResendEmailCodeRequest"
   userId: string;
 
   /**
-   * Sends the code, which is the default; not together with return_code.
+   * Sends the code, which is the default; cannot be combined with return_code.
    *
    * @generated from field: postern.v1.SendEmailCode send_code = 2;
    */
   sendCode?: SendEmailCode | undefined;
 
   /**
-   * Answers the code in place of sending it; not together with send_code. It needs user.write, also for oneself.
+   * Returns the code instead of sending it; cannot be combined with send_code. Requires user.write, even for your own account.
    *
    * @generated from field: postern.v1.ReturnEmailCode return_code = 3;
    */
@@ -1403,14 +1407,14 @@ export const ResendEmailCodeRequestSchema: GenMessage<ResendEmailCodeRequest> = 
  */
 export type ResendEmailCodeResponse = Message<"postern.v1.ResendEmailCodeResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * The code that was generated; only when the request asked for it.
+   * The generated code, if the request asked for it.
    *
    * @generated from field: optional string verification_code = 2;
    */
@@ -1436,14 +1440,14 @@ export type InviteUserRequest = Message<"postern.v1.InviteUserRequest"> & {
   userId: string;
 
   /**
-   * Sends the code, which is the default; not together with return_code.
+   * Sends the code, which is the default; cannot be combined with return_code.
    *
    * @generated from field: postern.v1.SendEmailCode send_code = 2;
    */
   sendCode?: SendEmailCode | undefined;
 
   /**
-   * Answers the code in place of sending it; not together with send_code.
+   * Returns the code instead of sending it; cannot be combined with send_code.
    *
    * @generated from field: postern.v1.ReturnEmailCode return_code = 3;
    */
@@ -1462,14 +1466,14 @@ export const InviteUserRequestSchema: GenMessage<InviteUserRequest> = /*@__PURE_
  */
 export type InviteUserResponse = Message<"postern.v1.InviteUserResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
   details?: Details | undefined;
 
   /**
-   * The code that was generated; only when the request asked for it.
+   * The generated code, if the request asked for it.
    *
    * @generated from field: optional string verification_code = 2;
    */
@@ -1488,7 +1492,7 @@ export const InviteUserResponseSchema: GenMessage<InviteUserResponse> = /*@__PUR
  */
 export type CreateUsersRequest = Message<"postern.v1.CreateUsersRequest"> & {
   /**
-   * The users to create, at most 50 of them with a password in plain text, which takes time to hash; the whole request has at
+   * The users to create. At most 50 of them may have a plain-text password, because hashing takes time; the whole request has at
    * most 1 MiB.
    *
    * @generated from field: repeated postern.v1.CreateUsersItem items = 1;
@@ -1496,15 +1500,15 @@ export type CreateUsersRequest = Message<"postern.v1.CreateUsersRequest"> & {
   items: CreateUsersItem[];
 
   /**
-   * One refusal refuses all, and nothing is created.
+   * All or nothing: if one item is refused, nothing is created.
    *
    * @generated from field: bool all_or_nothing = 2;
    */
   allOrNothing: boolean;
 
   /**
-   * Mails the code that VerifyEmail takes to each person whose e-mail address is not marked as verified. An address that several
-   * items share gets one mail, for the first of them; beyond the sending limits users are created without a mail.
+   * Mails a code for VerifyEmail to each person whose email address is not marked as verified. If several items share an address,
+   * it gets one mail, for the first of them; beyond the sending limits, users are created without a mail.
    *
    * @generated from field: bool send_email_codes = 3;
    */
@@ -1525,7 +1529,7 @@ export const CreateUsersRequestSchema: GenMessage<CreateUsersRequest> = /*@__PUR
  */
 export type CreateUsersItem = Message<"postern.v1.CreateUsersItem"> & {
   /**
-   * Exactly one of them is needed.
+   * Exactly one is required.
    *
    * @generated from oneof postern.v1.CreateUsersItem.kind
    */
@@ -1593,7 +1597,7 @@ export type CreateUserOutcome = Message<"postern.v1.CreateUserOutcome"> & {
     case: "created";
   } | {
     /**
-     * The item was refused, as CreateHumanUser or CreateMachineUser would refuse it.
+     * The item was refused, as by CreateHumanUser or CreateMachineUser.
      *
      * @generated from field: google.rpc.Status refused = 2;
      */
@@ -1623,7 +1627,7 @@ export type CreatedUser = Message<"postern.v1.CreatedUser"> & {
   userId: string;
 
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -1648,7 +1652,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
    */
   fact: {
     /**
-     * The e-mail address was changed.
+     * The email address was changed.
      *
      * @generated from field: postern.v1.UserFact.EmailChanged email_changed = 40;
      */
@@ -1656,7 +1660,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "emailChanged";
   } | {
     /**
-     * A fresh code for the e-mail address was generated.
+     * A new code for the email address was generated.
      *
      * @generated from field: postern.v1.UserFact.EmailCodeRequested email_code_requested = 41;
      */
@@ -1664,7 +1668,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "emailCodeRequested";
   } | {
     /**
-     * The e-mail address was verified.
+     * The email address was verified.
      *
      * @generated from field: postern.v1.UserFact.EmailVerified email_verified = 42;
      */
@@ -1672,7 +1676,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "emailVerified";
   } | {
     /**
-     * A code that sets the password was generated.
+     * A code to set the password was generated.
      *
      * @generated from field: postern.v1.UserFact.PasswordCodeRequested password_code_requested = 43;
      */
@@ -1680,7 +1684,8 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "passwordCodeRequested";
   } | {
     /**
-     * A change of the e-mail address was undone by a mail to the one before, which is verified again; all sign-ins and codes ended.
+     * A change of the email address was undone with the mail to the previous address, which is verified again; all sign-ins and
+     * codes ended.
      *
      * @generated from field: postern.v1.UserFact.EmailRestored email_restored = 50;
      */
@@ -1712,7 +1717,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "phoneChanged";
   } | {
     /**
-     * A fresh code for the phone was generated.
+     * A new code for the phone was generated.
      *
      * @generated from field: postern.v1.UserFact.PhoneCodeRequested phone_code_requested = 4;
      */
@@ -1768,7 +1773,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "locked";
   } | {
     /**
-     * The lock of the user was ended.
+     * The user's lock was ended.
      *
      * @generated from field: postern.v1.UserFact.Unlocked unlocked = 11;
      */
@@ -1784,7 +1789,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "deleted";
   } | {
     /**
-     * The names of the person were changed.
+     * The person's names were changed.
      *
      * @generated from field: postern.v1.UserFact.HumanChanged human_changed = 20;
      */
@@ -1792,7 +1797,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "humanChanged";
   } | {
     /**
-     * The name of the machine was changed.
+     * The machine's name was changed.
      *
      * @generated from field: postern.v1.UserFact.MachineChanged machine_changed = 21;
      */
@@ -1808,7 +1813,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "usernameChanged";
   } | {
     /**
-     * The roles that another organization gave were ended.
+     * The roles from another organization were ended.
      *
      * @generated from field: postern.v1.UserFact.RolesEnded roles_ended = 58;
      */
@@ -1858,70 +1863,70 @@ export type UserFact_HumanCreated = Message<"postern.v1.UserFact.HumanCreated"> 
   familyName: string;
 
   /**
-   * The e-mail address.
+   * The email address.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * The phone, in E.164 form.
+   * The phone number in E.164 format.
    *
    * @generated from field: optional string phone = 5;
    */
   phone?: string | undefined;
 
   /**
-   * The code that was generated for the phone, to be sent; absent when none is.
+   * The code that was generated for the phone and will be sent; absent if there is none.
    *
    * @generated from field: optional string phone_code_id = 6;
    */
   phoneCodeId?: string | undefined;
 
   /**
-   * The username as login names are compared.
+   * The username in the form used to compare login names.
    *
    * @generated from field: string login_name = 10;
    */
   loginName: string;
 
   /**
-   * The caller chose the id.
+   * Whether the caller chose the id.
    *
    * @generated from field: optional bool id_chosen = 20;
    */
   idChosen?: boolean | undefined;
 
   /**
-   * The postal address; absent without one.
+   * The postal address; absent if there is none.
    *
    * @generated from field: postern.v1.PostalAddress address = 30;
    */
   address?: PostalAddress | undefined;
 
   /**
-   * The address was stored as verified.
+   * Whether the address was stored as verified.
    *
    * @generated from field: optional bool email_verified = 31;
    */
   emailVerified?: boolean | undefined;
 
   /**
-   * The code that was generated for the address, to be sent; absent when none is.
+   * The code that was generated for the address and will be sent; absent if there is none.
    *
    * @generated from field: optional string email_code_id = 32;
    */
   emailCodeId?: string | undefined;
 
   /**
-   * The user has to have a factor, whatever the factor policy says.
+   * Whether the user must have a factor, whatever the factor policy says.
    *
    * @generated from field: optional bool requires_factor = 33;
    */
   requiresFactor?: boolean | undefined;
 
   /**
-   * The user was deactivated from the beginning.
+   * Whether the user was created deactivated.
    *
    * @generated from field: optional bool inactive = 34;
    */
@@ -1954,21 +1959,21 @@ export type UserFact_MachineCreated = Message<"postern.v1.UserFact.MachineCreate
   name: string;
 
   /**
-   * The username as login names are compared.
+   * The username in the form used to compare login names.
    *
    * @generated from field: string login_name = 10;
    */
   loginName: string;
 
   /**
-   * The caller chose the id.
+   * Whether the caller chose the id.
    *
    * @generated from field: optional bool id_chosen = 20;
    */
   idChosen?: boolean | undefined;
 
   /**
-   * The user was deactivated from the beginning.
+   * Whether the user was created deactivated.
    *
    * @generated from field: optional bool inactive = 21;
    */
@@ -1987,7 +1992,7 @@ export const UserFact_MachineCreatedSchema: GenMessage<UserFact_MachineCreated> 
  */
 export type UserFact_PhoneChanged = Message<"postern.v1.UserFact.PhoneChanged"> & {
   /**
-   * The number from now on, in E.164 form.
+   * The new number in E.164 format.
    *
    * @generated from field: string phone = 1;
    */
@@ -2001,7 +2006,7 @@ export type UserFact_PhoneChanged = Message<"postern.v1.UserFact.PhoneChanged"> 
   verified: boolean;
 
   /**
-   * The code that was generated for the phone, to be sent; absent when none is.
+   * The code that was generated for the phone and will be sent; absent if there is none.
    *
    * @generated from field: optional string phone_code_id = 3;
    */
@@ -2020,7 +2025,7 @@ export const UserFact_PhoneChangedSchema: GenMessage<UserFact_PhoneChanged> = /*
  */
 export type UserFact_PhoneCodeRequested = Message<"postern.v1.UserFact.PhoneCodeRequested"> & {
   /**
-   * The code that was generated for the phone, to be sent; absent when it was answered.
+   * The code that was generated for the phone and will be sent; absent if it was returned.
    *
    * @generated from field: optional string phone_code_id = 1;
    */
@@ -2065,35 +2070,36 @@ export const UserFact_PhoneRemovedSchema: GenMessage<UserFact_PhoneRemoved> = /*
  */
 export type UserFact_PasswordChanged = Message<"postern.v1.UserFact.PasswordChanged"> & {
   /**
-   * An administrator set it.
+   * Whether an administrator set it.
    *
    * @generated from field: bool by_administrator = 1;
    */
   byAdministrator: boolean;
 
   /**
-   * The session that made the change, which goes on; the user's others end.
+   * The session that made the change. It continues; the user's other sessions end.
    *
    * @generated from field: optional string keep_session_id = 2;
    */
   keepSessionId?: string | undefined;
 
   /**
-   * A code of a mail, or an answered one, set it.
+   * Whether it was set with a code, mailed or returned.
    *
    * @generated from field: bool by_code = 3;
    */
   byCode: boolean;
 
   /**
-   * The code came to the user's address, which is verified by that.
+   * Whether the code was mailed to the user's address, which verifies the address.
    *
    * @generated from field: bool email_verified = 4;
    */
   emailVerified: boolean;
 
   /**
-   * The access token by which users set their own, and which goes on; by an administrator all others end.
+   * The access token with which users set their own password. It remains valid; all others end if an administrator set the
+   * password.
    *
    * @generated from field: optional string keep_token_id = 40;
    */
@@ -2138,7 +2144,7 @@ export const UserFact_ReactivatedSchema: GenMessage<UserFact_Reactivated> = /*@_
  */
 export type UserFact_Locked = Message<"postern.v1.UserFact.Locked"> & {
   /**
-   * When the lock ends by itself; when absent, only an administrator ends it.
+   * When the lock expires; if absent, only an administrator can end it.
    *
    * @generated from field: google.protobuf.Timestamp until = 1;
    */
@@ -2183,7 +2189,7 @@ export const UserFact_DeletedSchema: GenMessage<UserFact_Deleted> = /*@__PURE__*
  */
 export type UserFact_EmailChanged = Message<"postern.v1.UserFact.EmailChanged"> & {
   /**
-   * The address from now on.
+   * The new address.
    *
    * @generated from field: string email = 1;
    */
@@ -2197,7 +2203,7 @@ export type UserFact_EmailChanged = Message<"postern.v1.UserFact.EmailChanged"> 
   verified: boolean;
 
   /**
-   * The code that was generated for the address, to be sent; absent when none is.
+   * The code that was generated for the address and will be sent; absent if there is none.
    *
    * @generated from field: optional string email_code_id = 3;
    */
@@ -2216,7 +2222,7 @@ export const UserFact_EmailChangedSchema: GenMessage<UserFact_EmailChanged> = /*
  */
 export type UserFact_EmailCodeRequested = Message<"postern.v1.UserFact.EmailCodeRequested"> & {
   /**
-   * The code that was generated for the address, to be sent; absent when it was answered.
+   * The code that was generated for the address and will be sent; absent if it was returned.
    *
    * @generated from field: optional string email_code_id = 1;
    */
@@ -2248,7 +2254,7 @@ export const UserFact_EmailVerifiedSchema: GenMessage<UserFact_EmailVerified> = 
  */
 export type UserFact_EmailRestored = Message<"postern.v1.UserFact.EmailRestored"> & {
   /**
-   * The address from now on, which the user had before.
+   * The address in force again, which the user had before.
    *
    * @generated from field: string email = 1;
    */
@@ -2267,14 +2273,14 @@ export const UserFact_EmailRestoredSchema: GenMessage<UserFact_EmailRestored> = 
  */
 export type UserFact_PasswordCodeRequested = Message<"postern.v1.UserFact.PasswordCodeRequested"> & {
   /**
-   * The code that was generated, to be sent; absent when it was answered.
+   * The code that was generated and will be sent; absent if it was returned.
    *
    * @generated from field: optional string password_code_id = 1;
    */
   passwordCodeId?: string | undefined;
 
   /**
-   * The user has no password yet.
+   * Whether the user has no password yet.
    *
    * @generated from field: bool is_invitation = 2;
    */
@@ -2293,21 +2299,21 @@ export const UserFact_PasswordCodeRequestedSchema: GenMessage<UserFact_PasswordC
  */
 export type UserFact_HumanChanged = Message<"postern.v1.UserFact.HumanChanged"> & {
   /**
-   * The given name from now on.
+   * The new given name.
    *
    * @generated from field: string given_name = 1;
    */
   givenName: string;
 
   /**
-   * The family name from now on.
+   * The new family name.
    *
    * @generated from field: string family_name = 2;
    */
   familyName: string;
 
   /**
-   * The postal address from now on, without any field where it was removed; as before when absent.
+   * The new postal address, without any field if it was removed; absent if unchanged.
    *
    * @generated from field: postern.v1.PostalAddress address = 30;
    */
@@ -2326,7 +2332,7 @@ export const UserFact_HumanChangedSchema: GenMessage<UserFact_HumanChanged> = /*
  */
 export type UserFact_MachineChanged = Message<"postern.v1.UserFact.MachineChanged"> & {
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: string name = 1;
    */
@@ -2345,14 +2351,14 @@ export const UserFact_MachineChangedSchema: GenMessage<UserFact_MachineChanged> 
  */
 export type UserFact_UsernameChanged = Message<"postern.v1.UserFact.UsernameChanged"> & {
   /**
-   * The username from now on.
+   * The new username.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
-   * The username as login names are compared.
+   * The username in the form used to compare login names.
    *
    * @generated from field: string login_name = 10;
    */
@@ -2371,7 +2377,7 @@ export const UserFact_UsernameChangedSchema: GenMessage<UserFact_UsernameChanged
  */
 export type UserFact_RolesEnded = Message<"postern.v1.UserFact.RolesEnded"> & {
   /**
-   * The organization that gave the roles, and that can give none from now on.
+   * The organization that gave the roles and can give no more.
    *
    * @generated from field: string organization_id = 1;
    */
@@ -2385,7 +2391,7 @@ export type UserFact_RolesEnded = Message<"postern.v1.UserFact.RolesEnded"> & {
   kinds: RoleKind[];
 
   /**
-   * Somebody else than the user ended them.
+   * Whether somebody other than the user ended them.
    *
    * @generated from field: bool by_administrator = 3;
    */
@@ -2452,7 +2458,7 @@ export type AccessTokenFact = Message<"postern.v1.AccessTokenFact"> & {
     case: "revoked";
   } | {
     /**
-     * The token took the place of the one that made it.
+     * The token took the place of the one that created it.
      *
      * @generated from field: postern.v1.AccessTokenFact.MakerChanged maker_changed = 40;
      */
@@ -2480,7 +2486,7 @@ export type AccessTokenFact_Created = Message<"postern.v1.AccessTokenFact.Create
   userId: string;
 
   /**
-   * When the token ends; never when absent.
+   * When the token expires; if absent, never.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 2;
    */
@@ -2494,14 +2500,14 @@ export type AccessTokenFact_Created = Message<"postern.v1.AccessTokenFact.Create
   name: string;
 
   /**
-   * The permissions that the token is limited to; not limited when empty.
+   * The permissions that the token is limited to; if empty, it is not limited.
    *
    * @generated from field: repeated string permissions = 4;
    */
   permissions: string[];
 
   /**
-   * The access token of the same user that made it, and that it ends with; absent when none did.
+   * The access token of the same user that created this one and ends it; absent if there is none.
    *
    * @generated from field: optional string maker_id = 40;
    */
@@ -2520,7 +2526,7 @@ export const AccessTokenFact_CreatedSchema: GenMessage<AccessTokenFact_Created> 
  */
 export type AccessTokenFact_MakerChanged = Message<"postern.v1.AccessTokenFact.MakerChanged"> & {
   /**
-   * The access token that it ends with from now on; absent when there is none.
+   * The access token that ends this one from now on; absent if there is none.
    *
    * @generated from field: optional string maker_id = 1;
    */
@@ -2546,7 +2552,7 @@ export type AccessTokenFact_Revoked = Message<"postern.v1.AccessTokenFact.Revoke
   userId: string;
 
   /**
-   * The token that it made and that revoked it; the others that it made end with it.
+   * The token that this one created and that revoked it; the others that it created end with it.
    *
    * @generated from field: optional string successor_id = 40;
    */
@@ -2561,7 +2567,7 @@ export const AccessTokenFact_RevokedSchema: GenMessage<AccessTokenFact_Revoked> 
   messageDesc(file_postern_v1_user, 55, 2);
 
 /**
- * The changes of a human user; phone and username have operations of their own.
+ * The changes to a human user; phone and username have operations of their own.
  *
  * @generated from message postern.v1.HumanUserUpdate
  */
@@ -2581,8 +2587,8 @@ export type HumanUserUpdate = Message<"postern.v1.HumanUserUpdate"> & {
   familyName?: string | undefined;
 
   /**
-   * The postal address: the fields that are named or populated change. One that is named as a whole is replaced, and removed where
-   * none of its fields is set.
+   * The postal address. The fields that are named or set change. If the address as a whole is named, it is replaced, or removed
+   * if none of its fields is set.
    *
    * @generated from field: postern.v1.PostalAddress address = 30;
    */
@@ -2608,22 +2614,22 @@ export type UpdateHumanUserRequest = Message<"postern.v1.UpdateHumanUserRequest"
   userId: string;
 
   /**
-   * The names from now on, as far as they change.
+   * The new names, as far as they change.
    *
    * @generated from field: postern.v1.HumanUserUpdate human = 2;
    */
   human?: HumanUserUpdate | undefined;
 
   /**
-   * The fields of `human` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `human` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 4;
    */
@@ -2642,7 +2648,7 @@ export const UpdateHumanUserRequestSchema: GenMessage<UpdateHumanUserRequest> = 
  */
 export type UpdateHumanUserResponse = Message<"postern.v1.UpdateHumanUserResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -2657,13 +2663,13 @@ export const UpdateHumanUserResponseSchema: GenMessage<UpdateHumanUserResponse> 
   messageDesc(file_postern_v1_user, 58);
 
 /**
- * The changes of a machine user; the username has an operation of its own.
+ * The changes to a machine user; the username has an operation of its own.
  *
  * @generated from message postern.v1.MachineUserUpdate
  */
 export type MachineUserUpdate = Message<"postern.v1.MachineUserUpdate"> & {
   /**
-   * The name that people know the machine by.
+   * The name of the machine, for people.
    *
    * @generated from field: optional string name = 1;
    */
@@ -2689,22 +2695,22 @@ export type UpdateMachineUserRequest = Message<"postern.v1.UpdateMachineUserRequ
   userId: string;
 
   /**
-   * The name from now on.
+   * The new name.
    *
    * @generated from field: postern.v1.MachineUserUpdate machine = 2;
    */
   machine?: MachineUserUpdate | undefined;
 
   /**
-   * The fields of `machine` that change: those that are populated when it is empty, over REST the keys of the body.
+   * The fields of `machine` that change. If empty: the fields that are set, or over REST the keys of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 4;
    */
@@ -2723,7 +2729,7 @@ export const UpdateMachineUserRequestSchema: GenMessage<UpdateMachineUserRequest
  */
 export type UpdateMachineUserResponse = Message<"postern.v1.UpdateMachineUserResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -2749,15 +2755,15 @@ export type ChangeUsernameRequest = Message<"postern.v1.ChangeUsernameRequest"> 
   userId: string;
 
   /**
-   * The name that the user signs in with, without blanks, control characters and invisible ones.
+   * The name that the user signs in with, without spaces, control characters or invisible ones.
    *
    * @generated from field: string username = 2;
    */
   username: string;
 
   /**
-   * The change is made only while the object has this sequence; else it is refused as CONFLICT, with `currentSequence` in the
-   * metadata of the refusal.
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
    *
    * @generated from field: optional uint64 expected_sequence = 3;
    */
@@ -2776,7 +2782,7 @@ export const ChangeUsernameRequestSchema: GenMessage<ChangeUsernameRequest> = /*
  */
 export type ChangeUsernameResponse = Message<"postern.v1.ChangeUsernameResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -2791,13 +2797,13 @@ export const ChangeUsernameResponseSchema: GenMessage<ChangeUsernameResponse> = 
   messageDesc(file_postern_v1_user, 63);
 
 /**
- * Which users a list shows: those that meet every field that is set. Case never matters.
+ * The users in a list: those that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.UserFilter
  */
 export type UserFilter = Message<"postern.v1.UserFilter"> & {
   /**
-   * The whole login name.
+   * The full login name.
    *
    * @generated from field: string login_name = 1;
    */
@@ -2811,7 +2817,7 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   loginNamePrefix: string;
 
   /**
-   * Of a human the given name and the family name, with a blank between them; of a machine its name.
+   * For a person, the given name and the family name with a space in between; for a machine, its name.
    *
    * @generated from field: string name = 3;
    */
@@ -2825,28 +2831,28 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   namePrefix: string;
 
   /**
-   * The whole e-mail address.
+   * The full email address.
    *
    * @generated from field: string email = 5;
    */
   email: string;
 
   /**
-   * The beginning of the e-mail address.
+   * The beginning of the email address.
    *
    * @generated from field: string email_prefix = 6;
    */
   emailPrefix: string;
 
   /**
-   * The number in international form, or national when a default region is configured.
+   * The number in international format, or in national format if a default region is configured.
    *
    * @generated from field: string phone = 7;
    */
   phone: string;
 
   /**
-   * The beginning of the number in international form.
+   * The beginning of the number in international format.
    *
    * @generated from field: string phone_prefix = 8;
    */
@@ -2860,15 +2866,15 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   state: UserState;
 
   /**
-   * Only persons, or only machines.
+   * Only people, or only machines.
    *
    * @generated from field: postern.v1.UserKind kind = 10;
    */
   kind: UserKind;
 
   /**
-   * Words, of which each must be the beginning of a word of the login name, the names, the e-mail address or the
-   * phone; eight at most. Accents do not matter.
+   * Words; each must be the beginning of a word of the login name, the names, the email address or the phone; at most eight.
+   * Accents do not matter.
    *
    * @generated from field: string search = 11;
    */
@@ -2887,7 +2893,7 @@ export const UserFilterSchema: GenMessage<UserFilter> = /*@__PURE__*/
  */
 export type GetUserByLoginNameRequest = Message<"postern.v1.GetUserByLoginNameRequest"> & {
   /**
-   * The username, in whatever case.
+   * The username, in upper or lower case.
    *
    * @generated from field: string login_name = 1;
    */
@@ -2921,7 +2927,7 @@ export const GetUserByLoginNameResponseSchema: GenMessage<GetUserByLoginNameResp
   messageDesc(file_postern_v1_user, 66);
 
 /**
- * Whether a user may call and sign in.
+ * Whether a user may make calls and sign in.
  *
  * @generated from enum postern.v1.UserState
  */
@@ -2948,7 +2954,7 @@ export const UserState = {
 } as const;
 
 /**
- * Whether a user may call and sign in.
+ * Whether a user may make calls and sign in.
  *
  * @generated from enum postern.v1.UserState
  */
@@ -2996,15 +3002,16 @@ export const UserKindSchema: GenEnum<UserKind> = /*@__PURE__*/
   enumDesc(file_postern_v1_user, 1);
 
 /**
- * The users of an organization, human and machine, with their phone, credentials and access tokens.
+ * The users of an organization, people and machines, with their phones, credentials and access tokens.
  *
  * @generated from service postern.v1.UserService
  */
 export const UserService: GenService<{
   /**
-   * Creates a human user in the organization; the username is unique in the instance whatever its case. Without a password the
-   * user cannot sign in until an administrator sets one, or invites it to choose one. Unless the request marks the e-mail address as
-   * verified, a mail brings the user the code that VerifyEmail takes; beyond the sending limits the user is created without a mail.
+   * Creates a human user in the organization. The username is unique in the instance, regardless of case. A user without a
+   * password cannot sign in until an administrator sets one or invites the user to choose one. Unless the request marks the email
+   * address as verified, the user is mailed a code for VerifyEmail; beyond the sending limits, the user is created without a
+   * mail.
    *
    * @generated from rpc postern.v1.UserService.CreateHumanUser
    */
@@ -3014,7 +3021,7 @@ export const UserService: GenService<{
     output: typeof CreateHumanUserResponseSchema;
   },
   /**
-   * Creates a machine user, which signs in with access tokens only.
+   * Creates a machine user, which can sign in only with access tokens.
    *
    * @generated from rpc postern.v1.UserService.CreateMachineUser
    */
@@ -3024,7 +3031,7 @@ export const UserService: GenService<{
     output: typeof CreateMachineUserResponseSchema;
   },
   /**
-   * Reads one user.
+   * Returns one user.
    *
    * @generated from rpc postern.v1.UserService.GetUser
    */
@@ -3034,9 +3041,9 @@ export const UserService: GenService<{
     output: typeof GetUserResponseSchema;
   },
   /**
-   * Lists the users of the organization: all, or those that meet the filter. They come by username unless the request names an
-   * order; with a filter by text, in the order of the texts or words that were found. A page may have fewer users than asked for,
-   * also none, while there are more: `next_page_token` is empty after the last.
+   * Lists the users of the organization: all of them, or those that match the filter. They are ordered by username unless the
+   * request specifies an order; with a text filter, they are ordered by the texts or words that match. A page may have fewer
+   * items than requested, or none, even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.UserService.ListUsers
    */
@@ -3046,10 +3053,10 @@ export const UserService: GenService<{
     output: typeof ListUsersResponseSchema;
   },
   /**
-   * Changes a user's phone. Unless it is stored as verified, a code is generated that VerifyPhone takes; it is sent by SMS or, on
-   * request and with the permission, answered. The number that the user has already, and verified, becomes unverified when the
-   * request asks for a code or sets is_verified to false; else it is refused as PHONE_UNCHANGED. No SMS goes to a premium-rate
-   * number (PHONE_PREMIUM_RATE) or a deactivated user (USER_INACTIVE): only the modes that send none take these.
+   * Changes a user's phone number. Unless it is stored as verified, a code for VerifyPhone is generated. The code is sent by SMS
+   * or, on request and with the permission, returned. Setting the current, verified number makes it unverified if the request
+   * asks for a code or sets is_verified to false; otherwise the call fails with PHONE_UNCHANGED. No SMS is sent to premium-rate
+   * numbers (PHONE_PREMIUM_RATE) or deactivated users (USER_INACTIVE); for these, use a mode that sends none.
    *
    * @generated from rpc postern.v1.UserService.ChangePhone
    */
@@ -3069,8 +3076,7 @@ export const UserService: GenService<{
     output: typeof VerifyPhoneResponseSchema;
   },
   /**
-   * Generates a fresh code for a phone that is not verified; older codes are worth nothing from then on. It is sent where
-   * ChangePhone would send one.
+   * Generates a new code for an unverified phone; older codes become invalid. It is sent wherever ChangePhone would send one.
    *
    * @generated from rpc postern.v1.UserService.ResendPhoneCode
    */
@@ -3090,9 +3096,9 @@ export const UserService: GenService<{
     output: typeof RemovePhoneResponseSchema;
   },
   /**
-   * Sets a user's password as an administrator. All sessions and access tokens of the user end; of one's own, the token that the call
-   * presents goes on. To set one's own password, a session must have begun a short while ago (SIGN_IN_NOT_FRESH); a personal access
-   * token may do so at any time.
+   * Sets a user's password as an administrator. All sessions and access tokens of the user end; if you set your own password, the
+   * token of the call remains valid. To set your own password, you need a recent sign-in (SIGN_IN_NOT_FRESH) or a personal access
+   * token.
    *
    * @generated from rpc postern.v1.UserService.SetPassword
    */
@@ -3102,8 +3108,8 @@ export const UserService: GenService<{
     output: typeof SetPasswordResponseSchema;
   },
   /**
-   * Keeps a user from calling and signing in until it is reactivated; its sessions end. The last active owner of the instance or
-   * of its own organization stays.
+   * Keeps a user from making calls and signing in until the user is reactivated; the user's sessions end. The last active owner
+   * of the instance or of their own organization cannot be deactivated.
    *
    * @generated from rpc postern.v1.UserService.DeactivateUser
    */
@@ -3113,7 +3119,7 @@ export const UserService: GenService<{
     output: typeof DeactivateUserResponseSchema;
   },
   /**
-   * Lets a deactivated user call and sign in again.
+   * Lets a deactivated user make calls and sign in again.
    *
    * @generated from rpc postern.v1.UserService.ReactivateUser
    */
@@ -3123,8 +3129,8 @@ export const UserService: GenService<{
     output: typeof ReactivateUserResponseSchema;
   },
   /**
-   * Ends everything that keeps a user waiting, on all nodes: the lock that too many wrong passwords set, the wait after failed sign-ins
-   * by its login name, the one after wrong old passwords (ChangePassword), and the one after wrong codes of factors.
+   * Ends everything that makes a user wait, on all nodes: the lock after too many wrong passwords, the wait after failed sign-ins
+   * with the login name, the wait after wrong old passwords (ChangePassword), and the wait after wrong factor codes.
    *
    * @generated from rpc postern.v1.UserService.UnlockUser
    */
@@ -3134,8 +3140,8 @@ export const UserService: GenService<{
     output: typeof UnlockUserResponseSchema;
   },
   /**
-   * Deletes a user with its sessions, access tokens, memberships and user grants. The last active owner of the instance or of its
-   * own organization stays.
+   * Deletes a user with their sessions, access tokens, memberships and user grants. The last active owner of the instance or of
+   * their own organization cannot be deleted.
    *
    * @generated from rpc postern.v1.UserService.DeleteUser
    */
@@ -3145,10 +3151,10 @@ export const UserService: GenService<{
     output: typeof DeleteUserResponseSchema;
   },
   /**
-   * Creates a personal access token of a user, which is shown this once. It can do what its user may, or a part of that. People who make
-   * one of their own need a sign-in that is fresh (SIGN_IN_NOT_FRESH). A machine may make its own successor by the token that it has: the
-   * new one ends no later, and is revoked with the one that made it, unless it is the new one that revokes its maker. A user has 1,000
-   * at most that have not expired (ACCESS_TOKEN_LIMIT).
+   * Creates a personal access token of a user, which is shown only once. It can do everything the user may do, or part of it. To
+   * create their own tokens, people need a fresh sign-in (SIGN_IN_NOT_FRESH). A machine can use its token to create the next one:
+   * that one expires no later than its creator and is revoked with it, unless it revokes its creator itself. A user can have at
+   * most 1,000 tokens that have not expired (ACCESS_TOKEN_LIMIT).
    *
    * @generated from rpc postern.v1.UserService.CreateAccessToken
    */
@@ -3168,7 +3174,7 @@ export const UserService: GenService<{
     output: typeof ListAccessTokensResponseSchema;
   },
   /**
-   * Revokes an access token of a user, and those that it made; they are worth nothing from then on.
+   * Revokes an access token of a user and the tokens that it created.
    *
    * @generated from rpc postern.v1.UserService.RevokeAccessToken
    */
@@ -3178,7 +3184,7 @@ export const UserService: GenService<{
     output: typeof RevokeAccessTokenResponseSchema;
   },
   /**
-   * Changes the names of a human user. Names that it has already change nothing.
+   * Changes the names of a human user. Setting the current names changes nothing.
    *
    * @generated from rpc postern.v1.UserService.UpdateHumanUser
    */
@@ -3188,7 +3194,7 @@ export const UserService: GenService<{
     output: typeof UpdateHumanUserResponseSchema;
   },
   /**
-   * Changes the name of a machine user. The name that it has already changes nothing.
+   * Changes the name of a machine user. Setting the current name changes nothing.
    *
    * @generated from rpc postern.v1.UserService.UpdateMachineUser
    */
@@ -3198,8 +3204,8 @@ export const UserService: GenService<{
     output: typeof UpdateMachineUserResponseSchema;
   },
   /**
-   * Changes the name that a user signs in with; it stays unique in the instance whatever its case, and the old one is free at once.
-   * Sessions and access tokens live on. The username that the user has already changes nothing.
+   * Changes the name that a user signs in with. It is unique in the instance, regardless of case, and the old name can be reused
+   * at once. Sessions and access tokens remain valid. Setting the current username changes nothing.
    *
    * @generated from rpc postern.v1.UserService.ChangeUsername
    */
@@ -3209,7 +3215,7 @@ export const UserService: GenService<{
     output: typeof ChangeUsernameResponseSchema;
   },
   /**
-   * Reads one user by its login name, whatever the case.
+   * Returns one user by login name, in upper or lower case.
    *
    * @generated from rpc postern.v1.UserService.GetUserByLoginName
    */
@@ -3219,11 +3225,11 @@ export const UserService: GenService<{
     output: typeof GetUserByLoginNameResponseSchema;
   },
   /**
-   * Changes a user's e-mail address. Unless it is stored as verified, a code is generated that VerifyEmail takes; it is sent by mail
-   * or, on request and with the permission, answered. The address that the user has already, and verified, becomes unverified when
-   * the request asks for a code or sets is_verified to false; else it is refused as EMAIL_UNCHANGED, and in another case it stays
-   * verified. Codes for a password that went to the address before are worth nothing from then on. A deactivated user gets no mail
-   * (USER_INACTIVE). People who change their own address need a sign-in that is fresh (SIGN_IN_NOT_FRESH).
+   * Changes a user's email address. Unless it is stored as verified, a code for VerifyEmail is generated. The code is sent by
+   * mail or, on request and with the permission, returned. Setting the current, verified address makes it unverified if the
+   * request asks for a code or sets is_verified to false; otherwise the call fails with EMAIL_UNCHANGED, and if only the case
+   * differs, the address stays verified. Password codes that were sent to the previous address become invalid. No mail is sent to
+   * deactivated users (USER_INACTIVE). To change their own address, people need a fresh sign-in (SIGN_IN_NOT_FRESH).
    *
    * @generated from rpc postern.v1.UserService.ChangeEmail
    */
@@ -3233,7 +3239,7 @@ export const UserService: GenService<{
     output: typeof ChangeEmailResponseSchema;
   },
   /**
-   * Verifies a user's e-mail address with the code that was sent to it.
+   * Verifies a user's email address with the code that was sent to it.
    *
    * @generated from rpc postern.v1.UserService.VerifyEmail
    */
@@ -3243,7 +3249,7 @@ export const UserService: GenService<{
     output: typeof VerifyEmailResponseSchema;
   },
   /**
-   * Generates a fresh code for an e-mail address that is not verified; older codes are worth nothing from then on.
+   * Generates a new code for an unverified email address; older codes become invalid.
    *
    * @generated from rpc postern.v1.UserService.ResendEmailCode
    */
@@ -3253,9 +3259,9 @@ export const UserService: GenService<{
     output: typeof ResendEmailCodeResponseSchema;
   },
   /**
-   * Invites a user without a password to choose its first: a code that ResetPassword takes is mailed to its address or, on request,
-   * answered, and is valid for a day. A code that was mailed also verifies the address, when it is used. A user with a password is
-   * refused (PASSWORD_EXISTS), and so is a deactivated one (USER_INACTIVE).
+   * Invites a user without a password to choose one. A code for ResetPassword is mailed to the user's address or, on request,
+   * returned; it is valid for a day. Using a mailed code also verifies the address. The call fails for a user with a password
+   * (PASSWORD_EXISTS) and for a deactivated one (USER_INACTIVE).
    *
    * @generated from rpc postern.v1.UserService.InviteUser
    */
@@ -3265,8 +3271,9 @@ export const UserService: GenService<{
     output: typeof InviteUserResponseSchema;
   },
   /**
-   * Creates many users at once, human and machine: an outcome for each item, or all or nothing. No code is sent to their phones,
-   * which are stored as not verified; ResendPhoneCode sends one. Mails that verify e-mail addresses go out on request only.
+   * Creates many users at once, people and machines: with an outcome for each item, or all or nothing. No codes are sent to their
+   * phones, which are stored as unverified; use ResendPhoneCode to send one. Mails that verify email addresses are sent only on
+   * request.
    *
    * @generated from rpc postern.v1.UserService.CreateUsers
    */

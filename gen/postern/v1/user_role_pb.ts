@@ -33,7 +33,7 @@ export type UserRoles = Message<"postern.v1.UserRoles"> & {
   id: string;
 
   /**
-   * The version of the membership or user grant, its dates and its owner.
+   * The version, dates and owner of the membership or user grant.
    *
    * @generated from field: postern.v1.Details details = 2;
    */
@@ -47,7 +47,7 @@ export type UserRoles = Message<"postern.v1.UserRoles"> & {
   kind: RoleKind;
 
   /**
-   * The roles, such as ORG_OWNER, or the keys of the roles of the project.
+   * The roles, such as ORG_OWNER, or the keys of project roles.
    *
    * @generated from field: repeated string roles = 4;
    */
@@ -68,14 +68,14 @@ export type UserRoles = Message<"postern.v1.UserRoles"> & {
   organizationName?: string | undefined;
 
   /**
-   * The project that the roles are in; absent for roles on an organization or on the instance.
+   * The project of the roles; absent for roles on an organization or on the instance.
    *
    * @generated from field: optional string project_id = 7;
    */
   projectId?: string | undefined;
 
   /**
-   * Set when the roles are in the grant of another organization's project.
+   * Set if the roles come through a grant of another organization's project.
    *
    * @generated from field: optional string project_grant_id = 8;
    */
@@ -90,7 +90,7 @@ export const UserRolesSchema: GenMessage<UserRoles> = /*@__PURE__*/
   messageDesc(file_postern_v1_user_role, 0);
 
 /**
- * An organization that can give a user no roles of a kind.
+ * An organization that can give a user no roles of some kind.
  *
  * @generated from message postern.v1.EndedUserRoles
  */
@@ -117,14 +117,14 @@ export type EndedUserRoles = Message<"postern.v1.EndedUserRoles"> & {
   kind: RoleKind;
 
   /**
-   * An administrator ended them, so that the user cannot allow them again.
+   * Whether an administrator ended them, so that the user cannot allow them again.
    *
    * @generated from field: bool by_administrator = 4;
    */
   byAdministrator: boolean;
 
   /**
-   * When they were ended first.
+   * When they were first ended.
    *
    * @generated from field: google.protobuf.Timestamp end_date = 5;
    */
@@ -150,14 +150,14 @@ export type ListUserRolesRequest = Message<"postern.v1.ListUserRolesRequest"> & 
   userId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -176,14 +176,14 @@ export const ListUserRolesRequestSchema: GenMessage<ListUserRolesRequest> = /*@_
  */
 export type ListUserRolesResponse = Message<"postern.v1.ListUserRolesResponse"> & {
   /**
-   * The memberships and user grants of this page.
+   * The memberships and user grants on this page.
    *
    * @generated from field: repeated postern.v1.UserRoles user_roles = 1;
    */
   userRoles: UserRoles[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -209,14 +209,14 @@ export type EndUserRolesRequest = Message<"postern.v1.EndUserRolesRequest"> & {
   userId: string;
 
   /**
-   * The id of the organization that gave the roles; not the user's own.
+   * The id of the organization that gave the roles; it cannot be the user's own.
    *
    * @generated from field: string organization_id = 2;
    */
   organizationId: string;
 
   /**
-   * Only memberships, or only user grants; both by default.
+   * Only memberships, or only user grants; by default both.
    *
    * @generated from field: postern.v1.RoleKind kind = 3;
    */
@@ -235,7 +235,7 @@ export const EndUserRolesRequestSchema: GenMessage<EndUserRolesRequest> = /*@__P
  */
 export type EndUserRolesResponse = Message<"postern.v1.EndUserRolesResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -261,14 +261,14 @@ export type ListEndedUserRolesRequest = Message<"postern.v1.ListEndedUserRolesRe
   userId: string;
 
   /**
-   * The most items of a page; 0 stands for 100.
+   * The maximum number of items on a page; 0 means 100.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The token that the page before gave for the next one; empty for the first page.
+   * The `next_page_token` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -287,14 +287,14 @@ export const ListEndedUserRolesRequestSchema: GenMessage<ListEndedUserRolesReque
  */
 export type ListEndedUserRolesResponse = Message<"postern.v1.ListEndedUserRolesResponse"> & {
   /**
-   * The organizations of this page.
+   * The organizations on this page.
    *
    * @generated from field: repeated postern.v1.EndedUserRoles ended_roles = 1;
    */
   endedRoles: EndedUserRoles[];
 
   /**
-   * The token for the next page; empty after the last one.
+   * The token for the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -327,7 +327,7 @@ export type AllowUserRolesRequest = Message<"postern.v1.AllowUserRolesRequest"> 
   organizationId: string;
 
   /**
-   * Only memberships, or only user grants; both by default.
+   * Only memberships, or only user grants; by default both.
    *
    * @generated from field: postern.v1.RoleKind kind = 3;
    */
@@ -346,7 +346,7 @@ export const AllowUserRolesRequestSchema: GenMessage<AllowUserRolesRequest> = /*
  */
 export type AllowUserRolesResponse = Message<"postern.v1.AllowUserRolesResponse"> & {
   /**
-   * The version of the user, its dates and its owner.
+   * The version, dates and owner of the user.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -372,14 +372,14 @@ export const RoleKind = {
   UNSPECIFIED: 0,
 
   /**
-   * As a member of an organization, a project or a project grant: roles to administer with.
+   * As a member of an organization, a project or a project grant: administrative roles.
    *
    * @generated from enum value: ROLE_KIND_MEMBERSHIP = 1;
    */
   MEMBERSHIP: 1,
 
   /**
-   * By a user grant: roles of a project.
+   * Through a user grant: roles of a project.
    *
    * @generated from enum value: ROLE_KIND_USER_GRANT = 2;
    */
@@ -400,15 +400,15 @@ export const RoleKindSchema: GenEnum<RoleKind> = /*@__PURE__*/
   enumDesc(file_postern_v1_user_role, 0);
 
 /**
- * All roles of a user, whichever organization gave them. Any organization can give any user roles. The user, and the administrators of
- * the user's own organization, see them here and end those that other organizations gave.
+ * All roles of a user, whichever organization gave them. Any organization can give roles to any user. The user, and the
+ * administrators of the user's own organization, can list them here and end those from other organizations.
  *
  * @generated from service postern.v1.UserRoleService
  */
 export const UserRoleService: GenService<{
   /**
-   * Lists the roles of a user, those of memberships and those of user grants, ordered by the organizations that gave them and then by
-   * age. A page may have fewer items than asked for while there are more: `next_page_token` is empty after the last.
+   * Lists the roles of a user, from memberships and user grants, ordered by the organizations that gave them and then by age. A
+   * page may have fewer items than requested even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.UserRoleService.ListUserRoles
    */
@@ -418,9 +418,9 @@ export const UserRoleService: GenService<{
     output: typeof ListUserRolesResponseSchema;
   },
   /**
-   * Ends the roles that another organization gave a user. From then on that organization can give the user none (ENDED_BY_RECEIVER),
-   * until AllowUserRoles. A user who is the last active owner of that organization cannot leave it (LAST_OWNER), but the administrators
-   * of its own organization can end its roles all the same.
+   * Ends the roles that another organization gave a user. That organization can give the user no more roles (ENDED_BY_RECEIVER)
+   * until AllowUserRoles. The last active owner of that organization cannot leave it (LAST_OWNER), but the administrators of the
+   * user's own organization can still end the user's roles there.
    *
    * @generated from rpc postern.v1.UserRoleService.EndUserRoles
    */
@@ -430,8 +430,8 @@ export const UserRoleService: GenService<{
     output: typeof EndUserRolesResponseSchema;
   },
   /**
-   * Lists the organizations that can give a user no roles since EndUserRoles, ordered by their ids. A page may have fewer items than
-   * asked for while there are more: `next_page_token` is empty after the last.
+   * Lists the organizations that can give a user no roles since EndUserRoles, ordered by id. A page may have fewer items than
+   * requested even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.UserRoleService.ListEndedUserRoles
    */
@@ -441,8 +441,8 @@ export const UserRoleService: GenService<{
     output: typeof ListEndedUserRolesResponseSchema;
   },
   /**
-   * Lets an organization give a user roles again after EndUserRoles. Nothing that was ended comes back by itself. Users undo only what
-   * they ended themselves. An organization whose roles were not ended changes nothing.
+   * Lets an organization give roles to a user again after EndUserRoles. The ended roles do not come back by themselves. Users can
+   * undo only what they ended themselves. If the organization's roles were not ended, nothing changes.
    *
    * @generated from rpc postern.v1.UserRoleService.AllowUserRoles
    */
