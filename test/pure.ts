@@ -12,7 +12,7 @@ export const pureTests: readonly string[] = [
   "test/{docs,errors,messages}/*.test.ts",
   "test/config/config.test.ts",
   "test/events/batch.test.ts",
-  "test/guards/{caller_cache,late_rules,remember,report,validate}.test.ts",
+  "test/guards/{caller_cache,late_rules,cached_lookup,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
   "test/postgres/{failure,pool/limiter,pool/servers}.test.ts",
   "test/provider/request/client_keys.test.ts",

@@ -1,21 +1,21 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Config } from "../config/config.ts";
-import { localUrl } from "../config/local_address.ts";
+import { type ListenSettings, localUrl } from "../config/local_address.ts";
 
 /** The outcome of a health check: whether the node of these settings can serve, and a line that tells where it was asked. */
 export type HealthCheck = { readonly ok: boolean; readonly line: string };
 
-type Place = Pick<Config, "host" | "port" | "operationsPort" | "tlsCertFile">;
+type HealthSettings = ListenSettings & Pick<Config, "operationsPort">;
 
 // A node that is busy answers later than this only when it should get no calls.
 const longestWaitMs = 4_000;
 
 /** Asks the node with these settings on this machine whether it is ready: of HTTP or TLS, at its port. */
-export async function checkHealth(place: Place): Promise<HealthCheck> {
-  const port = place.port || place.operationsPort;
+export async function checkHealth(settings: HealthSettings): Promise<HealthCheck> {
+  const port = settings.port || settings.operationsPort;
   if (!port) return { ok: false, line: "PORT is 0, so the port of the node is not known: set PORT" };
-  const url = `${localUrl({ ...place, port })}/readyz`;
+  const url = `${localUrl({ ...settings, port })}/readyz`;
   const status = await statusOf(url).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
   return { ok: status === 200, line: status === 200 ? `ready: ${url}` : `not ready: ${url} answers ${status}` };
 }

@@ -6,17 +6,18 @@ import type { Config } from "./config.ts";
 /** Where this machine reaches a node: its URL, and the options that curl needs for it. */
 export type LocalAddress = { readonly url: string; readonly curl: readonly string[] };
 
-type Place = Pick<Config, "host" | "port" | "tlsCertFile">;
+/** The settings that say where a node listens. */
+export type ListenSettings = Pick<Config, "host" | "port" | "tlsCertFile">;
 
 /** The URL where this machine reaches a node with these settings. */
-export function localUrl({ host, port, tlsCertFile }: Place): string {
+export function localUrl({ host, port, tlsCertFile }: ListenSettings): string {
   return urlOf(tlsCertFile ? "https" : "http", localHost(host), port);
 }
 
 /** The address for browsers and calls on this machine: the issuer's where PUBLIC_URL is not set; with TLS by a name of the certificate. */
-export async function localAddress(place: Place): Promise<LocalAddress> {
-  const { tlsCertFile, port } = place;
-  const host = localHost(place.host);
+export async function localAddress(settings: ListenSettings): Promise<LocalAddress> {
+  const { tlsCertFile, port } = settings;
+  const host = localHost(settings.host);
   const named = /^(?:127\.|\[::1\]$)/.test(host) ? "localhost" : host;
   if (!tlsCertFile) return { url: urlOf("http", named, port), curl: [] };
   const certificate = await readFile(tlsCertFile).then((pem) => new X509Certificate(pem));

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { serversOf } from "../postgres/pool/servers.ts";
-import { numbering } from "./numbering.ts";
+import { phonePlans } from "./phone_plans.ts";
 
 /** A wrong setting, in one sentence that names the variable. */
 export class ConfigError extends Error {
@@ -191,7 +191,7 @@ export function smsText(name: string, fallback: string, meaning: string): Settin
 /** A region with a numbering plan. */
 export function region(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
-    if (!written || numbering().isSupportedCountry(written)) return written || undefined;
+    if (!written || phonePlans().isSupportedCountry(written)) return written || undefined;
     throw new ConfigError(
       `${name} must be a region with a numbering plan, two capital letters such as CH, not ${JSON.stringify(written)}`,
     );

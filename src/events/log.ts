@@ -3,9 +3,9 @@ import { reasonOf, refuse } from "../errors.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
+import { batchWrite } from "./batch_write.ts";
 import type { NewFact } from "./fact.ts";
 import { type Condition, type Fold, statementFor } from "./fold.ts";
-import { together } from "./together.ts";
 
 /** The origin of a command, as its events record it. */
 export type CommandOrigin = {
@@ -107,7 +107,7 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
     const queue = inBatches<Command>({
       ...(extents.length > 0 ? unshared : shared),
       keysOf: ({ streams }) => streams,
-      run: together({
+      run: batchWrite({
         write: writing(types, { folds, condition, on: isLong ? longRunning : sql }),
         refusal: lost,
       }),

@@ -1,8 +1,8 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Sql } from "../postgres/pool/connect.ts";
+import { crossNounTypes } from "./cross_noun.ts";
 import type { Fold } from "./fold.ts";
 import { makeFoldFunctions } from "./fold_functions.ts";
-import { reaching } from "./reach.ts";
 import { replay } from "./replay.ts";
 import { rewriting } from "./rewrite.ts";
 
@@ -36,7 +36,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     // A connection that is lost and reopened is outside the transaction: these are missing then, and no fold can run.
     await makeFoldFunctions(client, folds);
     const rewrite = rewriting(client, [...written, ...followers]);
-    await replay(client, { reaching: reaching(folds), rewrite });
+    await replay(client, { crossNoun: crossNounTypes(folds), rewrite });
     const found = [];
     for (const table of [...compared, ...followers])
       found.push(await difference(client, schema, { table, column: expiries.get(table) }));

@@ -7,14 +7,14 @@ import type { Rewrite } from "./rewrite.ts";
 type Entry = Position & { readonly stream: string; readonly type: string };
 
 /** How the log is replayed: the types of facts that share a batch with no others, and how tables are rewritten. */
-export type Replaying = { readonly reaching: ReadonlySet<string>; readonly rewrite: Rewrite };
+export type Replaying = { readonly crossNoun: ReadonlySet<string>; readonly rewrite: Rewrite };
 
 /** Replays the log in its order, by the functions of this transaction. */
-export async function replay(client: Sql, { reaching, rewrite }: Replaying): Promise<void> {
+export async function replay(client: Sql, { crossNoun, rewrite }: Replaying): Promise<void> {
   let late: readonly Entry[] = [];
   let entries: readonly Entry[] = await entriesAfter(client, beginning);
   for (let [head] = entries; head; [head] = entries) {
-    const batches = batchesOf(entries, { late, reaching });
+    const batches = batchesOf(entries, { late, crossNoun });
     const folded = await foldBatches(client, batches);
     const failed = batches[folded] ?? [];
     // A fact waits if an earlier fact about its object waits.
@@ -27,10 +27,10 @@ export async function replay(client: Sql, { reaching, rewrite }: Replaying): Pro
   }
 }
 
-type Cut = { readonly late: readonly Entry[]; readonly reaching: ReadonlySet<string> };
+type Cut = { readonly late: readonly Entry[]; readonly crossNoun: ReadonlySet<string> };
 
 /** Cuts entries into batches of different objects; while some wait there is one, up to the next fact that must wait too. */
-function batchesOf(entries: readonly Entry[], { late, reaching }: Cut): readonly (readonly Entry[])[] {
+function batchesOf(entries: readonly Entry[], { late, crossNoun }: Cut): readonly (readonly Entry[])[] {
   const waiting = new Set(late.map(({ stream }) => stream));
   const batches: Entry[][] = [];
   let batch: Entry[] = [];
@@ -38,7 +38,7 @@ function batchesOf(entries: readonly Entry[], { late, reaching }: Cut): readonly
   // The facts of a batch are folded type by type: one that reaches further than its object shares it with its own type alone.
   const isApart = (entry: Entry) => {
     const before = batch.at(-1)?.type ?? entry.type;
-    return before !== entry.type && (reaching.has(before) || reaching.has(entry.type));
+    return before !== entry.type && (crossNoun.has(before) || crossNoun.has(entry.type));
   };
   for (const entry of entries) {
     if (waiting.has(entry.stream)) break;

@@ -1,7 +1,7 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
+import { batchWrite } from "./batch_write.ts";
 import { asking, type Key, type Question } from "./load.ts";
-import { together } from "./together.ts";
 
 /**
  * Makes a shared write, for tables that no fact tells of: keys that are written at the same time go into one statement. Answers the row
@@ -18,7 +18,7 @@ export function sharedWrite<K extends Key, R>(
     atOnce: 2,
     most: 100,
     keysOf: ({ key }) => namesOf(key),
-    run: together({
+    run: batchWrite({
       async write(jobs) {
         for (const row of await rowsOf(jobs.map(({ key }) => key))) {
           const job = jobs[row.n];

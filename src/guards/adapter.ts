@@ -1,8 +1,8 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { pathOf, type RequestGate } from "@postern/gateway";
 import { shownRequestId } from "../deps.ts";
-import type { Next, UnaryRequest } from "./around.ts";
 import { keepCallerRequestId } from "./caller_request_id.ts";
+import type { Next, UnaryRequest } from "./interceptor.ts";
 import type { Report } from "./report.ts";
 
 /** The gate and the interceptors that an adapter of Connect calls before a handler. */

@@ -1,7 +1,7 @@
 import { callerOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import type { Step } from "./around.ts";
 import { textOf } from "./field.ts";
+import type { Step } from "./interceptor.ts";
 import type { Rule } from "./rule.ts";
 
 /** Requires a fresh sign-in of people who change their own account: a token alone is not the account. */

@@ -3,6 +3,13 @@ import type { Interceptor } from "@connectrpc/connect";
 import { isRead, once } from "@postern/gateway";
 import type { Call } from "../deps.ts";
 import { type LateRule, type MessageRule, reasonOf } from "../errors.ts";
+import { authenticate, type KnownCallers } from "./authenticate.ts";
+import { authorize } from "./authorize.ts";
+import { resolveAlias } from "./caller_alias.ts";
+import type { Capacity } from "./capacity.ts";
+import { crossFieldRules } from "./cross_field.ts";
+import type { Lookups } from "./held_permissions.ts";
+import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
 import {
   before,
   callOf,
@@ -14,14 +21,7 @@ import {
   type StreamRequest,
   type UnaryRequest,
   withMessages,
-} from "./around.ts";
-import { authenticate, type KnownCallers } from "./authenticate.ts";
-import { authorize } from "./authorize.ts";
-import { resolveAlias } from "./caller_alias.ts";
-import type { Capacity } from "./capacity.ts";
-import { crossFieldRules } from "./cross_field.ts";
-import type { Lookups } from "./holding.ts";
-import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
+} from "./interceptor.ts";
 import { lateViolations } from "./late_rules.ts";
 import { type Outages, outage } from "./outage.ts";
 import { type Report, responseFieldsOf } from "./report.ts";

@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { type Call, callerOf, keys } from "../deps.ts";
 import { type Noun, refuse } from "../errors.ts";
 import { fieldOf, textOf } from "./field.ts";
-import { denied, holding, type Lookups } from "./holding.ts";
+import { denied, holding, type Lookups } from "./held_permissions.ts";
 import type { Rule } from "./rule.ts";
 
 type Target = { readonly userId: string; readonly owner: string };

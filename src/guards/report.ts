@@ -9,8 +9,8 @@ import {
 import { type FailedRequest, HeaderFields, type HttpRoute, pathOf, type RequestGate } from "@postern/gateway";
 import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf } from "../errors.ts";
-import { callOf, withMessages } from "./around.ts";
 import { keepCallerRequestId } from "./caller_request_id.ts";
+import { callOf, withMessages } from "./interceptor.ts";
 import { causeOf, endCodes, levelOf, type RefusalLevel, refusalOf } from "./refusal.ts";
 import { type RouteReportOptions, reportedRoute, requestLineOf } from "./report_route.ts";
 

@@ -1,7 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { callOf, type Next, type StreamRequest, withMessages } from "./around.ts";
+import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
 /**
  * Bounds the streams that a caller has open at once on this node: each costs memory and, while it catches up with the log,

@@ -3,9 +3,9 @@ import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { isBeside, isWithin, type MessageRule, type Violation } from "../errors.ts";
-import type { Step } from "./around.ts";
+import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";
-import { valuesOf } from "./values.ts";
+import { normalizer } from "./normalize.ts";
 
 /**
  * Finds every rule of its fields that a message breaks, and trims the fields that say so on the way. When a field is wrong, or
@@ -37,7 +37,7 @@ function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageR
   // Those of all types take 110 ms and 3 MB, and a node is asked for few of them; the first takes 26 ms, the next 13, half of them none.
   let compiled: FieldRules | undefined;
   return (message, found = []) => {
-    compiled ??= { inspect: valuesOf(type), check: hasRules(type) ? fieldsOf(type, validator) : () => [] };
+    compiled ??= { inspect: normalizer(type), check: hasRules(type) ? fieldsOf(type, validator) : () => [] };
     const values = compiled.inspect(message);
     const fields = compiled.check(message);
     const broken = fields.length === 0 ? values : [...values, ...fields];

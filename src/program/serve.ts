@@ -40,7 +40,7 @@ export const worker: Command = {
     const endWith = endOnFault();
     const { findParent } = await import("../workers/parent.ts");
     using parent = await findParent(exitCodes.failed);
-    const { number, of } = parent.place;
+    const { number, of } = parent.assignment;
     const { shareOf } = await import("../workers/share.ts");
     const config = shareOf(readConfig(), number, of);
     await keepCompiled(config);

@@ -27,12 +27,12 @@ export const importFrom: Command = {
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort());
     const { words, text } = line;
-    const place = placeOf(line);
+    const target = transferOptions(line);
     const { ok, lines } = await importFile(config, {
       file: words[0] ?? "",
       from: text("from"),
       signal: stopping.signal,
-      ...place,
+      ...target,
     });
     print(lines);
     return ok ? exitCodes.done : exitCodes.failed;
@@ -48,11 +48,11 @@ export const exportAll: Command = {
   async run(line) {
     const config = settings();
     const { exportTo } = await import("../transfer/export.ts");
-    await exportTo(process.stdout, config, placeOf(line));
+    await exportTo(process.stdout, config, transferOptions(line));
     return exitCodes.done;
   },
 };
 
-function placeOf({ text }: CommandLine) {
+function transferOptions({ text }: CommandLine) {
   return { url: text("url"), tokenFile: text("token-file"), organization: text("organization") };
 }

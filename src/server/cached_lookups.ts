@@ -1,5 +1,5 @@
-import type { Lookups } from "../guards/holding.ts";
-import { remember } from "../guards/remember.ts";
+import { cachedLookup } from "../guards/cached_lookup.ts";
+import type { Lookups } from "../guards/held_permissions.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import * as lookups from "../services/callers/caller_lookups.ts";
 import { type FreshSignInSettings, freshSignInRead } from "../services/callers/fresh_sign_in.ts";
@@ -9,9 +9,9 @@ export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): 
   const { instanceId, deps } = runtime;
   const { sql } = deps;
   const deleted = deletedSince(runtime);
-  const exists = remember(lookups.organizationExistsRead(sql));
-  const ownerOfUser = remember(lookups.ownerOfUserRead(sql), 1_000_000);
-  const userOfSession = remember(lookups.userOfSessionRead(sql));
+  const exists = cachedLookup(lookups.organizationExistsRead(sql));
+  const ownerOfUser = cachedLookup(lookups.ownerOfUserRead(sql), 1_000_000);
+  const userOfSession = cachedLookup(lookups.userOfSessionRead(sql));
   return {
     instanceId,
     organizationExists: async (id) => (await exists(id)) === true && !deleted.has(id),
@@ -24,7 +24,7 @@ export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): 
       return found && deleted.has(found.owner) ? undefined : found;
     },
     userOfLoginName: lookups.userOfLoginNameRead(sql),
-    userGrant: remember(lookups.userGrantPlaceRead(sql)),
+    userGrant: cachedLookup(lookups.userGrantPlaceRead(sql)),
     membershipsOf: lookups.membershipsRead(sql),
     signedInFreshly: freshSignInRead(deps, settings),
   };

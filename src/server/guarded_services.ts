@@ -10,7 +10,7 @@ import { forAdapter } from "../guards/adapter.ts";
 import { gate } from "../guards/authenticate.ts";
 import { type Capacity, capacity } from "../guards/capacity.ts";
 import { guards } from "../guards/guards.ts";
-import type { Lookups } from "../guards/holding.ts";
+import type { Lookups } from "../guards/held_permissions.ts";
 import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
 import { recentTokens } from "../guards/recent_tokens.ts";
 import { type Report, report } from "../guards/report.ts";

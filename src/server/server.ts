@@ -34,7 +34,7 @@ export type Server = AsyncDisposable & {
 export async function startServer(config: Config, parent?: Parent): Promise<Server> {
   if (!parent) await preflight(config);
   await using opened = new AsyncDisposableStack();
-  const logger = createLogger(config, parent?.place.number);
+  const logger = createLogger(config, parent?.assignment.number);
   const tracing = await startTracing(config, logger);
   if (tracing) opened.use(tracing);
   const runtime = opened.use(await openRuntime(config, runtimeOptions(logger, tracing, parent)));
@@ -49,7 +49,7 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   // Listening comes first: a port that was taken meanwhile must stop the start before anything is created.
   const isFirst = await bootstrapInstance(runtime, config);
   bootstrapped = true;
-  if (!parent || parent.place.number === 1) opened.use(watchPasswordFile(runtime, config));
+  if (!parent || parent.assignment.number === 1) opened.use(watchPasswordFile(runtime, config));
   opened.use(startErrands(runtime, config, config.port || Number(new URL(url).port)));
   const welcome = await welcomeTo(runtime, config, { isFirst, url, operationsUrl });
   if (runtime.database.note) logger.info(runtime.database.note);

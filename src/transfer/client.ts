@@ -15,7 +15,7 @@ import { ConfigError } from "../config/setting.ts";
 import { retried } from "./retry.ts";
 
 /** Where a transfer goes: options of the command, each with a default out of the settings. */
-export type Place = {
+export type TransferOptions = {
   /** The service; by default the one of these settings on this machine. */
   readonly url?: string | undefined;
   /** The file of an access token; by default that of the first administrator. */
@@ -36,7 +36,7 @@ export type Clients = Disposable & {
 /** Connects to the service, and finds out which organization it works in. */
 export async function openClients(
   config: Config,
-  { url = localUrl(config), tokenFile, organization }: Place,
+  { url = localUrl(config), tokenFile, organization }: TransferOptions,
 ): Promise<Clients> {
   const token = await tokenOf(config, tokenFile);
   if (!URL.canParse(url) || !/^https?:\/\//.test(url))

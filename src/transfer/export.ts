@@ -7,7 +7,7 @@ import type { Project } from "../../gen/postern/v1/project_pb.ts";
 import { PostalAddressSchema, type User, UserState } from "../../gen/postern/v1/user_pb.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/setting.ts";
-import { type Clients, openClients, type Place } from "./client.ts";
+import { type Clients, openClients, type TransferOptions } from "./client.ts";
 
 const pageSize = 1000;
 
@@ -15,9 +15,9 @@ const pageSize = 1000;
  * Exports an organization as lines that an import takes: users, projects with their roles, applications, and user grants. Secrets
  * never leave: neither passwords nor client secrets, nor their hashes.
  */
-export async function exportTo(out: Writable, config: Config, place: Place): Promise<void> {
+export async function exportTo(out: Writable, config: Config, options: TransferOptions): Promise<void> {
   try {
-    using clients = await openClients(config, place);
+    using clients = await openClients(config, options);
     for await (const item of itemsOf(clients)) if (!out.write(`${JSON.stringify(item)}\n`)) await once(out, "drain");
   } catch (error) {
     if (error instanceof ConnectError) throw new ConfigError(`The export ended: ${error.message}`);

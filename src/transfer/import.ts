@@ -5,7 +5,7 @@ import { UsageError } from "../client/usage_error.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/setting.ts";
 import { auth0Users } from "./auth0.ts";
-import { openClients, type Place } from "./client.ts";
+import { openClients, type TransferOptions } from "./client.ts";
 import { type Counts, importItems } from "./importer.ts";
 import { itemKinds } from "./item.ts";
 import { keycloakBytes, keycloakRealm } from "./keycloak.ts";
@@ -28,7 +28,7 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Options of an import. */
-export type ImportFileOptions = Place & {
+export type ImportFileOptions = TransferOptions & {
   readonly file: string;
   /** The form of the file: `postern`, the default, `keycloak` or `auth0`. */
   readonly from?: string | undefined;
@@ -45,7 +45,7 @@ export type Imported = { readonly ok: boolean; readonly lines: readonly string[]
  */
 export async function importFile(
   config: Config,
-  { file, from = "postern", signal, ...place }: ImportFileOptions,
+  { file, from = "postern", signal, ...options }: ImportFileOptions,
 ): Promise<Imported> {
   const source = sourceOf(from);
   const found = await stat(file).catch((cause: unknown) => {
@@ -59,7 +59,7 @@ export async function importFile(
   using progress = progressBar(process.stderr, await source.sizeOf(file));
   const report = openReport();
   try {
-    using clients = await openClients(config, place);
+    using clients = await openClients(config, options);
     const items = source.read(file);
     const counts = await importItems({
       clients,

@@ -3,8 +3,8 @@ import type { Family, ProcessUsage } from "@postern/gateway";
 /** The ports of a node: the one for calls, and the one for operators. */
 export type PortName = "calls" | "operations";
 
-/** The place of a worker in its node: its number, how many there are, and the ports that are open. */
-export type Place = {
+/** What a worker is told at its start: its number, how many workers there are, and the open ports. */
+export type Assignment = {
   readonly number: number;
   readonly of: number;
   /** Whether the node has started; until then no worker is ready. */
@@ -35,7 +35,7 @@ export type Failure = { readonly limit: string; readonly key: string; readonly c
 
 /** The messages of the parent; a connection comes with its socket. */
 export type ToWorker =
-  | { readonly kind: "place"; readonly place: Place }
+  | { readonly kind: "assignment"; readonly assignment: Assignment }
   /** Every worker has begun to serve, or has failed to. */
   | { readonly kind: "started" }
   | { readonly kind: "connection"; readonly port: PortName }

@@ -1,11 +1,20 @@
 import type { Socket } from "node:net";
 import type { ConnectionSource, Family } from "@postern/gateway";
 import { type HandedSource, handedSource } from "./handed_source.ts";
-import type { Failure, NodeMetrics, Place, PortName, ToParent, ToWorker, WorkerCount, WorkerStart } from "./message.ts";
+import type {
+  Assignment,
+  Failure,
+  NodeMetrics,
+  PortName,
+  ToParent,
+  ToWorker,
+  WorkerCount,
+  WorkerStart,
+} from "./message.ts";
 
 /** The parent of this process, as a worker sees it. */
 export type Parent = Disposable & {
-  readonly place: Place;
+  readonly assignment: Assignment;
   /** The source of the connections of a port; undefined for one that is not open. */
   readonly source: (port: PortName) => ConnectionSource | undefined;
   /** Whether the node has started: until then its other workers are still to come. */
@@ -36,7 +45,7 @@ export async function findParent(exitCode: number): Promise<Parent> {
   process.on("disconnect", end);
   // Until the certificate is read there is nothing to read again on SIGHUP, which would end the process.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
-  const link = parentLink(await firstPlace());
+  const link = parentLink(await firstAssignment());
   return {
     ...link,
     [Symbol.dispose]() {
@@ -46,12 +55,12 @@ export async function findParent(exitCode: number): Promise<Parent> {
   };
 }
 
-/** Waits for the first message, the place of this worker; those behind it are kept for the next listener. */
-function firstPlace(): Promise<Place> {
+/** Waits for the first message, the assignment of this worker; those behind it are kept for the next listener. */
+function firstAssignment(): Promise<Assignment> {
   return new Promise((resolve) => {
     process.once("message", (message) => {
       const first = message as ToWorker;
-      if (first.kind === "place") resolve(first.place);
+      if (first.kind === "assignment") resolve(first.assignment);
     });
   });
 }
@@ -59,11 +68,11 @@ function firstPlace(): Promise<Place> {
 // A message to a parent that has just ended fails; `disconnect` ends this process then.
 const send = (message: ToParent) => void process.send?.(message, undefined, undefined, () => {});
 
-function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
+function parentLink(assignment: Assignment): Omit<Parent, typeof Symbol.dispose> {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  const sources = sourcesOf(place);
-  let hasStarted = place.hasStarted;
-  let count: WorkerCount = { serving: 0, of: place.of, ended: 0 };
+  const sources = sourcesOf(assignment);
+  let hasStarted = assignment.hasStarted;
+  let count: WorkerCount = { serving: 0, of: assignment.of, ended: 0 };
   let measure = async (): Promise<readonly Family[]> => [];
   let countFailure = (_failure: Failure): void => {};
   let gathering: PromiseWithResolvers<NodeMetrics> | undefined;
@@ -72,7 +81,7 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
 
   function receive(message: ToWorker, socket: Socket | undefined): void {
     switch (message.kind) {
-      case "place":
+      case "assignment":
         break;
       case "started":
         hasStarted = true;
@@ -112,7 +121,7 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
   }
 
   return {
-    place,
+    assignment,
     stopped,
     source: (port) => sources[port],
     hasStarted: () => hasStarted,
@@ -133,7 +142,7 @@ function parentLink(place: Place): Omit<Parent, typeof Symbol.dispose> {
   };
 }
 
-function sourcesOf({ ports }: Place): Partial<Record<PortName, HandedSource>> {
+function sourcesOf({ ports }: Assignment): Partial<Record<PortName, HandedSource>> {
   let connections = 0;
   let reports = false;
   // Many connections may end in one tick.

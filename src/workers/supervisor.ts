@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Place, RunningMessage, WorkerStart } from "./message.ts";
+import type { Assignment, RunningMessage, WorkerStart } from "./message.ts";
 import { startWorker, type WorkerEnd, type WorkerProcess } from "./worker_process.ts";
 
 /** Options of the supervisor. */
 export type SupervisorOptions = {
   readonly workers: number;
-  readonly ports: Place["ports"];
+  readonly ports: Assignment["ports"];
   readonly logger: Pick<Logger, "info" | "error">;
   /** Called with each message but that of a start. */
   readonly onMessage: (worker: WorkerProcess, message: RunningMessage) => void;

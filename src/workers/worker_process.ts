@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
-import type { Place, ToParent, ToWorker } from "./message.ts";
+import type { Assignment, ToParent, ToWorker } from "./message.ts";
 
 /** A worker as its parent sees it. */
 export type WorkerProcess = {
@@ -21,12 +21,12 @@ export type WorkerEnd = { readonly code: number | null; readonly signal: NodeJS.
 export type OnMessage = (worker: WorkerProcess, message: ToParent) => void;
 
 /** Starts this program again as a worker. */
-export function startWorker(place: Place, onMessage: OnMessage): WorkerProcess {
+export function startWorker(assignment: Assignment, onMessage: OnMessage): WorkerProcess {
   const [, program = ""] = process.argv;
-  const child = fork(program, ["worker", String(place.number)]);
-  const worker = workerOf(child, place.number);
+  const child = fork(program, ["worker", String(assignment.number)]);
+  const worker = workerOf(child, assignment.number);
   child.on("message", (message) => onMessage(worker, message as ToParent));
-  worker.send({ kind: "place", place });
+  worker.send({ kind: "assignment", assignment });
   return worker;
 }
 

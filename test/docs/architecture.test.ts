@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
-import { root, textOf } from "../rules/tree.ts";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { filesOf, root, textOf } from "../rules/tree.ts";
 
 const page = textOf("docs/architecture.md");
 
@@ -17,3 +17,31 @@ test("every path on the page exists", () => {
   expect(paths.length).toBeGreaterThan(20);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
+
+describe("the glossary", () => {
+  const sources = filesOf().filter((path) => /^(src|packages\/\w+\/src)\/.*\.ts$/.test(path));
+  const exported = sources.flatMap((path) =>
+    [...textOf(path).matchAll(/^export (?:async )?(?:function\*?|const|type|class) (\w+)/gm)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  const names = new Set([...exported, ...sources.map((path) => basename(path))]);
+  const rows = [...page.matchAll(/^\| ([a-z ]+) \| `([\w.]+)` \| .+ \| ([a-z, ]+|–) \|$/gm)];
+  const terms = rows.map(([, term = "", name = ""]) => ({ term, name }));
+  const rejected = rows.flatMap(([, , , synonyms = ""]) => synonyms.split(", ").filter((word) => word !== "–"));
+
+  test("each term is an exported name or a file", () => {
+    expect(terms.length).toBeGreaterThan(15);
+    expect(terms.filter(({ name }) => !names.has(name)).map(({ term }) => term)).toEqual([]);
+  });
+
+  test("no exported name and no file is called by a synonym that it rejects", () => {
+    expect(rejected.length).toBeGreaterThan(15);
+    const called = [...names].filter((name) => wordsOf(name).some((word) => rejected.includes(word)));
+    expect(called).toEqual([]);
+  });
+});
+
+/** The words of a name in camel case or with underscores, in lower case and the singular. */
+const wordsOf = (name: string): string[] =>
+  [...name.matchAll(/[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])/g)].map(([word]) => word.toLowerCase().replace(/s$/, ""));

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Call, Deps } from "../../deps.ts";
 import { type At, factOf, type NewFact, next } from "../../events/fact.ts";
-import { takenBack } from "../../events/given_back.ts";
 import { lostRace } from "../../events/log.ts";
+import { takeBack } from "../../events/take_back.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { PasswordBench } from "../../security/password.ts";
 import { MAX_PASSWORD_BYTES } from "../../security/policy.ts";
@@ -108,7 +108,7 @@ export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords,
     return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
   };
   const count = async () => {
-    if (stage === "waiting") await takenBack(attempts.giveBack);
+    if (stage === "waiting") await takeBack(attempts.giveBack);
     if (stage === "right") await attempts.clear();
   };
   return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);

@@ -1,5 +1,5 @@
 import type { CountryCode } from "libphonenumber-js/max";
-import { numbering } from "../../config/numbering.ts";
+import { phonePlans } from "../../config/phone_plans.ts";
 import { refuse, type Violation } from "../../errors.ts";
 
 /** A phone number, and whether it is a premium-rate number. */
@@ -12,7 +12,7 @@ export type PhoneNumber = {
 /** Parses a phone number; undefined if it is not valid. A national number needs the region. */
 export function phoneNumber(text: string, region: string | undefined): PhoneNumber | undefined {
   const options = { extract: false, ...(region ? { defaultCountry: region as CountryCode } : {}) };
-  const number = numbering().parsePhoneNumberFromString(text.normalize("NFKC"), options);
+  const number = phonePlans().parsePhoneNumberFromString(text.normalize("NFKC"), options);
   if (!number || number.ext) return undefined;
   // A number that has a type is valid; checking both takes twice the time.
   const type = number.getType();

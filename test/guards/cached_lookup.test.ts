@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { remember } from "../../src/guards/remember.ts";
+import { cachedLookup } from "../../src/guards/cached_lookup.ts";
 
 function counted(most: number) {
   const asked: string[] = [];
-  const found = remember(async (id) => {
+  const found = cachedLookup(async (id) => {
     asked.push(id);
     return id.startsWith("no") ? undefined : `of ${id}`;
   }, most);

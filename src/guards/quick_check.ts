@@ -15,7 +15,7 @@ import { isSoundObject, isText } from "./open_object.ts";
  * Makes a cheap check that nothing in a message needs trimming or breaks a rule of values. A message that fails it goes through
  * reflection, which costs ten times as much and handles every kind of field.
  */
-export function soundness(type: DescMessage, outer: readonly DescMessage[] = []): (message: Message) => boolean {
+export function quickCheck(type: DescMessage, outer: readonly DescMessage[] = []): (message: Message) => boolean {
   const within = [...outer, type];
   const fields = type.fields.filter(isLookedAt).map((field) => glance(field, within));
   return (message) => fields.every((isSound) => isSound(message));
@@ -69,7 +69,7 @@ function soundInside(field: DescField, within: readonly DescMessage[]): (value: 
   if (message?.typeName === openObject && fieldKind === "message") return (value) => isSoundObject(value as JsonValue);
   // A time and the like; a message within itself.
   if (!message?.typeName.startsWith("postern.") || within.includes(message)) return isEmpty;
-  const isSound = soundness(message, within);
+  const isSound = quickCheck(message, within);
   if (fieldKind === "message") return (value) => isSound(value as Message);
   if (fieldKind !== "list" || hasOption(field, max_inner_items)) return isEmpty;
   const most = mostItems(field);

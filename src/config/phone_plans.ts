@@ -5,5 +5,5 @@ type Numbering = typeof import("libphonenumber-js/max");
 
 const require = createRequire(import.meta.url);
 
-/** The numbering plans of all regions, loaded with the first number: ninety modules, which take 3 MB and 20 ms. */
-export const numbering = (): Numbering => require("libphonenumber-js/max");
+/** The phonePlans plans of all regions, loaded with the first number: ninety modules, which take 3 MB and 20 ms. */
+export const phonePlans = (): Numbering => require("libphonenumber-js/max");

@@ -8,7 +8,7 @@ const mostTries = 120;
  * Makes a write that takes something back, and goes on in the background where a database that is busy for the moment refuses it:
  * an attempt that stayed counted would lock out somebody who made none. A write whose outcome is unknown is not made twice.
  */
-export async function takenBack(write: () => PromiseLike<unknown>): Promise<void> {
+export async function takeBack(write: () => PromiseLike<unknown>): Promise<void> {
   const isOver = await made(write);
   if (!isOver) void goOn(write);
 }

@@ -2,7 +2,7 @@
  * Caches found values of a lookup, the newest `most` and up to as many older ones. Misses are not cached: the object may be
  * created next.
  */
-export function remember<T>(lookup: (id: string) => Promise<T | undefined>, most = 100_000) {
+export function cachedLookup<T>(lookup: (id: string) => Promise<T | undefined>, most = 100_000) {
   // Two generations instead of an order by use: a hit moves nothing, and nothing is deleted one by one.
   let young = new Map<string, T>();
   let old = young;

@@ -1,8 +1,8 @@
 import { type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import type { Step } from "./around.ts";
 import { fieldOf, textOf } from "./field.ts";
-import { given, holding, type Lookups } from "./holding.ts";
+import { given, holding, type Lookups } from "./held_permissions.ts";
+import type { Step } from "./interceptor.ts";
 import { type Permission, permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 

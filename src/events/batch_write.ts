@@ -3,13 +3,13 @@ import { isOutcomeUnknown } from "../postgres/failure.ts";
 import type { Waiting } from "./batch.ts";
 
 /** The statement of a shared write, and what its jobs are refused with. */
-export type Together<J> = {
+export type BatchWrite<J> = {
   readonly write: (jobs: readonly J[]) => Promise<unknown>;
   readonly refusal?: (error: unknown, job: J) => unknown;
 };
 
 /** Makes the run of a batch that writes: one job that is refused must not fail the others, so that each runs again by itself. */
-export function together<J>({ write, refusal = (error) => error }: Together<J>) {
+export function batchWrite<J>({ write, refusal = (error) => error }: BatchWrite<J>) {
   return async (batch: readonly Waiting<J>[]): Promise<void> => {
     try {
       await write(batch.map(({ job }) => job));

@@ -4,7 +4,7 @@ import type { Fold } from "./fold.ts";
  * The types of facts whose folds change or delete rows that facts about other nouns insert, as the deletion of a user takes its
  * factors along. The order between such a fact and the others matters, though they are about different objects.
  */
-export function reaching(folds: ReadonlyMap<string, Fold>): ReadonlySet<string> {
+export function crossNounTypes(folds: ReadonlyMap<string, Fold>): ReadonlySet<string> {
   const inserted = new Map<string, Set<string>>();
   for (const [type, { views = [] }] of folds)
     for (const table of tablesIn(views, inserting))

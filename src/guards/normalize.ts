@@ -19,7 +19,7 @@ import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/va
 import { all_visible, max_inner_items, one_line, outcomes_unless, trim } from "../../gen/postern/v1/options_pb.ts";
 import { maxViolations, type Violation } from "../errors.ts";
 import { unsoundTexts } from "./open_object.ts";
-import { isAllVisible, isOneLine, isVisible, soundness } from "./sound.ts";
+import { isAllVisible, isOneLine, isVisible, quickCheck } from "./quick_check.ts";
 
 /** A field whose values are inspected, with its options, which are slow to read. */
 type InspectedField = {
@@ -42,10 +42,10 @@ type Inspection = { readonly path: string; readonly found: Violation[]; readonly
  * Trims the fields whose options ask for it, rounds times down to microseconds, which are what PostgreSQL stores, and finds values
  * that no field may hold: broken text, unknown enum values, and times that are in no year from 1 to 9999.
  */
-export function valuesOf(type: DescMessage): (message: Message) => Violation[] {
+export function normalizer(type: DescMessage): (message: Message) => Violation[] {
   const fieldsByType: FieldsByType = new Map();
   addFieldsOf(type, fieldsByType);
-  const isSound = soundness(type);
+  const isSound = quickCheck(type);
   return (message) => {
     if (isSound(message)) return [];
     const found: Violation[] = [];
