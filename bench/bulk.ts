@@ -25,13 +25,13 @@ export async function bulk(url: string, owner: string, size: Size): Promise<void
   await sql.unsafe("checkpoint");
 }
 
-/** The definitions of foreign keys and plain indexes, and the statements that drop them. */
+/** The definitions of foreign keys and of indexes that are not unique, and the statements that drop them. */
 async function besides(sql: Sql) {
   const indexes = await sql.unsafe<{ name: string; text: string }[]>(`
     select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as text
     from pg_index i join pg_class c on c.oid = i.indexrelid
     where c.relnamespace = current_schema()::regnamespace
-      and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`);
+      and not i.indisunique and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`);
   const constraints = await sql.unsafe<{ name: string; from: string; text: string }[]>(`
     select quote_ident(conname) as name, conrelid::regclass::text as from, pg_get_constraintdef(oid) as text
     from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`);

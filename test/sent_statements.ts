@@ -45,7 +45,7 @@ export function openHandlers(postern: Postern): Handlers {
     signal: undefined,
     idempotency: undefined,
   });
-  const log = openLog<Call>({ sql, folds, originOf });
+  const log = openLog<Call>({ sql, folds, ids: newId, originOf });
   const deps: Deps = {
     log,
     sql,

@@ -16,13 +16,14 @@ import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { systemCall } from "../src/deps.ts";
 import { statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
+import { batches } from "../src/events/job.ts";
 import { folds } from "../src/runtime/modules.ts";
 import { keyring } from "../src/security/seal.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
-import { deletedOrganizations } from "../src/services/organizations/delete_organization.ts";
+import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
 import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/passwords/known_browser.ts";
 import { countFailure } from "../src/services/passwords/name_wait.ts";
 import { answerRequests } from "../src/services/passwords/password_reset_worker.ts";
@@ -209,6 +210,12 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { after: events.at(-1)?.position } },
       { request: { after: formatPosition(beginning) } },
     ],
+    "JobService.ListJobs": [
+      { request: { state: "JOB_STATE_RUNNING" } },
+      { request: { state: "JOB_STATE_ENDED" } },
+      { request: { instance: true } },
+      { request: {}, ...someReach },
+    ],
     "OrganizationService.ListOrganizations": [
       { request: { filter: { search: "some" } } },
       { request: {}, ...someReach },
@@ -311,13 +318,31 @@ test("what is over is cleared away by the statements of its file", async () => {
   await withTotp(postern);
   const { deps } = handlers;
   const rotated = { ...deps, secrets: { ...deps.secrets, keyring: keyring([randomBytes(32), ...masterKeys()]) } };
-  const chores = [...expiryChores(deps, postern.config), deletedOrganizations(deps), resealedFactors(rotated)];
+  const chores = [
+    ...expiryChores(deps, postern.config),
+    oldJobs(deps),
+    jobsOfEarlierReleases(deps),
+    resealedFactors(rotated),
+  ];
   handlers.heard();
   for (const { batch } of chores) await batch(10);
   await show("expiry.sql", handlers.heard());
 });
 
 const masterKeys = () => postern.config.masterKeys ?? [];
+
+test.each([...folds].flatMap(([type, { later }]) => (later ? [[type, later] as const] : [])))(
+  "a job of %s is done by the statements of its file",
+  async (type, { steps }) => {
+    const nextBatch = batches(handlers.deps.sql, folds);
+    const [id, time] = ["00", new Date()];
+    const job = { id, owner: "00", type, stream: "00", version: 1n, payload: {}, actor: "00", requestId: "00" };
+    handlers.heard();
+    for (const step of [...steps.keys(), steps.length])
+      await nextBatch({ job, place: { step, wrote: false }, most: 10, time });
+    await show(join("jobs", `${type}.sql`), handlers.heard());
+  },
+);
 
 test("failed sign-ins and known browsers are counted by the statements of their file", async () => {
   const { userId } = await signedUp(postern);

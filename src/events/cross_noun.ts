@@ -18,6 +18,6 @@ const inserting = /\binsert\s+into\s+(\w+)/g;
 const changing = /\b(?:delete\s+from|update(?!\s+set\b))\s+(\w+)/g;
 
 const tablesIn = (texts: readonly string[], writing: RegExp): readonly string[] =>
-  texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table));
+  texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table.replace(/^all_/, "")));
 
 const nounOf = (type: string): string => type.split(".")[0] ?? type;

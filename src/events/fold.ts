@@ -11,6 +11,28 @@ export type Cascade = {
    * write many has connections of its own, and those of few do not wait for it.
    */
   readonly extent: "few" | "many";
+  /** Whether it makes nothing but a conflict, which refuses the fact. A job does what its first fact has decided. */
+  readonly refuses?: true;
+};
+
+/** The work that a job does in batches after the statement that appends the fact. */
+export type Later = {
+  /** Whether a job does it even if there is little to do. */
+  readonly always?: true;
+  /** Statements that take the place of `views` when the fact is appended: nothing gives access from then on. */
+  readonly begins: readonly string[];
+  /** The facts that the job makes, step by step: what a step removes is not in the way of the next ones. */
+  readonly steps: readonly Step[];
+  /** A select that reads `$input` and finds a row where another job has to end before this work can. */
+  readonly waits?: string;
+  /** Statements that end the job, once no step makes a fact any more. */
+  readonly ends: readonly string[];
+};
+
+/** A cascade that a job makes in batches. */
+export type Step = Pick<Cascade, "makes" | "select"> & {
+  /** Whether its first batch is followed by the next step, and at last by all steps again: it reads what those before it made way for. */
+  readonly isOneBatch?: true;
 };
 
 /** The effect of a kind of fact on the tables, as SQL over sets: `$facts` stands for the facts of its type that are being folded. */
@@ -20,6 +42,8 @@ export type Fold = {
   /** Statements that write credentials; they may read `secret` from `$input`. Not replayed by a rebuild. */
   readonly credentials?: readonly string[];
   readonly cascades?: readonly Cascade[];
+  /** How a job does the work, where the cascades of many would make too many facts for one statement. */
+  readonly later?: Later;
   /** The time after which the rows that this fold writes to a view table may be deleted without a fact. */
   readonly expiry?: { readonly table: string; readonly column: string };
 };
@@ -54,6 +78,14 @@ export type StatementOptions = {
   readonly given?: string;
   readonly condition?: Condition | undefined;
   readonly recordsAnswers?: boolean;
+  /** Whether the cascades of many are left to a job, whose identifier is the fact's secret. */
+  readonly isLeftToJob?: boolean;
+  /** Whether it is a batch of a job, which nothing refuses. */
+  readonly isOfJob?: boolean;
+  /** Further parts of its `with`, which may read `input`. */
+  readonly parts?: readonly string[];
+  /** What it yields, in place of the row that says nothing. */
+  readonly yields?: string;
 };
 
 /**
@@ -63,9 +95,14 @@ export type StatementOptions = {
 export function statementFor(
   types: readonly string[],
   folds: ReadonlyMap<string, Fold>,
-  { given = asJson, condition, recordsAnswers = false }: StatementOptions = {},
+  options: StatementOptions = {},
 ): string {
-  const cascades = types.flatMap((type) => (folds.get(type)?.cascades ?? []).map((cascade) => ({ type, cascade })));
+  const { given = asJson, condition, recordsAnswers = false, isLeftToJob = false, isOfJob = false } = options;
+  const { parts = [], yields = "1" } = options;
+  const isNow = ({ extent, refuses }: Cascade) => !(isLeftToJob && extent === "many") && !(isOfJob && refuses);
+  const cascades = types.flatMap((type) =>
+    (folds.get(type)?.cascades ?? []).filter(isNow).map((cascade) => ({ type, cascade })),
+  );
   const touched = [...new Set([...types, ...cascades.map(({ cascade }) => cascade.makes)])].sort();
   const ctes = [
     ...inputText(given, condition),
@@ -73,12 +110,15 @@ export function statementFor(
     eventsText(cascades.length),
     ...touched.flatMap(foldText),
     ...(recordsAnswers ? [idempotencyText(condition !== undefined)] : []),
+    ...(isLeftToJob ? [jobText] : []),
+    ...parts,
   ];
-  return `with ${ctes.join(",\n")}\nselect ${condition ? "* from found" : "1"}`;
+  return `with ${ctes.join(",\n")}\nselect ${condition ? "* from found" : yields}`;
 
   function foldText(type: string): string[] {
-    const { views = [], credentials = [] } = folds.get(type) ?? {};
-    return [...views, ...credentials].map((text, at) => `"${type}/${at}" as (${ofType(text, type)})`);
+    const { views = [], credentials = [], later } = folds.get(type) ?? {};
+    const shown = isLeftToJob && later ? later.begins : views;
+    return [...shown, ...credentials].map((text, at) => `"${type}/${at}" as (${ofType(text, type)})`);
   }
 }
 
@@ -112,6 +152,11 @@ const idempotencyText = (isConditional: boolean) => `idempotent as (
   select caller, operation, key, decode(request, 'base64'), decode(answer, 'base64'), created
   from jsonb_to_recordset($2::text::jsonb) as record (
     ${isConditional ? "n integer, " : ""}caller text, operation text, key text, request text, answer text, created timestamptz)${isConditional ? "\n  where n in (select n from input)" : ""}
+)`;
+
+const jobText = `job as (
+  insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
+  select secret->>'jobId', owner, type, stream, version, payload, actor, request_id, time from input
 )`;
 
 function cascadeText({ type, cascade }: { type: string; cascade: Cascade }, at: number): string {

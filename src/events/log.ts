@@ -6,6 +6,7 @@ import { inBatches } from "./batch.ts";
 import { batchWrite } from "./batch_write.ts";
 import type { NewFact } from "./fact.ts";
 import { type Condition, type Fold, statementFor } from "./fold.ts";
+import { workRead } from "./job.ts";
 
 /** The origin of a command, as its events record it. */
 export type CommandOrigin = {
@@ -34,6 +35,11 @@ export type Log<C> = {
    */
   append<A>(call: C, facts: readonly NewFact[], answer: A): Promise<A>;
   /**
+   * Ends a write by one fact whose cascades may make many others. Where they are too many for one statement the fact is appended
+   * alone, and a job does the rest; the answer is made of the job's identifier then.
+   */
+  appendLong<A>(call: C, fact: NewFact, answerOf: (jobId: string | undefined) => A): Promise<A>;
+  /**
    * Ends a write by one fact, unless its condition does not hold when the statement begins: then nothing is written, and what the
    * condition found is returned.
    */
@@ -55,6 +61,8 @@ export type LogOptions<C> = {
   /** The pool for commands with a cascade of many facts, which may take long: its own connections, and a longer time limit. */
   readonly longRunning?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
+  /** Makes the identifiers of jobs. */
+  readonly ids: () => string;
   readonly originOf: (call: C) => CommandOrigin;
   /** Called with the call when a command of it was written. */
   readonly onWritten?: (call: C) => void;
@@ -68,9 +76,11 @@ const shared = { atOnce: 2, worthwhile: 16, most: 100 };
 const unshared = { atOnce: 8, worthwhile: undefined, most: 1 };
 
 /** Opens the log. Commands of the same shape that arrive together share one statement. */
-export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten, onAppended }: LogOptions<C>): Log<C> {
+export function openLog<C>(options: LogOptions<C>): Log<C> {
+  const { sql, longRunning = sql, folds, ids, originOf, onWritten, onAppended } = options;
   type Queue = (command: Command, signal?: AbortSignal) => Promise<void>;
   const queues = new Map<Condition | undefined, Map<string, Queue>>();
+  const isTooMuch = workRead(sql, folds);
 
   return {
     async append(call, facts, answer) {
@@ -82,10 +92,21 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
       return answer;
     },
 
+    async appendLong<A>(call: C, fact: NewFact, answerOf: (jobId: string | undefined) => A) {
+      const origin = originOf(call);
+      const jobId = (await isTooMuch(fact)) ? ids() : undefined;
+      const answer = answerOf(jobId);
+      const begun = jobId === undefined ? fact : { ...fact, secret: { jobId } };
+      const command = commandOf([begun], origin, answer);
+      await queueFor(command.types, { isLeftToJob: jobId !== undefined })(command, origin.signal);
+      written(call, [fact]);
+      return answer;
+    },
+
     async appendIf<R extends object>(call: C, fact: NewFact, answer: unknown, condition: Condition) {
       const origin = originOf(call);
       const command = commandOf([fact], origin, answer);
-      await queueFor(command.types, condition)(command, origin.signal);
+      await queueFor(command.types, { condition })(command, origin.signal);
       if (!command.refused) written(call, [fact]);
       return command.refused as R | undefined;
     },
@@ -96,19 +117,19 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
     onAppended?.(facts);
   }
 
-  function queueFor(types: readonly string[], condition?: Condition): Queue {
+  function queueFor(types: readonly string[], { condition, isLeftToJob = false }: Shape = {}): Queue {
     const ofCondition = queues.get(condition) ?? new Map<string, Queue>();
     queues.set(condition, ofCondition);
-    const shape = types.join();
+    const shape = [...types, ...(isLeftToJob ? ["job"] : [])].join();
     const known = ofCondition.get(shape);
     if (known) return known;
     const extents = types.flatMap((type) => folds.get(type)?.cascades ?? []).map(({ extent }) => extent);
-    const isLong = extents.includes("many");
+    const isLong = !isLeftToJob && extents.includes("many");
     const queue = inBatches<Command>({
       ...(extents.length > 0 ? unshared : shared),
       keysOf: ({ streams }) => streams,
       run: batchWrite({
-        write: writing(types, { folds, condition, on: isLong ? longRunning : sql }),
+        write: writing(types, { folds, condition, isLeftToJob, on: isLong ? longRunning : sql }),
         refusal: lost,
       }),
     });
@@ -119,17 +140,20 @@ export function openLog<C>({ sql, longRunning = sql, folds, originOf, onWritten,
 
 type Found = { readonly n: number; readonly holds: boolean };
 
-type WriteOptions = {
+/** The kind of the statement of a command, beside the types of its facts. */
+type Shape = { readonly condition?: Condition | undefined; readonly isLeftToJob?: boolean };
+
+type WriteOptions = Shape & {
   readonly folds: ReadonlyMap<string, Fold>;
-  readonly condition: Condition | undefined;
   readonly on: Sql;
 };
 
 /** Writes commands by one statement. With a condition each has one fact, and the statement yields what it found for it. */
-function writing(types: readonly string[], { folds, condition, on }: WriteOptions) {
+function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions) {
+  const { condition } = shape;
   // Few commands have an idempotency key: what would record nothing is a twentieth of the time of a lone statement.
-  const bare = statementFor(types, folds, { condition });
-  const recording = statementFor(types, folds, { condition, recordsAnswers: true });
+  const bare = statementFor(types, folds, shape);
+  const recording = statementFor(types, folds, { ...shape, recordsAnswers: true });
   return async (commands: readonly Command[]): Promise<void> => {
     const facts = JSON.stringify(commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n })));
     const records = commands.flatMap(({ record }, n) => (record ? { ...record, n } : []));

@@ -27,10 +27,11 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     for (const [name, value] of Object.entries(settings)) await client.unsafe(`set local ${name} = ${value}`);
     const schema = await schemaOf(client);
     const { written, compared, expiries } = tablesOf(folds);
-    const triggers = await triggersOf(client, { schema, tables: written });
+    const bases = await basesOf(client, [...written, ...followers]);
+    const triggers = await triggersOf(client, { schema, bases });
     // Temporary tables hide others of the same name, so the folds write only them.
-    for (const table of [...written, ...followers])
-      await client.unsafe(`create temporary table ${table} (like ${schema}.${table} including all)`);
+    for (const [table, { base }] of bases)
+      await client.unsafe(`create temporary table ${table} (like ${schema}.${base} including all)`);
     for (const index of await listIndexes(client)) await client.unsafe(`drop index ${index}`);
     for (const trigger of triggers) await client.unsafe(trigger);
     // A connection that is lost and reopened is outside the transaction: these are missing then, and no fold can run.
@@ -39,7 +40,9 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     await replay(client, { crossNoun: crossNounTypes(folds), rewrite });
     const found = [];
     for (const table of [...compared, ...followers])
-      found.push(await difference(client, schema, { table, column: expiries.get(table) }));
+      found.push(
+        await difference(client, schema, { table, columns: bases.get(table)?.columns, column: expiries.get(table) }),
+      );
     const differences = found.filter(({ rows }) => rows > 0);
     return { equal: differences.length === 0, differences };
   } finally {
@@ -63,7 +66,7 @@ const writing = /\b(?:insert\s+into|delete\s+from|update(?!\s+set\b))\s+(\w+)/g;
 /** The tables that facts are folded into. Tables with credentials are not views, and are not compared. */
 function tablesOf(folds: ReadonlyMap<string, Fold>) {
   const named = (texts: readonly string[]) =>
-    texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table));
+    texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table.replace(/^all_/, "")));
   const all = [...folds.values()];
   const written = [...new Set(all.flatMap(({ views = [] }) => named(views)))].sort();
   const credentials = new Set(all.flatMap(({ credentials = [] }) => named(credentials)));
@@ -74,16 +77,32 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
 /** Tables that the triggers of others write. */
 const followers = ["terms", "used_client_ids"];
 
+/** The table that holds the rows of a name, and the columns that the name shows. */
+type Base = { readonly base: string; readonly columns: string };
+
+/** Finds the table behind each name: `users` is a view of those rows of `all_users` that no job deletes. */
+async function basesOf(client: Sql, names: readonly string[]): Promise<ReadonlyMap<string, Base>> {
+  const rows = await client<({ name: string } & Base)[]>`
+    select name, case when c.relkind = 'v' then 'all_' || name else name end as base,
+      (select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
+       where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
+    from string_to_table(${names.join()}, ',') name join pg_class c on c.oid = name::regclass`;
+  return new Map(rows.map(({ name, ...base }) => [name, base]));
+}
+
+type Named = { readonly schema: string; readonly bases: ReadonlyMap<string, Base> };
+
 /**
  * The triggers of tables, as statements that make the same for the temporary tables of these names. Constraint triggers decide races,
  * and the log has only what was decided.
  */
-async function triggersOf(client: Sql, { schema, tables }: { schema: string; tables: readonly string[] }) {
+async function triggersOf(client: Sql, { schema, bases }: Named) {
+  const tables = [...bases.values()].map(({ base }) => base);
   const rows = await client<{ table: string; text: string }[]>`
     select c.relname as table, pg_get_triggerdef(t.oid) as text from pg_trigger t join pg_class c on c.oid = t.tgrelid
     where not t.tgisinternal and t.tgconstraint = 0 and c.relnamespace = ${schema}::regnamespace and c.relname = any(string_to_array(${tables.join()}, ','))
     order by t.tgname`;
-  return rows.map(({ table, text }) => text.replace(/ ON \S+ /, ` ON pg_temp.${table} `));
+  return rows.map(({ table, text }) => text.replace(/ ON \S+ /, ` ON pg_temp.${table.replace(/^all_/, "")} `));
 }
 
 /** The indexes of the temporary tables that only lists use: they are over expressions, over some rows, or by bytes. */
@@ -102,17 +121,21 @@ async function schemaOf(client: Sql): Promise<string> {
 
 const examples = 3;
 
-/** A table, and the column with the time after which its rows may be gone. */
-type Compared = { readonly table: string; readonly column: string | undefined };
+/** A table with its columns, and the one with the time after which its rows may be gone. */
+type Compared = { readonly table: string; readonly columns: string | undefined; readonly column: string | undefined };
 
 /** Compares a table with its replay; schema and names come from the folds and the catalogue, never from a caller. */
-async function difference(client: Sql, schema: string, { table, column }: Compared): Promise<Difference> {
+async function difference(
+  client: Sql,
+  schema: string,
+  { table, columns = "*", column }: Compared,
+): Promise<Difference> {
   const lasting = column === undefined ? "" : `where ${column} > now()`;
   const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
     with missing as materialized (
-      select * from pg_temp.${table} ${lasting} except select * from ${schema}.${table} ${lasting}),
+      select ${columns} from pg_temp.${table} ${lasting} except select ${columns} from ${schema}.${table} ${lasting}),
          extra as materialized (
-      select * from ${schema}.${table} ${lasting} except select * from pg_temp.${table} ${lasting})
+      select ${columns} from ${schema}.${table} ${lasting} except select ${columns} from pg_temp.${table} ${lasting})
     select ((select count(*) from missing) + (select count(*) from extra))::float8 as rows,
       (select jsonb_agg(to_jsonb(one)) from (select * from missing limit ${examples}) one) as missing,
       (select jsonb_agg(to_jsonb(one)) from (select * from extra limit ${examples}) one) as extra`);

@@ -50,6 +50,12 @@ export const nounTexts = {
     fr: "Le partage de projet {id} n’existe pas.",
     es: "La concesión de proyecto {id} no existe.",
   },
+  JOB_NOT_FOUND: {
+    en: "Job {id} does not exist.",
+    de: "Der Auftrag {id} existiert nicht.",
+    fr: "La tâche {id} n’existe pas.",
+    es: "El trabajo {id} no existe.",
+  },
   APPLICATION_NOT_FOUND: {
     en: "Application {id} does not exist.",
     de: "Die Anwendung {id} existiert nicht.",
@@ -139,6 +145,12 @@ export const nounTexts = {
     de: "Die Rolle „{name}“ gibt es in diesem Projekt schon.",
     fr: "Le rôle «\u202f{name}\u202f» existe déjà dans ce projet.",
     es: "El rol «{name}» ya existe en este proyecto.",
+  },
+  BEING_DELETED: {
+    en: "What had this name before is still being deleted; try again when its job has ended.",
+    de: "Was vorher diesen Namen hatte, wird noch gelöscht; versuchen Sie es wieder, wenn der Auftrag beendet ist.",
+    fr: "Ce qui portait ce nom est encore en cours de suppression\u202f; réessayez quand la tâche sera terminée.",
+    es: "Lo que tenía este nombre todavía se está eliminando; inténtelo de nuevo cuando termine el trabajo.",
   },
   ROLE_UNKNOWN: {
     en: "Some roles do not exist in this project or are not granted with it.",

@@ -19,6 +19,7 @@ import { consents } from "../services/consents/module.ts";
 import { decisions } from "../services/decisions/module.ts";
 import { expiryChores } from "../services/expiry.ts";
 import { factors } from "../services/factors/module.ts";
+import { jobs } from "../services/jobs/module.ts";
 import { members } from "../services/members/module.ts";
 import type { Serving } from "../services/module.ts";
 import { organizations } from "../services/organizations/module.ts";
@@ -70,7 +71,7 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 const modules = [
   ...[log, notify, expiry],
   ...[account, accessTokens, passwords, users, members, sessions, factors, policies],
-  ...[organizations, projects, applications, userGrants, consents, decisions, audit, provider],
+  ...[organizations, projects, applications, userGrants, consents, decisions, audit, jobs, provider],
 ] as const satisfies readonly Module[];
 
 type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;

@@ -81,6 +81,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     sql,
     longRunning,
     folds,
+    ids: newId,
     originOf,
     onWritten: ({ values }) => void values.set(keys.written, true),
     onAppended(facts) {
@@ -125,7 +126,7 @@ function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers"
   });
 }
 
-// A million grants that lose a role take half a minute.
+// The grant of a project that loses a role takes it from all user grants that rest on it: half a minute for a million.
 const longStatements = { statementTimeoutMs: 600_000, waitMs: 30_000 };
 
 /** Divides the connections among the pools: of two or more, one asks whether the database can be written. */

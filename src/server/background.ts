@@ -1,4 +1,5 @@
 import { type Config, mailOf, smsOf } from "../config/config.ts";
+import { startJobs } from "../events/job_runner.ts";
 import { startSweep } from "../events/sweep.ts";
 import { startLogoutWorker } from "../notify/logout/worker.ts";
 import { mailSender } from "../notify/mail/sender.ts";
@@ -10,7 +11,7 @@ import { issuerOf } from "../provider/http/issuer.ts";
 import { endsSessions, logoutSender } from "../provider/logout/logout_token.ts";
 import { codePages } from "../provider/mail_pages/code_pages.ts";
 import { type SigningKeys, signingKeys } from "../provider/tokens/signing_keys.ts";
-import { choresOf } from "../runtime/modules.ts";
+import { choresOf, folds } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { startPasswordResets } from "../services/passwords/password_reset_worker.ts";
 import { sendsMail } from "../services/verification/mail_code.ts";
@@ -33,6 +34,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   const logouts = issuer === undefined ? [] : [deliverLogouts(runtime, config, { ...parts, issuer })];
   return stoppedTogether([
     startSweep({ sql, chores, clock, onError }),
+    doJobs(runtime, (error) => onError(error, "jobs")),
     deliverSms(runtime, config, (error) => onError(error, "sms")),
     deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),
     ...logouts,
@@ -53,6 +55,14 @@ const stoppedTogether = (all: readonly (AsyncDisposable | Disposable)[]): AsyncD
 });
 
 type OnError = (error: unknown) => void;
+
+function doJobs({ deps: { sql, clock }, onAppended }: Runtime, onError: OnError): AsyncDisposable {
+  const jobs = startJobs({ sql, folds, clock, onError });
+  onAppended((facts) => {
+    if (facts.some(({ type }) => folds.get(type)?.later)) jobs.poke();
+  });
+  return jobs;
+}
 
 function deliverSms({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
   return startSmsWorker({

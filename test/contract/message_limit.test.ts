@@ -34,6 +34,7 @@ const larger = {
   "ConsentService/ListConnectedApplications": 26_624,
   "EventService/ListEvents": 150_528,
   "EventService/WatchEvents": 162_816,
+  "JobService/ListJobs": 24_576,
   "MemberService/ListMembers": 34_816,
   "ApplicationService/UpdateOidcApplication": 262_144,
   "OrganizationService/ListOrganizations": 31_744,

@@ -1,4 +1,5 @@
 import type { Reason } from "../../src/errors.ts";
+import { openClient } from "../fixture/database_client.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { withTokens } from "../fixture/many_tokens.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
@@ -39,6 +40,7 @@ export const nounRows = {
   PROJECT_NOT_FOUND: missing("/v1/projects/none"),
   ROLE_NOT_FOUND: missing("/v1/projects/{project}/roles/none"),
   PROJECT_GRANT_NOT_FOUND: missing("/v1/projects/{project}/grants/none"),
+  JOB_NOT_FOUND: { by: ({ german }) => german.get("/v1/jobs/none"), details: ["ResourceInfo"] },
   APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),
   APPLICATION_KEY_NOT_FOUND: {
     by: async (scene) => scene.german.delete(`${await keysPath(scene)}/none`),
@@ -88,6 +90,16 @@ export const nounRows = {
   },
   PROJECT_NAME_TAKEN: nameTaken("/v1/projects", () => ({ name: fresh("project") })),
   ROLE_TAKEN: nameTaken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
+  BEING_DELETED: {
+    async by({ postern, fixture: { projectId }, admin, german }) {
+      const key = fresh("role").replace(" ", "-");
+      await admin.post(`/v1/projects/${projectId}/roles`, { key });
+      await using database = openClient(postern.databaseUrl);
+      await database.client`update all_project_roles set deleted = true where role_key = ${key}`;
+      return german.post(`/v1/projects/${projectId}/roles`, { key });
+    },
+    details: ["BadRequest"],
+  },
   PROJECT_GRANT_EXISTS: taken("/v1/projects/{project}/grants", async ({ postern }) => ({
     grantedOrganizationId: await organization(postern),
   })),

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
+import { newId } from "../../src/deps.ts";
 import { type FactCase, type FactNoun, factOf, first, typeOf } from "../../src/events/fact.ts";
 import type { Fold, NounFolds } from "../../src/events/fold.ts";
 import { type CommandOrigin, openLog } from "../../src/events/log.ts";
@@ -31,7 +32,7 @@ export async function openTestLog() {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
   const { sql, statements } = watched(opened.use(connect(url, { ...usual, log: quiet })).sql);
-  const log = openLog<CommandOrigin>({ sql, folds, originOf: (origin) => origin });
+  const log = openLog<CommandOrigin>({ sql, folds, ids: newId, originOf: (origin) => origin });
   const stack = opened.move();
   return { url, sql, log, statements, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { folds } from "../../src/runtime/modules.ts";
-import { deletedOrganizations } from "../../src/services/organizations/delete_organization.ts";
 import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { onePixel } from "../fixture/images.ts";
@@ -138,8 +137,8 @@ function operationsOn(world: World, chance: () => number) {
     await post(`/v1/projects/${own.projectId}/grants`, { grantedOrganizationId: among(world.organizations) }, there);
     await post(`${project()}/grants`, { grantedOrganizationId: organizationId });
     await post("/v1/members", { userId: among(world.users), roles: ["ORG_OWNER"] }, there);
-    const status = await done(remove(`/v1/organizations/${organizationId}`));
-    await deletedOrganizations(handlers.deps).batch(500);
+    const { status, body } = await remove(`/v1/organizations/${organizationId}`);
+    if (status === 200) await postern.admin.get(`/v1/jobs/${body.jobId}:wait?instance=true`);
     return status;
   };
   const factorsUsed = async () => {

@@ -39,6 +39,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   granted_organization_id: () => other.organizationId,
   app_id: () => other.newApp(),
   key_id: async () => (await other.newKey()).keyId,
+  job_id: () => other.newJob(),
   user_grant_id: () => other.newUserGrant(),
   "subject.id": () => other.userId,
   "resource.id": () => other.projectId,

@@ -57,6 +57,7 @@ function expected(row: Row, role: string, place: NamedOrganization): number | "a
   if (onInstance) return place === "other" && !row.objectless && !row.ownPlace ? missing : "allowed";
   if (place === "header of the target") return denied;
   if (role.startsWith("PROJECT_") && !row.reaches) return denied;
+  if (role.startsWith("PROJECT_") && row.reaches === "own" && !row.objectless) return missing;
   return place === "own" || row.objectless ? "allowed" : missing;
 }
 

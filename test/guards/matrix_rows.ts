@@ -23,8 +23,8 @@ export type Row = {
   readonly decides: "nobody" | "instance" | "organization" | "user" | "project";
   /** The answer to a caller without a token, where anyone may call. */
   readonly unknownCaller?: { readonly status: number; readonly reason?: Reason };
-  /** The reach of a role on a project, or on a project grant: the named object, or the entries that the list shows. */
-  readonly reaches?: "project" | "list";
+  /** The reach of a role on a project, or on a project grant: the named object, the entries that the list shows, or what its holder began. */
+  readonly reaches?: "project" | "list" | "own";
   /** Whether the request names no object, so that out of reach is 403 and never 404. */
   readonly objectless?: true;
   /** The object is the organization itself: without a header it is the one worked in. */
@@ -51,6 +51,8 @@ const questionIn = ({ userId: id, projectId, grant, organizationId }: Fixture) =
   action: { name: "viewer" },
   resource: { type: "project", id: projectId, ...(grant.projectGrantId && { properties: { organizationId } }) },
 });
+
+const jobOf = async ({ newJob }: Fixture) => ({ jobId: await newJob() });
 
 /** One row for each rpc. Requests of writes make what they need anew, because an allowed one has its effect. */
 export const rows: Readonly<Record<string, Row>> = {
@@ -429,4 +431,13 @@ export const rows: Readonly<Record<string, Row>> = {
   ...brandingRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
+  "JobService.GetJob": { needs: "project.read", decides: "organization", reaches: "own", request: jobOf },
+  "JobService.ListJobs": {
+    needs: "project.read",
+    decides: "organization",
+    objectless: true,
+    reaches: "own",
+    request: () => ({}),
+  },
+  "JobService.WaitForJob": { needs: "project.read", decides: "organization", reaches: "own", request: jobOf },
 };

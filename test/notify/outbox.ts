@@ -29,7 +29,7 @@ export async function openOutbox({ key = randomBytes(32), databaseUrl = "" } = {
   const onAppended = () => {
     for (const look of listeners) look();
   };
-  const facts = openLog<Pick<Call, "values">>({ sql, folds, originOf, onAppended });
+  const facts = openLog<Pick<Call, "values">>({ sql, folds, ids: newId, originOf, onAppended });
   const clock = { now: () => new Date() };
   const stack = opened.move();
   return {

@@ -7,6 +7,7 @@ import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
 import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
+import { JobService } from "../../gen/postern/v1/job_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
@@ -29,6 +30,7 @@ const services: readonly DescService[] = [
     ConsentService,
     EventService,
     FactorService,
+    JobService,
     MemberService,
     OrganizationService,
   ],

@@ -101,7 +101,8 @@ type Case = {
   readonly most: number;
 };
 
-const noLog = { append: () => expect.fail("nothing is written"), appendIf: () => expect.fail("nothing is written") };
+const nothing = () => expect.fail("nothing is written");
+const noLog = { append: nothing, appendLong: nothing, appendIf: nothing };
 const noTail = { listen: () => () => {}, poke() {}, behindMs: () => 0, async [Symbol.asyncDispose]() {} };
 const here = () => callIn(postern.organizationId, postern.adminId);
 const there = () => callIn("organization7", postern.adminId);

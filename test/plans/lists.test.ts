@@ -74,7 +74,8 @@ type Case = readonly [
 ];
 type List = Promise<{ nextPageToken?: string | undefined }>;
 
-const noLog = { append: () => expect.fail("nothing is written"), appendIf: () => expect.fail("nothing is written") };
+const nothing = () => expect.fail("nothing is written");
+const noLog = { append: nothing, appendLong: nothing, appendIf: nothing };
 const text = { name: NameOrder.ASCENDING, back: NameOrder.DESCENDING } as const;
 
 const users = (filter: object, order: NameOrder = text.name): Case[2] => {

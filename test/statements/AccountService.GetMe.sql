@@ -12,12 +12,14 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
           select * from ((
             select g.owner <> u.owner as foreign, g.project_id, g.project_grant_id, g.owner, r.role_key
             from user_grants g cross join lateral (
-              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id
+              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
               order by role_key limit 1001) r
             where (g.user_id collate "C") = u.user_id and (g.owner collate "C") = u.owner and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -26,12 +28,14 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
             limit 1001) union all (
             select g.owner <> u.owner as foreign, g.project_id, g.project_grant_id, g.owner, r.role_key
             from user_grants g cross join lateral (
-              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id
+              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
               order by role_key limit 1001) r
             where (g.user_id collate "C") = u.user_id and (g.owner collate "C") < u.owner and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -40,12 +44,14 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
             limit 1001) union all (
             select g.owner <> u.owner as foreign, g.project_id, g.project_grant_id, g.owner, r.role_key
             from user_grants g cross join lateral (
-              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id
+              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
               order by role_key limit 1001) r
             where (g.user_id collate "C") = u.user_id and (g.owner collate "C") > u.owner and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -73,12 +79,14 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
           select * from ((
             select g.owner <> u.owner as foreign, g.project_id, g.project_grant_id, g.owner, r.role_key
             from user_grants g cross join lateral (
-              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id
+              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
               order by role_key limit 1001) r
             where g.user_id = u.user_id and g.project_id = asked.project and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

@@ -8,10 +8,13 @@ select n, case when not h.deleted then p.owner end as "projectOwner",
     left join projects p on p.project_id = asked.project_id
     left join organizations h on h.organization_id = p.owner
     left join lateral (
-      select g.user_id, g.active, (g.project_grant_id is null or (
-        select e.active from organizations e where e.organization_id = g.owner)) as "isGranteeActive"
+      select g.user_id, g.active, (g.project_grant_id is null or ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0))) as "isGranteeActive"
       from user_grants g cross join lateral (
-        select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key limit 1
+        select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
+          and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0) limit 1
       ) r
       where g.user_id = asked.user_id and g.project_id = asked.project_id
     ) g on true

@@ -5,8 +5,9 @@ select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as
   g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
   (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

@@ -2,8 +2,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -16,8 +17,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -30,8 +32,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -47,8 +50,9 @@ with asked as not materialized (
 select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
       date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
@@ -67,8 +71,9 @@ with asked as materialized (
 select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
       date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
@@ -92,8 +97,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -108,8 +114,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -123,8 +130,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -147,8 +155,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -165,8 +174,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -183,8 +193,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -198,8 +209,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -216,8 +228,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -238,8 +251,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -252,8 +266,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -266,8 +281,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -281,8 +297,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -295,8 +312,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -313,8 +331,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -345,8 +364,9 @@ select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "p
 g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
-    when g.project_grant_id is not null and not (
-      select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

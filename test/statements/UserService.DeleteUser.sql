@@ -10,4 +10,8 @@ select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenNa
   where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "lastOwner"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
 
+select count(*) > 1000 or false as "isTooMuch" from ((select from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on m.user_id = i.stream) c limit 1001) union all (select from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on g.user_id = i.stream) c limit 1001)) found;
+
 -- appends: facts/user.deleted.sql

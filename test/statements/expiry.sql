@@ -49,45 +49,20 @@ delete from mail_codes where mail_code_id in (
 select mail_code_id from mail_codes where expiration_date <= $1
 order by expiration_date limit $2 for update skip locked);
 
-select u.user_id as id, u.owner, u.version, u.created, u.changed
-from organizations d join users u on u.owner = d.organization_id where d.deleted limit $1;
+with gone as (
+  delete from jobs where (job_id) in (
+    select job_id from jobs where ended >= $1 and ended <= $2 and true
+    order by ended limit $3 for update skip locked)
+  returning ended
+)
+select count(*)::int as count, max(ended) as last from gone;
 
-select p.project_id as id, p.owner, p.version, p.created, p.changed
-from organizations d join projects p on p.owner = d.organization_id where d.deleted limit $1;
-
-select g.project_grant_id as id, g.owner, g.version, g.created, g.changed
-from organizations d join project_grants g on g.granted_organization_id = d.organization_id
-where d.deleted limit $1;
-
-select m.member_id as id, m.owner, m.version, m.created, m.changed
-from organizations d join members m on m.owner = d.organization_id where d.deleted limit $1;
-
-select d.organization_id as id, d.organization_id as owner, d.version, d.created, d.changed
-from organizations d where d.deleted
-  and not exists (select from users u where u.owner = d.organization_id)
-  and not exists (select from projects p where p.owner = d.organization_id)
-  and not exists (select from project_grants g where g.granted_organization_id = d.organization_id)
-  and not exists (select from members m where m.owner = d.organization_id)
-limit $1;
-
-with input as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as input (
-    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
-),
-facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
-),
-"organization.purged/0" as (delete from password_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
-"organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
-"organization.purged/2" as (delete from factor_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
-"organization.purged/3" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
-"organization.purged/4" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
-"organization.purged/5" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
-"organization.purged/6" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream)
-select 1;
+insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
+select o.organization_id, e.owner, e.type, e.stream, e.version, e.payload, e.actor, e.request_id, e.time
+from organizations o join events e
+  on e.owner = o.organization_id and e.stream = o.organization_id and e.version = o.version
+where o.deleted and e.type = 'organization.deleted'
+  and not exists (select from jobs j where j.stream = o.organization_id and j.type = 'organization.deleted');
 
 select factor_id as id, sealed from factor_secrets
 where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array($1, ',')) limit $2;

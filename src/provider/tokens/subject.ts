@@ -1,4 +1,4 @@
-import { grantShutIn, holdsGrant, mayUse, userInForce } from "../../services/callers/in_force.ts";
+import { grantShutIn, holdsGrant, mayUse, roleIsThere, userInForce } from "../../services/callers/in_force.ts";
 import { allRolesScope } from "../request/scopes.ts";
 
 /** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one whose grant it holds. */
@@ -7,7 +7,7 @@ export const mayActFor = (organization: string): string =>
 
 const heldRoles = "json_agg(distinct r.role_key order by r.role_key)";
 
-const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and ${roleIsThere}
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''`;
 
 /** The roles of the user `u` in the project `p` of the organization `h`, by grants of the organization signed in for. */

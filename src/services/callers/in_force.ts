@@ -5,14 +5,26 @@ export const inForce = (user: string): string =>
 /** The SQL condition that the user `u` may sign in and call. */
 export const userInForce = inForce("u");
 
+// What a job deletes is little at any time, and has an index of its own: that it is not among it is found without reading a row.
+/** The SQL condition that the role of the row `r` is one that its project still has. */
+export const roleIsThere = `not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)`;
+
+/** The SQL condition that the user grant `g` rests on no project grant that is being deleted. */
+const projectGrantIsThere = `not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)`;
+
+/** The SQL condition that the organization `g.owner`, to which a project grant gave what the user grant `g` gives, has it. */
+export const granteeIsInForce = `((select o.active from organizations o where o.organization_id = g.owner)
+        and ${projectGrantIsThere})`;
+
 /**
  * The SQL of what keeps the roles of the user grant `g` in the project `p` of the organization `h` from counting beside the grant
  * itself: `project`, `organization` for the one that owns the project or the one that grants, else an empty text.
  */
 export const grantShutIn = `case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ${granteeIsInForce} then 'organization'
       else '' end`;
 
 /** The same of the user grant `g` alone. */

@@ -7,6 +7,7 @@ import {
 import { type Call, callerOf, type Reach, reachOf } from "../../deps.ts";
 import { load, loadEach, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { granteeIsInForce, roleIsThere } from "../callers/in_force.ts";
 
 /** The parts of a question: a user, a role and a project. */
 export type Parts = Pick<EvaluateRequest | EvaluateManyRequest | Evaluation, "subject" | "action" | "resource">;
@@ -54,10 +55,10 @@ const questionOf = ({ columns, grants }: InSql): Question => ({
     left join projects p on p.project_id = asked.project_id
     left join organizations h on h.organization_id = p.owner
     left join lateral (
-      select g.user_id, g.active, (g.project_grant_id is null or (
-        select e.active from organizations e where e.organization_id = g.owner)) as "isGranteeActive"
+      select g.user_id, g.active, (g.project_grant_id is null or ${granteeIsInForce}) as "isGranteeActive"
       from user_grants g cross join lateral (
-        select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key limit 1
+        select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
+          and ${roleIsThere} limit 1
       ) r
       where g.user_id = asked.user_id and g.project_id = asked.project_id${grants}
     ) g on true

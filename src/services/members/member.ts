@@ -108,7 +108,7 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
       select from (
         select o.user_id from ${activeOwners("m.scope", "m.scope_id")} order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)`;
-  return { makes, extent: "few", select };
+  return { makes, extent: "few", refuses: true, select };
 }
 
 /** The SQL condition that the organization would have no active owner without the user `u`. */
@@ -135,7 +135,7 @@ export function keepsOwnersElsewhere(makes: string): Cascade {
         select w.owner from ${activeOwners("'instance'", "(select i.instance_id from instance i)")}
         order by o.member_id for no key update of o, w, h
       ) owners where owners.owner <> i.stream)`;
-  return { makes, extent: "few", select };
+  return { makes, extent: "few", refuses: true, select };
 }
 
 /** The folds of facts about a membership: they write its row. */

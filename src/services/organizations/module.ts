@@ -1,7 +1,6 @@
 import { OrganizationService } from "../../../gen/postern/v1/organization_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { serving } from "../module.ts";
-import { deletedOrganizations } from "./delete_organization.ts";
 import { instanceFolds, organizationFolds, organizationRules, organizationService } from "./organization.ts";
 
 type Parts = { readonly deps: Deps };
@@ -11,5 +10,4 @@ export const organizations = {
   serves: [serving(OrganizationService, ({ deps }: Parts) => organizationService(deps))],
   folds: { instance: instanceFolds, organization: organizationFolds },
   rules: () => organizationRules,
-  chores: ({ deps }: Parts) => [deletedOrganizations(deps)],
 };

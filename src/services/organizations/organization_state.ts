@@ -7,6 +7,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { keepsOwnersElsewhere, ownersElsewhere } from "../members/member.ts";
+import { whatItHas } from "./what_it_has.ts";
 
 /** Deactivating, reactivating and deleting organizations. */
 export const organizationState = ({ log, sql, clock }: Deps) => {
@@ -35,7 +36,7 @@ export const organizationState = ({ log, sql, clock }: Deps) => {
       if (!row.ownersElsewhere) throw refuse.because("LAST_OWNER");
       const at = next(row, clock());
       const deleted = factOf("organization", at, { case: "deleted", value: {} });
-      return log.append(call, [deleted], { details: detailsAfter(at) });
+      return log.appendLong(call, deleted, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies Partial<ServiceImpl<typeof OrganizationService>>;
 
@@ -51,6 +52,8 @@ function touchOrganization(columns: string): string {
    from $facts f where t.organization_id = f.stream`;
 }
 
+const gone = [touchOrganization("active = false, deleted = true")];
+
 /** The folds of facts about the state of an organization: they write its row. */
 export const organizationStateFolds = {
   deactivated: {
@@ -59,8 +62,9 @@ export const organizationStateFolds = {
   },
   reactivated: { views: [touchOrganization("active = true")] },
   deleted: {
-    views: [touchOrganization("active = false, deleted = true")],
+    views: gone,
     cascades: [keepsOwnersElsewhere("organization.deleted")],
+    later: { always: true, begins: gone, steps: whatItHas, ends: [] },
   },
   purged: {
     views: [

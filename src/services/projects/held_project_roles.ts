@@ -1,4 +1,4 @@
-import { grantShutBy } from "../callers/in_force.ts";
+import { grantShutBy, roleIsThere } from "../callers/in_force.ts";
 
 /** A role that a user grant gives. */
 export type HeldProjectRole = {
@@ -13,7 +13,7 @@ const mostAnswered = 1000;
 const rolesOf = (grants: string, first = ""): string => `(
             select g.owner <> u.owner as foreign, g.project_id, g.project_grant_id, g.owner, r.role_key
             from user_grants g cross join lateral (
-              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id
+              select role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id and ${roleIsThere}
               order by role_key limit ${mostAnswered + 1}) r
             where ${grants} and g.active and ${grantShutBy} = ''
             order by ${first}(g.owner collate "C"), (g.user_grant_id collate "C"), r.role_key

@@ -3,7 +3,7 @@ import { ListProjectsRequestSchema, type ProjectService, ProjectState } from "..
 import { type Deps, organizationOf, type Reach, reachOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
-import { type NounFolds, touch } from "../../events/fold.ts";
+import { type NounFolds, type Step, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
@@ -78,7 +78,7 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
       if (row.grantId !== null) throw refuse.notFound("project", projectId);
       const at = next(row, clock());
       const deleted = factOf("project", at, { case: "deleted", value: {} });
-      return log.append(call, [deleted], { details: detailsAfter(at) });
+      return log.appendLong(call, deleted, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies Projects;
 };
@@ -88,6 +88,57 @@ export const projectRules = [
   pageRule(ListProjectsRequestSchema, 2),
   namedRule(ListProjectsRequestSchema, ["name", "namePrefix"]),
   ...projectUpdateRules,
+];
+
+// Rows that refer to a project lock it before its roles: deleting in the same order makes one wait for the other.
+const gone = [
+  `delete from all_projects p using $facts f where p.owner = f.owner and p.project_id = f.stream`,
+  `delete from all_project_roles r using $facts f where r.project_id = f.stream`,
+];
+
+const roleGone = `delete from all_project_roles r using $facts f
+       where r.project_id = f.stream and r.role_key = f.payload->>'key'`;
+
+/** What rests on a project, and goes with it. */
+const whatRests: readonly Step[] = [
+  {
+    makes: "application.deleted",
+    select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+                 from $input i join applications a on a.project_id = i.stream`,
+  },
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from $input i join user_grants g on g.project_id = i.stream`,
+  },
+  {
+    makes: "member.removed",
+    select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from $input i join members m on m.project_id = i.stream`,
+  },
+  {
+    makes: "project_grant.revoked",
+    select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+                 from $input i join project_grants g on g.project_id = i.stream`,
+  },
+];
+
+/** The grants that lose a role with the project. */
+const holdersLoseIt: readonly Step[] = [
+  {
+    makes: "user_grant.role_removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from $input i
+                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join user_grants g on g.user_grant_id = r.user_grant_id`,
+  },
+  {
+    makes: "project_grant.role_removed",
+    select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from $input i
+                 join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+                 join project_grants g on g.project_grant_id = r.project_grant_id`,
+  },
 ];
 
 /** The folds of facts about a project: they write its row and its roles. */
@@ -101,37 +152,19 @@ export const projectFolds = {
     ],
   },
   deleted: {
-    // Rows that refer to a project lock it before its roles: deleting in the same order makes one wait for the other.
-    views: [
-      `delete from projects p using $facts f where p.owner = f.owner and p.project_id = f.stream`,
-      `delete from project_roles r using $facts f where r.project_id = f.stream`,
-    ],
-    cascades: [
-      {
-        makes: "application.deleted",
-        extent: "many",
-        select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
-                 from $input i join applications a on a.project_id = i.stream`,
-      },
-      {
-        makes: "project_grant.revoked",
-        extent: "many",
-        select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
-                 from $input i join project_grants g on g.project_id = i.stream`,
-      },
-      {
-        makes: "user_grant.removed",
-        extent: "many",
-        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from $input i join user_grants g on g.project_id = i.stream`,
-      },
-      {
-        makes: "member.removed",
-        extent: "many",
-        select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-                 from $input i join members m on m.project_id = i.stream`,
-      },
-    ],
+    views: gone,
+    cascades: whatRests.map((step) => ({ ...step, extent: "many" as const })),
+    later: {
+      begins: [
+        // Its name is free at once.
+        `update all_projects p set active = false, deleted = true, name = p.project_id from $facts f
+         where p.owner = f.owner and p.project_id = f.stream`,
+        "update all_project_roles r set deleted = true from $facts f where r.project_id = f.stream",
+      ],
+      steps: whatRests,
+      waits: "select from $input i join all_project_grants g on g.project_id = i.stream and g.deleted",
+      ends: gone,
+    },
   },
   roleAdded: {
     views: [
@@ -157,28 +190,19 @@ export const projectFolds = {
     ],
   },
   roleRemoved: {
-    views: [
-      `delete from project_roles r using $facts f where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
-      touch("projects", "project_id"),
-    ],
-    cascades: [
-      {
-        makes: "project_grant.role_removed",
-        extent: "many",
-        select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from $input i
-                 join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
-                 join project_grants g on g.project_grant_id = r.project_grant_id`,
-      },
-      {
-        makes: "user_grant.role_removed",
-        extent: "many",
-        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from $input i
-                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
-                 join user_grants g on g.user_grant_id = r.user_grant_id`,
-      },
-    ],
+    views: [roleGone, touch("projects", "project_id")],
+    cascades: holdersLoseIt.map((step) => ({ ...step, extent: "many" as const })),
+    later: {
+      begins: [
+        `update all_project_roles r set deleted = true from $facts f
+         where r.project_id = f.stream and r.role_key = f.payload->>'key'`,
+        touch("projects", "project_id"),
+      ],
+      steps: holdersLoseIt,
+      waits: `select from $input i join all_project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
+              where r.deleted`,
+      ends: [roleGone],
+    },
   },
 } satisfies NounFolds<"project">;
 

@@ -8,11 +8,12 @@ import {
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
 import { lateRule, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
-import { type NounFolds, touch } from "../../events/fold.ts";
+import { type NounFolds, type Step, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import type { No } from "../writing/batch_refusal.ts";
+import { beingDeleted } from "../writing/being_deleted.ts";
 import { inactive } from "../writing/inactive.ts";
 import type { ReadableProject } from "./project_read.ts";
 
@@ -55,7 +56,7 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
       if (row.id === null) throw refuse.notFound("project_grant", projectGrantId);
       const at = next(row, clock());
       const revoked = factOf("projectGrant", at, { case: "revoked", value: {} });
-      return log.append(call, [revoked], { details: detailsAfter(at) });
+      return log.appendLong(call, revoked, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies ProjectGrants;
 };
@@ -81,6 +82,26 @@ export function projectGrantLateRules({ sql }: Pick<Deps, "sql">) {
     }),
   ];
 }
+
+// A user grant locks the project grant before its roles: deleting in the same order avoids a deadlock.
+const gone = [
+  `delete from all_project_grants g using $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
+  `delete from all_project_grant_roles r using $facts f where r.project_grant_id = f.stream`,
+];
+
+/** What rests on the grant of a project, and goes with it. */
+const whatRests: readonly Step[] = [
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from $input i join user_grants g on g.project_grant_id = i.stream`,
+  },
+  {
+    makes: "member.removed",
+    select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from $input i join members m on m.project_grant_id = i.stream`,
+  },
+];
 
 /** The folds of facts about the grant of a project: they write its row and its roles. */
 export const projectGrantFolds = {
@@ -133,25 +154,17 @@ export const projectGrantFolds = {
     ],
   },
   revoked: {
-    // A user grant locks the project grant before its roles: deleting in the same order avoids a deadlock.
-    views: [
-      `delete from project_grants g using $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
-      `delete from project_grant_roles r using $facts f where r.project_grant_id = f.stream`,
-    ],
-    cascades: [
-      {
-        makes: "user_grant.removed",
-        extent: "many",
-        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from $input i join user_grants g on g.project_grant_id = i.stream`,
-      },
-      {
-        makes: "member.removed",
-        extent: "many",
-        select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-                 from $input i join members m on m.project_grant_id = i.stream`,
-      },
-    ],
+    views: gone,
+    cascades: whatRests.map((step) => ({ ...step, extent: "many" as const })),
+    later: {
+      begins: [
+        `update all_project_grants g set deleted = true from $facts f
+         where g.owner = f.owner and g.project_grant_id = f.stream`,
+        "update all_project_grant_roles r set deleted = true from $facts f where r.project_grant_id = f.stream",
+      ],
+      steps: whatRests,
+      ends: gone,
+    },
   },
 } satisfies NounFolds<"projectGrant">;
 
@@ -163,6 +176,8 @@ type Prospect = {
   /** Whether the organization that owns the project is active. */
   ownerActive: boolean;
   grantId: string | null;
+  /** Whether a job still removes what rested on an earlier grant to the organization. */
+  isBeingDeleted: boolean;
   known: string[];
 };
 
@@ -170,14 +185,15 @@ const prospectRead = (sql: Sql) =>
   loadOne<ProspectKey, Prospect>(sql, {
     asked: "owner text, project text, granted text, keys jsonb",
     select: `select n, o.active as "organizationActive", p.active as "projectActive",
-               w.active as "ownerActive", g.project_grant_id as "grantId",
+               w.active as "ownerActive", case when not g.deleted then g.project_grant_id end as "grantId",
+               g.deleted is true as "isBeingDeleted",
                array(select r.role_key from project_roles r
                      where r.project_id = p.project_id
                        and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
              join organizations w on w.organization_id = p.owner
              left join organizations o on o.organization_id = asked.granted and not o.deleted
-             left join project_grants g
+             left join all_project_grants g
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
   });
 
@@ -189,6 +205,8 @@ function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: P
   if (shut) throw refuse.because(shut.reason, shut);
   refuseUnknownRoles(keys, prospect.known);
   if (prospect.grantId !== null) throw grantExists(prospect.grantId);
+  const no = prospect.isBeingDeleted ? beingDeleted("grantedOrganizationId") : undefined;
+  if (no) throw refuse.because(no.reason, no);
 }
 
 const grantToOwner = { field: "grantedOrganizationId", description: "is the owner of the project" };

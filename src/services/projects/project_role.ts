@@ -13,6 +13,8 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type NamedList, type NamedQuery, namedRule, readNamed, textFilters, wordsIn } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import type { No } from "../writing/batch_refusal.ts";
+import { beingDeleted } from "../writing/being_deleted.ts";
 import { takenName } from "../writing/taken_name.ts";
 import type { ReadableProject } from "./project_read.ts";
 
@@ -21,7 +23,11 @@ type ProjectRoles = Pick<
   "addProjectRole" | "listProjectRoles" | "removeProjectRole"
 >;
 type RoleKey = { organization: string; id: string; key: string };
-type ProjectWithRole = Versioned & { readonly hasRole: boolean };
+type ProjectWithRole = Versioned & {
+  readonly hasRole: boolean;
+  /** Whether a job still removes a role of this key from those who held it. */
+  readonly isBeingDeleted: boolean;
+};
 
 /** The roles that projects define. */
 export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProject) => {
@@ -31,7 +37,8 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
     async addProjectRole({ projectId, key, displayName }, call) {
       const row = await projectWithRole({ organization: organizationOf(call), id: projectId, key }, call.signal);
       if (!row) throw refuse.notFound("project", projectId);
-      if (row.hasRole) throw refuse.because("ROLE_TAKEN", roleTaken(key));
+      const taken = takenBy(row, key);
+      if (taken) throw refuse.because(taken.reason, taken);
       const at = next(row, clock());
       const added = factOf("project", at, { case: "roleAdded", value: { key, displayName: displayName || key } });
       return log.append(call, [added], { details: detailsAfter(at) });
@@ -53,7 +60,7 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
       if (!row.hasRole) throw refuse.notFound("role", key);
       const at = next(row, clock());
       const removed = factOf("project", at, { case: "roleRemoved", value: { key } });
-      return log.append(call, [removed], { details: detailsAfter(at) });
+      return log.appendLong(call, removed, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies ProjectRoles;
 };
@@ -77,7 +84,7 @@ export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
   return [
     lateRule(AddProjectRoleRequestSchema, ["projectId", "key"], async ({ projectId: id, key }, call: Call) => {
       const row = await projectWithRole({ organization: organizationOf(call), id, key }, call.signal);
-      return (row?.hasRole && roleTaken(key).violations) || [];
+      return (row && takenBy(row, key)?.violations) ?? [];
     }),
   ];
 }
@@ -86,9 +93,10 @@ export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
 const projectWithRoleRead = (sql: Sql) =>
   loadOne<RoleKey, ProjectWithRole>(sql, {
     asked: "organization text, id text, key text",
-    select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed, r.role_key is not null as "hasRole"
+    select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed,
+               r.deleted is false as "hasRole", r.deleted is true as "isBeingDeleted"
              from asked join projects p on p.owner = asked.organization and p.project_id = asked.id
-             left join project_roles r on r.project_id = p.project_id and r.role_key = asked.key`,
+             left join all_project_roles r on r.project_id = p.project_id and r.role_key = asked.key`,
   });
 
 type RoleRow = { readonly displayName: string };
@@ -125,6 +133,12 @@ function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): N
     terms: grantId === null ? sql`(select * from terms where noun = 'role' and scope = ${projectId}) w` : fewTerms,
     ownWords: "r.words",
   };
+}
+
+/** The refusal of a new role whose key another one has. */
+function takenBy({ hasRole, isBeingDeleted }: ProjectWithRole, key: string): No | undefined {
+  if (isBeingDeleted) return beingDeleted("key");
+  return hasRole ? roleTaken(key) : undefined;
 }
 
 const roleTaken = (key: string) =>

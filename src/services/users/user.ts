@@ -145,7 +145,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       if (row.lastOwner) throw refuse.because("LAST_OWNER");
       const at = next(row, clock());
       const deleted = factOf("user", at, { case: "deleted", value: {} });
-      return log.append(call, [deleted], { details: detailsAfter(at) });
+      return log.appendLong(call, deleted, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies ServiceImpl<typeof UserService>;
 

@@ -1,4 +1,4 @@
-import type { Cascade, NounFolds } from "../../events/fold.ts";
+import type { NounFolds, Step } from "../../events/fold.ts";
 import { endCodesWait } from "../factors/factor_attempts.ts";
 import { dropFactorCredentials } from "../factors/factor_fold.ts";
 import { keepsAnOwnerAtHome } from "../members/member.ts";
@@ -42,21 +42,25 @@ const tokensEndBySetting = tokensEnd(
   "((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId'",
 );
 
-const membershipsEnd: Cascade = {
-  makes: "member.removed",
-  extent: "many",
-  select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+/** What others gave a user, which goes with it. */
+const whatRests: readonly Step[] = [
+  {
+    makes: "member.removed",
+    select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from $input i join members m on m.user_id = i.stream`,
-};
-
-const grantsEnd: Cascade = {
-  makes: "user_grant.removed",
-  extent: "many",
-  select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+  },
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from $input i join user_grants g on g.user_id = i.stream`,
-};
+  },
+];
 
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
+
+const rowGone = "delete from all_users u using $facts f where u.owner = f.owner and u.user_id = f.stream";
+
+const goneAtOnce = [gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles")];
 
 // A code that reached the mailbox verifies the address, and ends a lock that has an end: guesses at the old password are worth nothing.
 const afterPasswordChange = `
@@ -120,18 +124,24 @@ export const userFolds = {
     credentials: [...clearAttempts, ...endCodesWait],
   },
   deleted: {
-    views: [
-      `delete from users u using $facts f where u.owner = f.owner and u.user_id = f.stream`,
-      gone("login_names"),
-      gone("factors"),
-      gone("consents"),
-      gone("ended_roles"),
-    ],
+    views: [rowGone, ...goneAtOnce],
     credentials: [
       ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
       ...[...dropAllMailCodes, ...dropFactorCredentials, gone("known_browsers")],
       browsersEnd,
     ],
-    cascades: [sessionsEnd, tokensEnd(), membershipsEnd, grantsEnd, keepsAnOwnerAtHome("user.deleted")],
+    cascades: [
+      ...[sessionsEnd, tokensEnd(), keepsAnOwnerAtHome("user.deleted")],
+      ...whatRests.map((step) => ({ ...step, extent: "many" as const })),
+    ],
+    later: {
+      begins: [
+        `update all_users u set active = false, deleted = true from $facts f
+         where u.owner = f.owner and u.user_id = f.stream`,
+        ...goneAtOnce,
+      ],
+      steps: whatRests,
+      ends: [rowGone],
+    },
   },
 } satisfies NounFolds<"user">;

@@ -18,26 +18,31 @@ select n, json_build_object(
       'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((select json_agg(distinct r.role_key order by r.role_key) from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((select json_agg(distinct r.role_key order by r.role_key) from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end = '' and g.owner = o.organization_id), '[]'), 'allRoles', case when 'urn:postern:project:roles' = any(string_to_array(o.scope, ' ')) then coalesce((
         select json_object_agg(held.owner, held.roles) from (
-          select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id
+          select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end = ''
           group by g.owner) held), '{}') end) from browser_sessions b
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
     where b.session_id = o.session_id and (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -45,8 +50,9 @@ select n, json_build_object(
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) and (o.organization_id = u.owner or exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

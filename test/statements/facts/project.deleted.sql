@@ -9,19 +9,19 @@ cascade_0 as (
                  from (select * from input where type = 'project.deleted') i join applications a on a.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.time
-  from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
-                 from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
-),
-cascade_2 as (
   select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
-cascade_3 as (
+cascade_2 as (
   select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from (select * from input where type = 'project.deleted') i join members m on m.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
+  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
@@ -39,10 +39,10 @@ facts as (
 "application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "application.deleted/5" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-"project.deleted/0" as (delete from projects p using (select * from facts where type = 'project.deleted') f where p.owner = f.owner and p.project_id = f.stream),
-"project.deleted/1" as (delete from project_roles r using (select * from facts where type = 'project.deleted') f where r.project_id = f.stream),
-"project_grant.revoked/0" as (delete from project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
-"project_grant.revoked/1" as (delete from project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
+"project.deleted/0" as (delete from all_projects p using (select * from facts where type = 'project.deleted') f where p.owner = f.owner and p.project_id = f.stream),
+"project.deleted/1" as (delete from all_project_roles r using (select * from facts where type = 'project.deleted') f where r.project_id = f.stream),
+"project_grant.revoked/0" as (delete from all_project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream)
 select 1;

@@ -15,16 +15,6 @@ cascade_1 as (
            from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
-  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-           from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
-),
-cascade_3 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
-  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-           from (select * from input where type = 'user.deleted') i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
-),
-cascade_4 as (
   select c.owner, c.stream, c.version, 'user.deleted' as type, c.payload, i.actor, i.request_id, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
@@ -39,6 +29,16 @@ cascade_4 as (
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) order by o.member_id for no key update
       ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_4 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+           from (select * from input where type = 'user.deleted') i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
@@ -58,7 +58,7 @@ facts as (
 "session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
        from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
-"user.deleted/0" as (delete from users u using (select * from facts where type = 'user.deleted') f where u.owner = f.owner and u.user_id = f.stream),
+"user.deleted/0" as (delete from all_users u using (select * from facts where type = 'user.deleted') f where u.owner = f.owner and u.user_id = f.stream),
 "user.deleted/1" as (delete from login_names t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/2" as (delete from factors t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/3" as (delete from consents t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),

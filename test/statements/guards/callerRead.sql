@@ -29,8 +29,9 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
   join users u on u.user_id = o.user_id and (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
-      when g.project_grant_id is not null and not (
-        select o.active from organizations o where o.organization_id = g.owner) then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

@@ -1,0 +1,96 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Sql } from "../postgres/pool/connect.ts";
+import type { NewFact } from "./fact.ts";
+import { type Fold, type Later, type Step, statementFor } from "./fold.ts";
+
+/** Long work of one fact that goes on after the call that appended it. */
+export type Job = {
+  readonly id: string;
+  readonly owner: string;
+  readonly type: string;
+  readonly stream: string;
+  readonly version: bigint;
+  readonly payload: JsonValue;
+  readonly actor: string | null;
+  readonly requestId: string;
+};
+
+/** The most facts that a call makes itself; where there are more, a job makes them. */
+export const mostAtOnce = 1_000;
+
+/** Makes the read of whether the work of a fact is too much for the statement that appends it. */
+export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
+  return async ({ type, at, payload }: NewFact): Promise<boolean> => {
+    const later = folds.get(type)?.later;
+    if (!later) throw new Error(`nothing says how a job does the work of ${type}`);
+    if (later.always) return true;
+    const found = later.steps.map(({ select }) => `(select from (${plainInput(select)}) c limit ${mostAtOnce + 1})`);
+    const waits = later.waits ? `exists (${plainInput(later.waits)})` : "false";
+    const text = `select count(*) > ${mostAtOnce} or ${waits} as "isTooMuch" from (${found.join(" union all ")}) found`;
+    const fact = [at.owner, at.stream, JSON.stringify(payload)];
+    const [row] = await sql.unsafe<{ isTooMuch: boolean }[]>(text, fact, { prepare: true });
+    return row?.isTooMuch ?? false;
+  };
+}
+
+/** How far a job is: its step, and whether a batch since the first step made a fact. */
+export type Place = { readonly step: number; readonly wrote: boolean };
+
+/** Where every job begins, also one that another node began. */
+export const firstPlace: Place = { step: 0, wrote: false };
+
+/** A batch of a job, and the most facts that it may make. */
+export type Batch = { readonly job: Job; readonly place: Place; readonly most: number; readonly time: Date };
+
+/** Makes the function that does the next batch of a job: it returns the place behind it, or undefined once the job has ended. */
+export const batches = (sql: Sql, folds: ReadonlyMap<string, Fold>) => async (batch: Batch) => {
+  const { job, place, most } = batch;
+  const later = folds.get(job.type)?.later;
+  if (!later) throw new Error(`nothing says how a job does the work of ${job.type}`);
+  const step = later.steps[place.step];
+  if (!step) return place.wrote ? firstPlace : end(sql, batch, later);
+  const count = await write(sql, batch, statementOf(step, folds));
+  const isOver = step.isOneBatch || count < most;
+  return { step: isOver ? place.step + 1 : place.step, wrote: place.wrote || count > 0 };
+};
+
+async function write(sql: Sql, { job, most, time }: Batch, text: string): Promise<number> {
+  const { owner, stream, payload, actor, requestId, id } = job;
+  const fact = [owner, stream, JSON.stringify(payload)];
+  const values = [...fact, most, actor, requestId, time.toISOString(), id];
+  const [row] = await sql.unsafe<{ count: number }[]>(text, values, { prepare: true });
+  return row?.count ?? 0;
+}
+
+/** Ends a job; a row that was added meanwhile refers to what it deletes, and the statement fails. */
+async function end(sql: Sql, { job, time }: Batch, { ends }: Later): Promise<undefined> {
+  const { owner, stream, payload, id } = job;
+  const parts = [
+    "fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload)",
+    ...ends.map((text, at) => `end_${at} as (${text.replace(/\$facts\b/g, "fact")})`),
+  ];
+  await sql.unsafe(
+    `with ${parts.join(",\n")}\nupdate jobs set ended = $4::text::timestamptz where job_id = $5::text and ended is null`,
+    [owner, stream, JSON.stringify(payload), time.toISOString(), id],
+    { prepare: true },
+  );
+  return undefined;
+}
+
+const plainInput = (select: string): string =>
+  select.replace(
+    /\$input\b/g,
+    () => "(select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload)",
+  );
+
+/** The statement of a batch: the next facts of a step, with all that follows from them. A batch removes what it reads. */
+const statementOf = ({ makes, select }: Step, folds: ReadonlyMap<string, Fold>): string =>
+  statementFor([makes], folds, {
+    given: `select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, '${makes}'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (${plainInput(select)}) c (n, owner, stream, version, payload) limit $4::integer) c`,
+    isOfJob: true,
+    parts: ["progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)"],
+    yields: "count(*)::integer as count from input",
+  });

@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { foreignKey, isLockLost, unique } from "../postgres/failure.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import type { Fold } from "./fold.ts";
+import { lookAgain } from "./follow.ts";
+import { batches, firstPlace, type Job, type Place } from "./job.ts";
+import { giveLeaseBack, takeLease } from "./lease.ts";
+
+/** Options of the runner. */
+export type JobsOptions = {
+  readonly sql: Sql;
+  readonly folds: ReadonlyMap<string, Fold>;
+  readonly clock: () => Date;
+  readonly everyMs?: number;
+  /** Called when a batch fails; the job goes on the next time. */
+  readonly onError: (error: unknown) => void;
+};
+
+/** A runner of jobs. */
+export type Jobs = AsyncDisposable & {
+  /** Looks for jobs at once, because one began here. */
+  readonly poke: () => void;
+};
+
+// A node that is gone holds up the jobs for so long.
+const seconds = 10;
+const work = "jobs";
+
+/** Does the jobs of the instance in batches, on one node at a time, and each job in its turn. */
+export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsOptions): Jobs {
+  const holder = randomUUID();
+  const begun = new Map<string, Progress>();
+  const nextBatch = batches(sql, folds);
+  let stopped = false;
+  const { poke, stop } = lookAgain({ everyMs, onError, look });
+
+  return {
+    poke,
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      await stop();
+    },
+  };
+
+  async function look(): Promise<boolean> {
+    const jobs = await underWay(sql);
+    if (jobs.length === 0 || !(await mayGoOn())) return false;
+    try {
+      let went = false;
+      for (const job of jobs) if (await mayGoOn()) went = (await goOn(job)) || went;
+      return went && !stopped;
+    } finally {
+      await giveLeaseBack(sql, { work, holder });
+    }
+  }
+
+  async function mayGoOn(): Promise<boolean> {
+    return !stopped && (await takeLease(sql, { work, holder, seconds }));
+  }
+
+  /** Does one batch of a job; returns whether it went on. */
+  async function goOn(job: Job): Promise<boolean> {
+    const { place, most } = begun.get(job.id) ?? { place: firstPlace, most: usual };
+    const since = performance.now();
+    try {
+      const next = await nextBatch({ job, place, most, time: clock() });
+      if (next) begun.set(job.id, { place: next, most: suited(most, performance.now() - since) });
+      else begun.delete(job.id);
+      return true;
+    } catch (error) {
+      // Somebody changed one of the objects at the same moment, or added one.
+      const isRace = unique(error) ?? foreignKey(error) ?? isLockLost(error);
+      begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1) });
+      if (isRace) return true;
+      onError(error);
+      return false;
+    }
+  }
+}
+
+type Progress = { readonly place: Place; readonly most: number };
+
+const fewest = 10;
+const usual = 200;
+const largest = 1_000;
+const slowMs = 400;
+const quickMs = 150;
+
+/** The size of the next batch: each is to take a fraction of a second, however busy the database is. */
+function suited(most: number, took: number): number {
+  if (took > slowMs) return Math.max(fewest, most >> 1);
+  return took < quickMs ? Math.min(largest, most * 2) : most;
+}
+
+const atOnce = 100;
+
+const underWay = (sql: Sql) => sql<Job[]>`
+  select job_id as id, owner, type, stream, version, payload, actor, request_id as "requestId"
+  from jobs where ended is null order by job_id limit ${atOnce}`;

@@ -1,0 +1,93 @@
+import type { Step } from "../../events/fold.ts";
+
+// What one user or project has may be a lot, so that it goes before them: these are the next ones to go.
+const nextUsers = "(select * from users where owner = i.stream order by user_id limit 200)";
+const nextProjects = "(select * from projects where owner = i.stream order by project_id limit 20)";
+
+const ofUsers: readonly Step[] = [
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+             from $input i cross join lateral ${nextUsers} u join user_grants g on g.user_id = u.user_id`,
+  },
+  {
+    makes: "member.removed",
+    select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+             from $input i cross join lateral ${nextUsers} u join members m on m.user_id = u.user_id`,
+  },
+  {
+    makes: "session.ended",
+    select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+             from $input i cross join lateral ${nextUsers} u join sessions s on s.user_id = u.user_id`,
+  },
+  {
+    makes: "access_token.revoked",
+    select: `select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+             from $input i cross join lateral ${nextUsers} u join access_tokens t on t.user_id = u.user_id`,
+  },
+  {
+    makes: "user.deleted",
+    isOneBatch: true,
+    select: `select i.n, u.owner, u.user_id, u.version + 1, jsonb_build_object()
+             from $input i cross join lateral ${nextUsers} u`,
+  },
+];
+
+const ofProjects: readonly Step[] = [
+  {
+    makes: "application.deleted",
+    select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+             from $input i cross join lateral ${nextProjects} p join applications a on a.project_id = p.project_id`,
+  },
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+             from $input i cross join lateral ${nextProjects} p join user_grants g on g.project_id = p.project_id`,
+  },
+  {
+    makes: "member.removed",
+    select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+             from $input i cross join lateral ${nextProjects} p join members m on m.project_id = p.project_id`,
+  },
+  {
+    makes: "project_grant.revoked",
+    select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+             from $input i cross join lateral ${nextProjects} p join project_grants g on g.project_id = p.project_id`,
+  },
+  {
+    makes: "project.deleted",
+    isOneBatch: true,
+    select: `select i.n, p.owner, p.project_id, p.version + 1, jsonb_build_object()
+             from $input i cross join lateral ${nextProjects} p`,
+  },
+];
+
+/** What an organization has, and goes with it. The organization itself goes last. */
+export const whatItHas: readonly Step[] = [
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+             from $input i join user_grants g on g.owner = i.stream`,
+  },
+  ...ofUsers,
+  ...ofProjects,
+  {
+    makes: "project_grant.revoked",
+    select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+             from $input i join project_grants g on g.granted_organization_id = i.stream`,
+  },
+  {
+    makes: "member.removed",
+    select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+             from $input i join members m on m.owner = i.stream`,
+  },
+  {
+    makes: "organization.purged",
+    select: `select i.n, o.organization_id, o.organization_id, o.version + 1, jsonb_build_object()
+             from $input i join organizations o on o.organization_id = i.stream and o.deleted
+             where not exists (select from all_users u where u.owner = i.stream)
+               and not exists (select from all_projects p where p.owner = i.stream)
+               and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
+               and not exists (select from members m where m.owner = i.stream)`,
+  },
+];

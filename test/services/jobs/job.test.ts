@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { rebuild } from "../../../src/events/rebuild.ts";
+import { folds } from "../../../src/runtime/modules.ts";
+import { oneConnection } from "../../events/log_of.ts";
+import { heldJobs, holdersOf } from "../../fixture/many_holders.ts";
+import { type Answer, clientOf, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+
+// A call does the work of at most a thousand.
+const count = 1_050;
+
+let postern: Postern;
+let other: Postern;
+beforeAll(async () => {
+  postern = await startPostern();
+  const { databaseUrl, config } = postern;
+  other = await startPostern({ databaseUrl, masterKeys: config.masterKeys, adminToken: config.adminToken });
+}, 60_000);
+afterAll(async () => {
+  await other?.[Symbol.asyncDispose]();
+  await postern?.[Symbol.asyncDispose]();
+});
+
+const done = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+const refused = ({ status, body }: Answer) => [status, body.details?.[0]?.reason];
+const unique = () => crypto.randomUUID().slice(0, 12);
+const there = () => clientOf(other.url, postern.admin.token);
+const ended = async (jobId: string, query = "") =>
+  done(await there().get(`/v1/jobs/${jobId}:wait?timeoutSeconds=50${query}`)).job;
+
+async function isReplayed() {
+  await using client = oneConnection(postern.databaseUrl);
+  expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+}
+
+async function projectWith(roles: readonly string[]): Promise<string> {
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name: unique() }));
+  for (const key of roles) done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key }));
+  return projectId;
+}
+
+const decision = async (userId: string, name: string, projectId: string) => {
+  const question = {
+    subject: { type: "user", id: userId },
+    action: { name },
+    resource: { type: "project", id: projectId },
+  };
+  return done(await there().post("/access/v1/evaluation", question)).decision;
+};
+
+test("a role of many holders is gone at once, and its key is free when nobody has it any more", async () => {
+  const projectId = await projectWith(["reader", "writer"]);
+  const holders = await holdersOf(postern, { projectId, roleKey: "reader", count });
+  const [holder = ""] = holders;
+  const roles = `/v1/projects/${projectId}/roles`;
+  expect(await decision(holder, "reader", projectId)).toBe(true);
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await postern.admin.delete(`${roles}/reader`, { "x-request-id": "remove-reader" }));
+    expect(begun).toMatchObject({ jobId: expect.any(String), details: expect.anything() });
+    // On the other node too.
+    await expect.poll(() => decision(holder, "reader", projectId)).toBe(false);
+    expect(done(await there().get(roles)).roles.map(({ key }: { key: string }) => key)).toEqual(["writer"]);
+    expect(done(await there().get(`${roles}?filter.search=reader`)).roles ?? []).toEqual([]);
+    expect(refused(await there().post(roles, { key: "reader" }))).toEqual([400, "BEING_DELETED"]);
+    expect(refused(await there().delete(`${roles}/reader`))).toEqual([404, "ROLE_NOT_FOUND"]);
+    const grant = { projectId, roleKeys: ["reader"] };
+    const { userId } = await signedUp(postern);
+    expect(refused(await there().post(`/v1/users/${userId}/grants`, grant))).toEqual([400, "ROLE_UNKNOWN"]);
+    const running = done(await there().get(`/v1/jobs/${begun.jobId}`)).job;
+    expect(running).toMatchObject({ type: "project.role_removed", objectId: projectId, state: "JOB_STATE_RUNNING" });
+    await isReplayed();
+    return begun;
+  })();
+  const job = await ended(jobId);
+  expect(job).toMatchObject({ state: "JOB_STATE_ENDED", eventCount: String(count), actorId: postern.adminId });
+  const { events } = done(await there().get("/v1/events?types=user_grant.role_removed&pageSize=1000"));
+  expect(
+    new Set(events.map((one: { actorId: string; requestId: string }) => `${one.actorId} ${one.requestId}`)),
+  ).toEqual(new Set([`${postern.adminId} ${job.requestId}`]));
+  done(await there().post(roles, { key: "reader" }));
+  expect(await decision(holder, "reader", projectId)).toBe(false);
+  await isReplayed();
+}, 120_000);
+
+test("a project of many grants is gone at once, with its applications, and its name is free", async () => {
+  const name = unique();
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name }));
+  done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "reader" }));
+  const app = done(await postern.admin.post(`/v1/projects/${projectId}/applications/oidc`, { name: "App" }));
+  const [holder = ""] = await holdersOf(postern, { projectId, roleKey: "reader", count });
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await postern.admin.delete(`/v1/projects/${projectId}`));
+    await expect.poll(() => decision(holder, "reader", projectId)).toBe(false);
+    expect(refused(await there().get(`/v1/projects/${projectId}`))).toEqual([404, "PROJECT_NOT_FOUND"]);
+    const path = `/v1/projects/${projectId}/applications/${app.appId}`;
+    expect(refused(await there().get(path))).toEqual([404, "PROJECT_NOT_FOUND"]);
+    const { projects } = done(await there().get(`/v1/projects?filter.name=${name}`));
+    expect(projects ?? []).toEqual([]);
+    await isReplayed();
+    return begun;
+  })();
+  done(await there().post("/v1/projects", { name }));
+  expect(await ended(jobId)).toMatchObject({ state: "JOB_STATE_ENDED", type: "project.deleted" });
+  await using client = oneConnection(postern.databaseUrl);
+  for (const table of ["all_projects", "all_project_roles", "user_grants", "applications"])
+    expect(await client.sql.unsafe(`select from ${table} where project_id = '${projectId}'`)).toEqual([]);
+  await isReplayed();
+}, 120_000);
+
+test("the grant of a project to an organization of many users gives nothing at once", async () => {
+  const elsewhere = await organization(postern);
+  const projectId = await projectWith(["reader"]);
+  const shared = { grantedOrganizationId: elsewhere, roleKeys: ["reader"] };
+  const grants = `/v1/projects/${projectId}/grants`;
+  const { projectGrantId } = done(await postern.admin.post(grants, shared));
+  const [holder = ""] = await holdersOf(postern, {
+    projectId,
+    roleKey: "reader",
+    count,
+    organizationId: elsewhere,
+    projectGrantId,
+  });
+  expect(await decision(holder, "reader", projectId)).toBe(true);
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await postern.admin.delete(`${grants}/${projectGrantId}`));
+    await expect.poll(() => decision(holder, "reader", projectId)).toBe(false);
+    expect(refused(await there().post(grants, shared))).toEqual([400, "BEING_DELETED"]);
+    // What others delete waits for the job, or follows it.
+    const { jobId: next } = done(await there().delete(`/v1/projects/${projectId}/roles/reader`));
+    expect(refused(await there().get(`/v1/jobs/${next}`))).toEqual([200, undefined]);
+    await isReplayed();
+    return begun;
+  })();
+  expect(await ended(jobId)).toMatchObject({ state: "JOB_STATE_ENDED", type: "project_grant.revoked" });
+  done(await there().post(grants, { grantedOrganizationId: elsewhere }));
+  await isReplayed();
+}, 120_000);
+
+test("a user of many grants is gone at once, and who began it sees the job", async () => {
+  const { userId, username, client } = await signedUp(postern);
+  const own = await organization(postern);
+  await using database = oneConnection(postern.databaseUrl);
+  const inOwn = { "x-service-orgid": own };
+  const projects: string[] = [];
+  for (let n = 0; n < count; n++)
+    projects.push(done(await postern.admin.post("/v1/projects", { name: unique() }, inOwn)).projectId);
+  const items = projects.map((projectId) => ({ userId, projectId }));
+  done(await postern.admin.post("/v1/user-grants:batchAdd", { items: items.slice(0, 1000) }, inOwn));
+  done(await postern.admin.post("/v1/user-grants:batchAdd", { items: items.slice(1000) }, inOwn));
+  const manager = await signedUp(postern);
+  done(await postern.admin.post("/v1/members", { userId: manager.userId, roles: ["ORG_USER_MANAGER"] }));
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await manager.client.delete(`/v1/users/${userId}`));
+    await expect
+      .poll(async () => refused(await clientOf(other.url, client.token).get("/v1/users/me")))
+      .toEqual([401, "TOKEN_INVALID"]);
+    expect(refused(await there().get(`/v1/users/${userId}`))).toEqual([404, "USER_NOT_FOUND"]);
+    done(await postern.admin.post("/v1/users/machine", { username, name: "Robot" }));
+    await isReplayed();
+    return begun;
+  })();
+  expect(await ended(jobId)).toMatchObject({ state: "JOB_STATE_ENDED", actorId: manager.userId });
+  expect(await database.sql`select from all_users where user_id = ${userId}`).toEqual([]);
+  await isReplayed();
+}, 120_000);
+
+test("a job of another organization is not found, and nobody else's is listed for a role on a part", async () => {
+  const elsewhere = await organization(postern);
+  const { jobId } = done(await postern.admin.delete(`/v1/organizations/${elsewhere}`));
+  expect(refused(await there().get(`/v1/jobs/${jobId}`))).toEqual([404, "JOB_NOT_FOUND"]);
+  expect(await ended(jobId, "&instance=true")).toMatchObject({ organizationId: elsewhere });
+  const { jobs } = done(await there().get("/v1/jobs?instance=true&state=JOB_STATE_ENDED&pageSize=1000"));
+  expect(jobs.map(({ id }: { id: string }) => id)).toContain(jobId);
+  const { userId, client } = await signedUp(postern);
+  done(await postern.admin.post("/v1/members", { userId, roles: ["PROJECT_OWNER"], projectId: await projectWith([]) }));
+  expect(done(await client.get("/v1/jobs")).jobs ?? []).toEqual([]);
+}, 60_000);

@@ -1,0 +1,384 @@
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on g.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join user_grants g on g.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join members m on m.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'session.ended'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join sessions s on s.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
+"session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
+       from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'access_token.revoked'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join access_tokens t on t.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'access_token.revoked') i cross join lateral (
+             with recursive made as (
+               select t.owner, t.token_id, t.version, t.user_id from access_tokens t
+               where t.maker_id = i.stream and t.token_id is distinct from i.payload->>'successorId'
+               union all
+               select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
+             ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
+"access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user.deleted'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, u.owner, u.user_id, u.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from (select * from input where type = 'user.deleted') i join sessions s on s.user_id = i.stream
+           where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+           from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_2 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+           from (select * from input where type = 'user.deleted') i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
+"access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
+"session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
+       from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
+"user.deleted/0" as (delete from all_users u using (select * from facts where type = 'user.deleted') f where u.owner = f.owner and u.user_id = f.stream),
+"user.deleted/1" as (delete from login_names t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/2" as (delete from factors t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/3" as (delete from consents t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/4" as (delete from ended_roles t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/5" as (delete from passwords t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/6" as (delete from password_history t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/7" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/8" as (delete from password_change_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/9" as (delete from sign_in_failures s using (select * from facts where type = 'user.deleted') f where s.subject = f.stream),
+"user.deleted/10" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/11" as (delete from mail_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/12" as (delete from factor_secrets t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/13" as (delete from recovery_codes t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/14" as (delete from passkeys t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/15" as (delete from factor_enrolments t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/16" as (delete from pending_sessions t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/17" as (delete from factor_attempts t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/18" as (delete from known_browsers t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/19" as (delete from browser_sessions b using (select * from input where type = 'user.deleted') i
+  where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'application.deleted'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join applications a on a.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
+"application.deleted/1" as (delete from consents c using (select * from facts where type = 'application.deleted') f where c.app_id = f.stream),
+"application.deleted/2" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/5" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join user_grants g on g.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join members m on m.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.revoked'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join project_grants g on g.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project_grant.revoked') i join user_grants g on g.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from (select * from input where type = 'project_grant.revoked') i join members m on m.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"project_grant.revoked/0" as (delete from all_project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project.deleted'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, p.owner, p.project_id, p.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'application.deleted' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join applications a on a.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_2 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from (select * from input where type = 'project.deleted') i join members m on m.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
+  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
+"application.deleted/1" as (delete from consents c using (select * from facts where type = 'application.deleted') f where c.app_id = f.stream),
+"application.deleted/2" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/5" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"project.deleted/0" as (delete from all_projects p using (select * from facts where type = 'project.deleted') f where p.owner = f.owner and p.project_id = f.stream),
+"project.deleted/1" as (delete from all_project_roles r using (select * from facts where type = 'project.deleted') f where r.project_id = f.stream),
+"project_grant.revoked/0" as (delete from all_project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.revoked'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join project_grants g on g.granted_organization_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project_grant.revoked') i join user_grants g on g.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+                 from (select * from input where type = 'project_grant.revoked') i join members m on m.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+"project_grant.revoked/0" as (delete from all_project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
+"project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
+"user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
+"user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on m.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'organization.purged'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, o.organization_id, o.organization_id, o.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join organizations o on o.organization_id = i.stream and o.deleted
+             where not exists (select from all_users u where u.owner = i.stream)
+               and not exists (select from all_projects p where p.owner = i.stream)
+               and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
+               and not exists (select from members m where m.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"organization.purged/0" as (delete from password_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/2" as (delete from factor_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/3" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
+"organization.purged/4" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
+"organization.purged/5" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
+"organization.purged/6" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload)
+update jobs set ended = $4::text::timestamptz where job_id = $5::text and ended is null;
