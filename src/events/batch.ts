@@ -38,18 +38,10 @@ const longMs = 20;
  * Collects jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
  * never waits for others.
  */
-export function inBatches<J>({
-  atOnce,
-  worthwhile,
-  most,
-  weights,
-  keysOf,
-  run,
-}: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
+export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
+  const { atOnce, worthwhile, run } = options;
   let queue: Waiting<J>[] = [];
-  // The times at which the statements under way started, the oldest first.
-  const starts: number[] = [];
-  let jobsUnderWay = 0;
+  const underWay: UnderWay = { starts: [], jobs: 0 };
   let looksAgain = false;
   let scheduled = false;
   let wasLone = false;
@@ -63,11 +55,8 @@ export function inBatches<J>({
     });
 
   function schedule(): void {
-    if (scheduled || starts.length >= atOnce || queue.length === 0) return;
-    if (!isWorthwhile()) {
-      lookAgain();
-      return;
-    }
+    if (scheduled || underWay.starts.length >= atOnce || queue.length === 0) return;
+    if (!isWorthwhile(queue.length, underWay, worthwhile)) return void lookAgain();
     scheduled = true;
     // Jobs that come in this tick of the event loop join the batch. Where the last one was alone, no company is waited for.
     if (wasLone) queueMicrotask(proceed);
@@ -80,12 +69,6 @@ export function inBatches<J>({
     schedule();
   }
 
-  function isWorthwhile(): boolean {
-    const [oldest] = starts;
-    if (oldest === undefined || worthwhile === undefined) return true;
-    return queue.length >= Math.max(worthwhile, jobsUnderWay) || performance.now() - oldest >= longMs;
-  }
-
   function lookAgain(): void {
     if (looksAgain) return;
     looksAgain = true;
@@ -96,49 +79,56 @@ export function inBatches<J>({
   }
 
   async function start(): Promise<void> {
-    const batch = take();
+    const { batch, later } = taken(queue, options);
+    queue = later;
     if (batch.length === 0) return;
     wasLone = batch.length === 1 && queue.length === 0;
     const startedAt = performance.now();
-    starts.push(startedAt);
-    jobsUnderWay += batch.length;
+    underWay.starts.push(startedAt);
+    underWay.jobs += batch.length;
     try {
       await runs.runStores(batch, run, undefined, batch);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      starts.splice(starts.indexOf(startedAt), 1);
-      jobsUnderWay -= batch.length;
+      underWay.starts.splice(underWay.starts.indexOf(startedAt), 1);
+      underWay.jobs -= batch.length;
       schedule();
     }
   }
+}
 
-  function take(): Waiting<J>[] {
-    const batch: Waiting<J>[] = [];
-    const later: Waiting<J>[] = [];
-    const taken = new Set<string>();
-    let weight = 0;
-    for (const waiting of queue) {
-      const more = weights?.of(waiting.job) ?? 0;
-      if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
-      else if (batch.length >= most || isTooHeavy(weight, more) || !free(waiting.job, taken)) later.push(waiting);
-      else {
-        batch.push(waiting);
-        weight += more;
-      }
+/** The statements under way: the times at which they started, the oldest first, and the number of their jobs. */
+type UnderWay = { readonly starts: number[]; jobs: number };
+
+/** Whether another statement for so many jobs may go beside those under way. */
+function isWorthwhile(queued: number, { starts: [oldest], jobs }: UnderWay, worthwhile: number | undefined): boolean {
+  if (oldest === undefined || worthwhile === undefined) return true;
+  return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest >= longMs;
+}
+
+/** Takes the jobs of the next statement out of a queue, and refuses those that nobody waits for any more. */
+function taken<J>(queue: readonly Waiting<J>[], { most, weights, keysOf }: BatchOptions<J>) {
+  const batch: Waiting<J>[] = [];
+  const later: Waiting<J>[] = [];
+  const keys = new Set<string>();
+  let weight = 0;
+  for (const waiting of queue) {
+    const more = weights?.of(waiting.job) ?? 0;
+    const isTooHeavy = weights !== undefined && weight > 0 && weight + more > weights.most;
+    if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
+    else if (batch.length >= most || isTooHeavy || !areFree(keysOf?.(waiting.job) ?? [], keys)) later.push(waiting);
+    else {
+      batch.push(waiting);
+      weight += more;
     }
-    queue = later;
-    return batch;
   }
+  return { batch, later };
+}
 
-  function isTooHeavy(weight: number, more: number): boolean {
-    return weights !== undefined && weight > 0 && weight + more > weights.most;
-  }
-
-  function free(job: J, taken: Set<string>): boolean {
-    const wanted = keysOf?.(job) ?? [];
-    if (wanted.some((key) => taken.has(key))) return false;
-    for (const key of wanted) taken.add(key);
-    return true;
-  }
+/** Takes keys, unless one of them is taken already. */
+function areFree(wanted: readonly string[], taken: Set<string>): boolean {
+  if (wanted.some((key) => taken.has(key))) return false;
+  for (const key of wanted) taken.add(key);
+  return true;
 }

@@ -35,16 +35,17 @@ export function openExporter({ hand, onError, ...times }: ExporterOptions): Expo
   const { everyMs = 1_000, attempts = 5, pauseMs = 1_000, flushMs = 5_000 } = times;
   const [closing, cut] = [new AbortController(), new AbortController()];
   const queue: Ended[] = [];
-  let [exported, dropped, failing] = [0, 0, false];
+  const counts = { exported: 0, dropped: 0 };
+  const handed = counting(hand, { counts, onError, signal: cut.signal });
   let wake = () => {};
   const running = run();
 
   return {
     take(span) {
-      if (queue.length >= mostWaiting || cut.signal.aborted) dropped += 1;
+      if (queue.length >= mostWaiting || cut.signal.aborted) counts.dropped += 1;
       else if (queue.push(span) === batchSize) wake();
     },
-    load: () => ({ waiting: queue.length, exported, dropped }),
+    load: () => ({ waiting: queue.length, ...counts }),
     async [Symbol.asyncDispose]() {
       const cutting = setTimeout(() => cut.abort(), flushMs);
       closing.abort();
@@ -68,37 +69,14 @@ export function openExporter({ hand, onError, ...times }: ExporterOptions): Expo
       const error = await handed(spans);
       if (error === undefined) return;
       if (attempt >= attempts || !isWorthAnotherTry(error)) {
-        dropped += spans.length;
+        counts.dropped += spans.length;
         return;
       }
-      await rest(attempt, error);
-      if (closing.signal.aborted) {
-        // The spans go back to the queue, for the last try at the end.
-        queue.unshift(...spans);
-        return;
-      }
+      const signal = closing.signal;
+      await pause(restMs(pauseMs, attempt, error), undefined, { signal, ref: false }).catch(() => {});
+      // The spans go back to the queue, for the last try at the end.
+      if (signal.aborted) return void queue.unshift(...spans);
     }
-  }
-
-  /** Sends the spans; returns the error if they were not taken. */
-  async function handed(spans: readonly Ended[]): Promise<unknown> {
-    try {
-      const kept = await hand(spans, AbortSignal.any([cut.signal, AbortSignal.timeout(timeoutMs)]));
-      exported += kept;
-      dropped += spans.length - kept;
-      failing = false;
-      return undefined;
-    } catch (error) {
-      if (!failing) onError(error);
-      failing = true;
-      return error;
-    }
-  }
-
-  function rest(attempt: number, error: unknown): Promise<void> {
-    const asked = error instanceof NotTaken ? error.retryMs : 0;
-    const milliseconds = Math.min(Math.max(asked, pauseMs * 2 ** (attempt - 1)), longestPauseMs);
-    return pause(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => {});
   }
 
   function nextRound(): Promise<void> {
@@ -110,6 +88,35 @@ export function openExporter({ hand, onError, ...times }: ExporterOptions): Expo
     };
     return promise;
   }
+}
+
+type Counting = Pick<ExporterOptions, "onError"> & {
+  readonly counts: { exported: number; dropped: number };
+  readonly signal: AbortSignal;
+};
+
+/** Makes the function that sends spans and counts them; it returns the error if they were not taken, whose first one it reports. */
+function counting(hand: Hand, { counts, onError, signal }: Counting) {
+  let failing = false;
+  return async (spans: readonly Ended[]): Promise<unknown> => {
+    try {
+      const kept = await hand(spans, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+      counts.exported += kept;
+      counts.dropped += spans.length - kept;
+      failing = false;
+      return undefined;
+    } catch (error) {
+      if (!failing) onError(error);
+      failing = true;
+      return error;
+    }
+  };
+}
+
+/** The wait before the next try, at least as long as the collector asks for. */
+function restMs(pauseMs: number, attempt: number, error: unknown): number {
+  const asked = error instanceof NotTaken ? error.retryMs : 0;
+  return Math.min(Math.max(asked, pauseMs * 2 ** (attempt - 1)), longestPauseMs);
 }
 
 const isWorthAnotherTry = (error: unknown) => !(error instanceof NotTaken && error.permanent);

@@ -52,9 +52,7 @@ export async function openSharedPort(name: PortName, host: string, port: number)
   function accept(socket: Socket): void {
     accepted += 1;
     if (waiting.size >= waitingMost) return void socket.destroy();
-    waiting.add(socket);
-    socket.on("error", () => {}).on("close", () => waiting.delete(socket));
-    socket.setTimeout(waitingMs, () => socket.destroy());
+    keep(waiting, socket);
     handOver();
   }
 
@@ -116,15 +114,26 @@ export async function openSharedPort(name: PortName, host: string, port: number)
   async function close(): Promise<void> {
     if (closing) return closing.promise;
     closing = Promise.withResolvers();
-    // Connections that wait to be accepted are reset by the close, and one is accepted in each tick.
-    for (let ticks = 0, before = -1; accepted !== before && ticks < mostTicks; ticks++) {
-      before = accepted;
-      await immediate();
-    }
+    await allAccepted(() => accepted);
     server.close();
     isOpen = false;
     handOver();
     return closing.promise;
+  }
+}
+
+/** Keeps a connection for a while, until a worker takes it. */
+function keep(waiting: Set<Socket>, socket: Socket): void {
+  waiting.add(socket);
+  socket.on("error", () => {}).on("close", () => waiting.delete(socket));
+  socket.setTimeout(waitingMs, () => socket.destroy());
+}
+
+/** Resolves when no connection waits to be accepted: they are reset by the close, and one is accepted in each tick. */
+async function allAccepted(accepted: () => number): Promise<void> {
+  for (let ticks = 0, before = -1; accepted() !== before && ticks < mostTicks; ticks++) {
+    before = accepted();
+    await immediate();
   }
 }
 

@@ -3,11 +3,13 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { LocalizedMessageSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { DeleteUserSessionsRequestSchema, SessionService } from "../../../gen/postern/v1/session_pb.ts";
+import type { Deps } from "../../deps.ts";
 import { isLostRace, localized, reasonOf } from "../../errors.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import { pageText } from "../../messages/page.ts";
 import { isFreshSignIn } from "../../services/callers/fresh_sign_in.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
+import type { CookieJar } from "../http/cookies.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { redirect } from "../http/redirect.ts";
 import { endSessions, sessionsToEnd } from "../logout/logout_sessions.ts";
@@ -40,7 +42,7 @@ export function accountRoutes(
   const { keyring } = deps.secrets;
   const services = accountServices(deps, settings, signIns);
   const choose = (view: AccountView) => signInTo(steps, view, { prompt: "select_account" });
-  const home = accountHome({ choose, signOut: (view) => signOut(view), signOutEverywhere });
+  const home = accountHome({ choose, ...signingOut(deps, steps.jar, services.sessions) });
   const sections = [
     home,
     ...[accountEmail, accountSessions, accountApplications, accountFactors].map((of) => of(services)),
@@ -88,13 +90,20 @@ export function accountRoutes(
     const token = formToken(keyring, { browser, request: path, sessionId: session.sessionId });
     return { http, path, session, language, browser, token, cookies: [steps.jar.set("browser", browser)] };
   }
+}
+
+type Sessions = ReturnType<typeof accountServices>["sessions"];
+
+/** Makes the ways to sign out of an account. */
+function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
+  return { signOut: (view: AccountView) => signOut(view), signOutEverywhere };
 
   /** Signs out the account, as at the request of an application; the other ones of the browser stay. */
   async function signOut({ http, session }: AccountView, isOfflineOver = false): Promise<readonly string[]> {
-    const cookies = steps.jar.readSessions(http.headers.cookie);
+    const cookies = jar.readSessions(http.headers.cookie);
     const { ended, kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });
     await endSessions(deps, { ended, isOfflineOver }, callOfUser(http, session));
-    return steps.jar.setSessions(kept, cookies);
+    return jar.setSessions(kept, cookies);
   }
 
   /** Ends all sessions of the account, this one last, and what devices and applications got by them. */
@@ -102,7 +111,7 @@ export function accountRoutes(
     const { http, session } = view;
     const request = create(DeleteUserSessionsRequestSchema, { userId: session.userId });
     const context = contextOfUser(http, session, SessionService.method.deleteUserSessions);
-    await services.sessions.deleteUserSessions(request, context);
+    await sessions.deleteUserSessions(request, context);
     return signOut(view, true);
   }
 }

@@ -48,6 +48,11 @@ type Submission = {
   readonly call: Call;
 };
 
+type Choosing = Pick<Submission, "enrolment" | "call">;
+
+/** The app that an enrolment is about to add, and the attempt that failed, if one did. */
+type AppToAdd = { readonly secret: string; readonly uri: string; readonly attempt?: Attempt };
+
 /** The pages on which users enrol factors. */
 export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
 
@@ -61,135 +66,163 @@ export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   },
 });
 
+/** What the pages of an enrolment are made with. */
+type Enrolling = Parts & {
+  readonly steps: SignInSteps;
+  readonly readSessions: ReturnType<typeof enrollingSessionsRead>;
+  readonly userOf: ReturnType<typeof enrollingUser>;
+  readonly factors: ReturnType<typeof factorService>;
+  readonly question: ReturnType<typeof totpQuestion>;
+};
+
 /** Makes the pages on which users enrol factors: by themselves, or because a sign-in needs one. */
 export function enrolmentPages(parts: Parts, steps: SignInSteps) {
-  const { deps, settings, signIns, issuer } = parts;
-  const { clock } = deps;
-  const { keyring } = deps.secrets;
-  const readSessions = enrollingSessionsRead(deps.sql);
-  const userOf = enrollingUser(deps);
-  const factors = factorService(deps, settings);
-  const question = totpQuestion(deps, settings);
-
+  const { deps, settings, signIns } = parts;
+  const on: Enrolling = {
+    ...parts,
+    steps,
+    readSessions: enrollingSessionsRead(deps.sql),
+    userOf: enrollingUser(deps),
+    factors: factorService(deps, settings),
+    question: totpQuestion(deps, settings),
+  };
   return {
     /** Asks a user who has none for a factor, in the midst of a sign-in. */
     begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
-      choiceForm(formOf({ step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
-
-    /** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
-    async opened(http: HttpRequest): Promise<Response> {
-      const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
-      const [session] = await steps.sessionsOf(step, ownClient);
-      if (!session || !isFreshSignIn(session, settings, clock()))
-        return isCancelled(http) ? cancelled(step, session) : signIn(http, session);
-      return choice({ step, sessionId: session.sessionId, proven: undefined }, callOfUser(http, session), {});
-    },
-
-    /** Takes a form. */
-    async submitted(http: HttpRequest): Promise<Response> {
-      refuseForeign(http, issuer());
-      const form = formIn(http.headers, http.body);
-      const query = form.get("request") ? queryOf(keyring, form, { now: clock(), beginning: beginningOf }) : "";
-      const step = stepOf(steps.jar, http, { parameters: parametersIn(query), query });
-      const session = await clickedSession(form, step);
-      const proven = query ? await steps.prove(step.parameters, http) : undefined;
-      const enrolment = { step, sessionId: session.sessionId, proven };
-      return form.get("action") === "done"
-        ? done(enrolment)
-        : answered({ http, enrolment, session, form, call: callOfUser(http, session) });
-    },
+      choiceForm(formOf(on, { step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
+    opened: (http: HttpRequest) => opened(on, http),
+    submitted: (http: HttpRequest) => submitted(on, http),
   };
+}
 
-  /** The session that a form was shown to; refuses one of another site, another browser, or another user. */
-  async function clickedSession(
-    form: Parameters,
-    { browser, sessions, signal, query }: BrowserStep,
-  ): Promise<ClientSession> {
-    const of = { browser, request: purposed(form.get("request") ?? "") };
-    const all = await readSessions(sessions, ownClient, { now: clock(), signal });
-    const session = all.find(({ sessionId }) => isFormToken(keyring, { ...of, sessionId }, form.get("token")));
-    if (!session) throw formExpired(query ? beginningOf(query) : paths.addFactor);
-    return session;
+/** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
+async function opened(on: Enrolling, http: HttpRequest): Promise<Response> {
+  const { deps, settings, steps } = on;
+  const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
+  const [session] = await steps.sessionsOf(step, ownClient);
+  if (!session || !isFreshSignIn(session, settings, deps.clock()))
+    return isCancelled(http) ? cancelled(step, session) : signIn(on, http, session);
+  return choice(on, {
+    enrolment: { step, sessionId: session.sessionId, proven: undefined },
+    call: callOfUser(http, session),
+  });
+}
+
+/** Takes a form. */
+async function submitted(on: Enrolling, http: HttpRequest): Promise<Response> {
+  const { deps, issuer, steps } = on;
+  refuseForeign(http, issuer());
+  const form = formIn(http.headers, http.body);
+  const now = deps.clock();
+  const query = form.get("request") ? queryOf(deps.secrets.keyring, form, { now, beginning: beginningOf }) : "";
+  const step = stepOf(steps.jar, http, { parameters: parametersIn(query), query });
+  const session = await clickedSession(on, form, step);
+  const proven = query ? await steps.prove(step.parameters, http) : undefined;
+  const enrolment = { step, sessionId: session.sessionId, proven };
+  return form.get("action") === "done"
+    ? done(on, enrolment)
+    : answered(on, { http, enrolment, session, form, call: callOfUser(http, session) });
+}
+
+/** The session that a form was shown to; refuses one of another site, another browser, or another user. */
+async function clickedSession(
+  { deps, readSessions }: Enrolling,
+  form: Parameters,
+  { browser, sessions, signal, query }: BrowserStep,
+): Promise<ClientSession> {
+  const of = { browser, request: purposed(form.get("request") ?? "") };
+  const all = await readSessions(sessions, ownClient, { now: deps.clock(), signal });
+  const session = all.find(({ sessionId }) =>
+    isFormToken(deps.secrets.keyring, { ...of, sessionId }, form.get("token")),
+  );
+  if (!session) throw formExpired(query ? beginningOf(query) : paths.addFactor);
+  return session;
+}
+
+async function answered(on: Enrolling, submission: Submission): Promise<Response> {
+  const { question, steps } = on;
+  const { http, enrolment, session, call } = submission;
+  try {
+    return await step(on, submission);
+  } catch (error) {
+    const problem = enrolmentProblem(error, enrolment.step.language);
+    if (!problem) throw error;
+    noteRefusal(enrolment.step.values, error);
+    if (problem.goesOn === "again") return appPage(on, enrolment, { ...(await question(call)), attempt: problem });
+    if (problem.goesOn === "anew") return choice(on, submission, problem);
+    return enrolment.proven ? steps.askPassword(enrolment.proven, enrolment.step, problem) : signIn(on, http, session);
   }
+}
 
-  async function answered(submission: Submission): Promise<Response> {
-    const { http, enrolment, session, call } = submission;
-    try {
-      return await step(submission);
-    } catch (error) {
-      const problem = enrolmentProblem(error, enrolment.step.language);
-      if (!problem) throw error;
-      noteRefusal(enrolment.step.values, error);
-      if (problem.goesOn === "again") return appPage(enrolment, await question(call), problem);
-      if (problem.goesOn === "anew") return choice(enrolment, call, problem);
-      return enrolment.proven ? steps.askPassword(enrolment.proven, enrolment.step, problem) : signIn(http, session);
+async function step(on: Enrolling, submission: Submission): Promise<Response> {
+  const { factors } = on;
+  const { enrolment, session, form, call } = submission;
+  switch (form.get("action")) {
+    case "app":
+      refuseStale(on, session);
+      return appPage(on, enrolment, await factors.startTotp({}, call));
+    case "confirm_app":
+      await factors.confirmTotp({ code: codeIn(form), name: nameIn(form) }, call);
+      return added(on, enrolment, call);
+    case "new_passkey":
+      refuseStale(on, session);
+      return newPasskeyForm(formOf(on, enrolment), (await factors.startPasskey({}, call)).options);
+    case "passkey": {
+      const answer = { credential: credentialIn(form) ?? {}, name: nameIn(form) };
+      await factors.confirmPasskey(answer, call);
+      return added(on, enrolment, call);
     }
+    default:
+      return choice(on, submission);
   }
+}
 
-  async function step({ enrolment, session, form, call }: Submission): Promise<Response> {
-    switch (form.get("action")) {
-      case "app":
-        refuseStale(session);
-        return appPage(enrolment, await factors.startTotp({}, call), {});
-      case "confirm_app":
-        await factors.confirmTotp({ code: codeIn(form), name: nameIn(form) }, call);
-        return added(enrolment, call);
-      case "new_passkey":
-        refuseStale(session);
-        return newPasskeyForm(formOf(enrolment), (await factors.startPasskey({}, call)).options);
-      case "passkey": {
-        const answer = { credential: credentialIn(form) ?? {}, name: nameIn(form) };
-        await factors.confirmPasskey(answer, call);
-        return added(enrolment, call);
-      }
-      default:
-        return choice(enrolment, call, {});
-    }
-  }
+function refuseStale({ deps, settings }: Enrolling, session: ClientSession): void {
+  if (!isFreshSignIn(session, settings, deps.clock())) throw refuse.because("SIGN_IN_NOT_FRESH");
+}
 
-  function refuseStale(session: ClientSession): void {
-    if (!isFreshSignIn(session, settings, clock())) throw refuse.because("SIGN_IN_NOT_FRESH");
-  }
+async function choice(on: Enrolling, { enrolment, call }: Choosing, attempt: Attempt = {}): Promise<Response> {
+  const { userOf, signIns } = on;
+  const { factors: held } = await userOf(call);
+  const app = !held.some(({ kind }) => kind === "totp");
+  return choiceForm(formOf(on, enrolment), { app, passkey: signIns.passkeys.isPossible }, attempt);
+}
 
-  async function choice(enrolment: Enrolment, call: Call, attempt: Attempt): Promise<Response> {
-    const { factors: held } = await userOf(call);
-    const app = !held.some(({ kind }) => kind === "totp");
-    return choiceForm(formOf(enrolment), { app, passkey: signIns.passkeys.isPossible }, attempt);
-  }
+async function appPage(on: Enrolling, enrolment: Enrolment, { secret, uri, attempt = {} }: AppToAdd) {
+  const drawing = await qrCode(uri, pageText("qr_label", enrolment.step.language));
+  return appForm(formOf(on, enrolment), { secret, drawing }, attempt);
+}
 
-  async function appPage(enrolment: Enrolment, { secret, uri }: { secret: string; uri: string }, attempt: Attempt) {
-    const drawing = await qrCode(uri, pageText("qr_label", enrolment.step.language));
-    return appForm(formOf(enrolment), { secret, drawing }, attempt);
-  }
+/** Shows recovery codes with the first factor; later ones leave them as they are. */
+async function added(on: Enrolling, enrolment: Enrolment, call: Call): Promise<Response> {
+  const { userOf, factors } = on;
+  const { factors: held } = await userOf(call);
+  // A whole page that lost a race runs again, and the factor is confirmed by now.
+  const hasCodes = held.some(({ kind }) => kind === "recovery_codes");
+  const { codes } = hasCodes ? { codes: [] } : await retry(() => factors.generateRecoveryCodes({}, call), call);
+  return addedPage(formOf(on, enrolment), codes);
+}
 
-  /** Shows recovery codes with the first factor; later ones leave them as they are. */
-  async function added(enrolment: Enrolment, call: Call): Promise<Response> {
-    const { factors: held } = await userOf(call);
-    // A whole page that lost a race runs again, and the factor is confirmed by now.
-    const hasCodes = held.some(({ kind }) => kind === "recovery_codes");
-    const { codes } = hasCodes ? { codes: [] } : await retry(() => factors.generateRecoveryCodes({}, call), call);
-    return addedPage(formOf(enrolment), codes);
-  }
+/** Goes on with the sign-in that needed a factor. */
+async function done(on: Enrolling, { step, proven, sessionId }: Enrolment): Promise<Response> {
+  const { deps, settings, steps } = on;
+  const sessions = await steps.sessionsOf(step, ownClient);
+  const session = sessions.find((one) => one.sessionId === sessionId);
+  if (!proven) throw formExpired(paths.addFactor);
+  if (!session || !isFreshSignIn(session, settings, deps.clock())) return steps.askPassword(proven, step, {});
+  return steps.signedIn(proven, step, session);
+}
 
-  /** Goes on with the sign-in that needed a factor. */
-  async function done({ step, proven, sessionId }: Enrolment): Promise<Response> {
-    const sessions = await steps.sessionsOf(step, ownClient);
-    const session = sessions.find((one) => one.sessionId === sessionId);
-    if (!proven) throw formExpired(paths.addFactor);
-    if (!session || !isFreshSignIn(session, settings, clock())) return steps.askPassword(proven, step, {});
-    return steps.signedIn(proven, step, session);
-  }
+function signIn({ settings, steps }: Enrolling, http: HttpRequest, session?: ClientSession): Promise<Response> {
+  return signInTo(steps, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
+}
 
-  function signIn(http: HttpRequest, session: ClientSession | undefined): Promise<Response> {
-    return signInTo(steps, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
-  }
-
-  function formOf({ step, sessionId, proven }: Enrolment): EnrolmentForm {
-    const { browser, language, query, cookies } = step;
-    const request = query ? sealRequest(keyring, query, clock()) : "";
-    const token = formToken(keyring, { browser, request: purposed(request), sessionId });
-    return { proven, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
-  }
+function formOf({ deps, steps }: Enrolling, { step, sessionId, proven }: Enrolment): EnrolmentForm {
+  const { keyring } = deps.secrets;
+  const { browser, language, query, cookies } = step;
+  const request = query ? sealRequest(keyring, query, deps.clock()) : "";
+  const token = formToken(keyring, { browser, request: purposed(request), sessionId });
+  return { proven, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
 }
 
 /** The request of a token of these forms: one of the sign-in is none here, nor the reverse. */

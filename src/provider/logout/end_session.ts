@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
 import { newToken } from "../../security/token.ts";
-import { cookieJar } from "../http/cookies.ts";
+import { type CookieJar, cookieJar } from "../http/cookies.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { onward } from "../pages/onward.ts";
@@ -34,10 +34,7 @@ type LogoutStep = {
  * its form. The form is shown unless the hint is of the session of this browser.
  */
 export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
-  const { deps, issuer } = parts;
-  const { keyring } = deps.secrets;
-  const jar = cookieJar(issuer);
-  const read = logoutRequests(parts);
+  const { requested, submitted } = signingOut(parts);
   const withPage = (http: HttpRequest, page: () => Promise<Response>) => {
     const language = languageIn(uiLocalesOf(http.query), http);
     return shown(http, { language, title: "sign_out_error" }, page);
@@ -58,6 +55,15 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
       handle: (http) => withPage(http, () => submitted(http)),
     },
   ];
+}
+
+/** Makes the pages of a sign-out: what applications ask for, and the form that asks its user. */
+function signingOut(parts: ProviderParts) {
+  const { deps, issuer } = parts;
+  const { keyring } = deps.secrets;
+  const jar = cookieJar(issuer);
+  const stepOf = logoutSteps(parts, jar);
+  return { requested, submitted };
 
   async function requested(http: HttpRequest): Promise<Response> {
     refuseLong(http.query);
@@ -98,16 +104,20 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
     if (location === undefined || !application) return logoutEnd("signed_out", language, cookies);
     return onward({ location, application: application.name, language, cookies, byForm: http.method === "POST" });
   }
+}
 
-  async function stepOf(http: HttpRequest, query: string): Promise<LogoutStep> {
+/** Makes the read of a sign-out as far as it is known: what is asked for, and the sessions of the browser that end. */
+function logoutSteps(parts: ProviderParts, jar: CookieJar) {
+  const read = logoutRequests(parts);
+  return async (http: HttpRequest, query: string): Promise<LogoutStep> => {
     const parameters = parametersIn(query);
     const language = languageIn(parameters, http);
     const logout = await read(parameters);
     if (logout.hint) noteClient(http.values, logout.hint);
     const cookies = jar.readSessions(http.headers.cookie);
-    const sessions = await sessionsToEnd(deps.sql, { cookies, hint: logout.hint });
+    const sessions = await sessionsToEnd(parts.deps.sql, { cookies, hint: logout.hint });
     return { http, query, language, logout, cookies, sessions };
-  }
+  };
 }
 
 /** The path at which a sign-out begins again. */

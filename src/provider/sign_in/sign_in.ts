@@ -28,165 +28,183 @@ type Enrolling = {
   readonly begin: (proven: ProvenRequest, step: BrowserStep, session: BegunBrowserSession) => Response;
 };
 
+/** What the forms of a sign-in are answered with. */
+type Answering = Pick<Parts, "deps" | "issuer" | "signIns"> & {
+  readonly steps: SignInSteps;
+  readonly enrolment: Enrolling;
+  readonly kindOf: ReturnType<typeof browserSessions>;
+  readonly give: ReturnType<typeof consents>;
+};
+
 /** The route that takes the forms of a sign-in. */
 export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolling): HttpRoute {
-  const { deps, settings, signIns, issuer } = parts;
-  const { keyring } = deps.secrets;
-  const kindOf = browserSessions(deps, settings);
-  const give = consents(deps);
-
+  const { deps, settings, issuer, signIns } = parts;
+  const on = { deps, issuer, signIns, steps, enrolment, kindOf: browserSessions(deps, settings), give: consents(deps) };
   return {
     path: paths.signIn,
     methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
-    handle(http) {
-      return shown(http, {}, () => submitted(http));
-    },
+    handle: (http) => shown(http, {}, () => submitted(on, http)),
   };
+}
 
-  async function submitted(http: HttpRequest): Promise<Response> {
-    // Browsers open the address of a form again by GET, from their history or a bookmark.
-    if (http.method !== "POST") throw new PageError("expired");
-    refuseForeign(http, issuer());
-    const form = formIn(http.headers, http.body);
-    const query = queryOf(keyring, form, { now: deps.clock(), beginning: beginningOf });
-    const parameters = parametersIn(query);
-    const proven = await steps.prove(parameters, http);
-    const step = await clickedStep(form, stepOf(steps.jar, http, { parameters, query }), proven);
-    return act(http, { form, step, proven });
+async function submitted(on: Answering, http: HttpRequest): Promise<Response> {
+  // Browsers open the address of a form again by GET, from their history or a bookmark.
+  if (http.method !== "POST") throw new PageError("expired");
+  const { deps, issuer, steps } = on;
+  refuseForeign(http, issuer());
+  const form = formIn(http.headers, http.body);
+  const query = queryOf(deps.secrets.keyring, form, { now: deps.clock(), beginning: beginningOf });
+  const parameters = parametersIn(query);
+  const proven = await steps.prove(parameters, http);
+  const asked = { step: stepOf(steps.jar, http, { parameters, query }), proven };
+  const step = await clickedStep(on, form, asked);
+  return act(on, http, { form, step, proven });
+}
+
+async function act(on: Answering, http: HttpRequest, submitted: Submitted): Promise<Response> {
+  const { steps } = on;
+  const { form, step, proven } = submitted;
+  switch (form.get("account") === undefined ? form.get("action") : "choose") {
+    case "password":
+      return password(on, http, submitted);
+    case "factor":
+      return factor(on, http, submitted);
+    case "passkey":
+      return (form.get("pending") ? factor : passkey)(on, http, submitted);
+    case "other":
+      return steps.askPassword(proven, step, { loginHint: otherHintOf(step) });
+    case "choose":
+      return choose(on, submitted);
+    case "continue":
+      refuseUnchosen(step);
+      return steps.proceed(proven, { ...step, isConfirmed: true });
+    case "allow":
+      refuseUnchosen(step);
+      return allow(on, http, submitted);
+    default:
+      return steps.cancelled(proven, step);
   }
+}
 
-  async function act(http: HttpRequest, submitted: Submitted): Promise<Response> {
-    const { form, step, proven } = submitted;
-    switch (form.get("account") === undefined ? form.get("action") : "choose") {
-      case "password":
-        return password(http, submitted);
-      case "factor":
-        return factor(http, submitted);
-      case "passkey":
-        return (form.get("pending") ? factor : passkey)(http, submitted);
-      case "other":
-        return steps.askPassword(proven, step, { loginHint: otherHintOf(step) });
-      case "choose":
-        return choose(submitted);
-      case "continue":
-        refuseUnchosen(step);
-        return steps.proceed(proven, { ...step, isConfirmed: true });
-      case "allow":
-        refuseUnchosen(step);
-        return allow(http, submitted);
-      default:
-        return steps.cancelled(proven, step);
-    }
+/** The step of a form; refuses one that another site sent, or that was shown in another browser, or to another user. */
+async function clickedStep(
+  { deps, steps }: Answering,
+  form: Parameters,
+  { step, proven }: Asked,
+): Promise<BrowserStep> {
+  const of = { browser: step.browser, request: form.get("request") ?? "" };
+  const isToken = (more: Pick<FormOf, "sessionId" | "isSignedIn">) =>
+    isFormToken(deps.secrets.keyring, { ...of, ...more }, form.get("token"));
+  if (isToken({ sessionId: "" })) return step;
+  for (const { sessionId } of await steps.sessionsOf(step, proven.client)) {
+    if (isToken({ sessionId })) return { ...step, chosen: sessionId };
+    if (isToken({ sessionId, isSignedIn: true })) return { ...step, chosen: sessionId, isSignedIn: true };
   }
+  throw formExpired(beginningOf(step.query));
+}
 
-  /** The step of a form; refuses one that another site sent, or that was shown in another browser, or to another user. */
-  async function clickedStep(form: Parameters, step: BrowserStep, proven: ProvenRequest): Promise<BrowserStep> {
-    const of = { browser: step.browser, request: form.get("request") ?? "" };
-    const isToken = (more: Pick<FormOf, "sessionId" | "isSignedIn">) =>
-      isFormToken(keyring, { ...of, ...more }, form.get("token"));
-    if (isToken({ sessionId: "" })) return step;
-    for (const { sessionId } of await steps.sessionsOf(step, proven.client)) {
-      if (isToken({ sessionId })) return { ...step, chosen: sessionId };
-      if (isToken({ sessionId, isSignedIn: true })) return { ...step, chosen: sessionId, isSignedIn: true };
-    }
-    throw formExpired(beginningOf(step.query));
+/** Goes on with the account that was chosen, which becomes the present one; it is not the one that signed in for this request. */
+async function choose({ steps }: Answering, { form, step, proven }: Submitted): Promise<Response> {
+  const chosen = form.get("account");
+  const sessions = await steps.sessionsOf(step, proven.client);
+  const inOrder = [...sessions.filter(isChosen), ...sessions.filter((session) => !isChosen(session))];
+  const cookies = [...steps.jar.setSessions(inOrder, step.sessions)];
+  return steps.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device, isSignedIn: false });
+
+  function isChosen({ sessionId }: BrowserSession): boolean {
+    return sessionId === chosen;
   }
+}
 
-  /** Goes on with the account that was chosen, which becomes the present one; it is not the one that signed in for this request. */
-  async function choose({ form, step, proven }: Submitted): Promise<Response> {
-    const chosen = form.get("account");
-    const sessions = await steps.sessionsOf(step, proven.client);
-    const inOrder = [...sessions.filter(isChosen), ...sessions.filter((session) => !isChosen(session))];
-    const cookies = [...steps.jar.setSessions(inOrder, step.sessions)];
-    return steps.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device, isSignedIn: false });
-
-    function isChosen({ sessionId }: BrowserSession): boolean {
-      return sessionId === chosen;
-    }
+/** Records that the user allows the application what it asks for, and goes on. */
+async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitted): Promise<Response> {
+  const { give, issuer, steps } = on;
+  const request = authorizationRequest(proven, step.parameters, issuer());
+  const sessions = await steps.sessionsOf(step, targetOf(request));
+  const session = sessions.find(({ sessionId }) => sessionId === step.chosen);
+  const scopes = wordsOf(request.scope);
+  if (session?.permitted) {
+    const { owner, userId } = session;
+    await give({ owner, userId, appId: proven.client.appId, scopes }, callOfUser(http, session));
   }
+  return steps.proceed(proven, { ...step, isConfirmed: true, isAllowed: true });
+}
 
-  /** Records that the user allows the application what it asks for, and goes on. */
-  async function allow(http: HttpRequest, { step, proven }: Submitted): Promise<Response> {
-    const request = authorizationRequest(proven, step.parameters, issuer());
-    const sessions = await steps.sessionsOf(step, targetOf(request));
-    const session = sessions.find(({ sessionId }) => sessionId === step.chosen);
-    const scopes = wordsOf(request.scope);
-    if (session?.permitted) {
-      const { owner, userId } = session;
-      await give({ owner, userId, appId: proven.client.appId, scopes }, callOfUser(http, session));
-    }
-    return steps.proceed(proven, { ...step, isConfirmed: true, isAllowed: true });
+async function password(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
+  const { signIns, steps, kindOf } = on;
+  const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
+  const newPassword = bounded(form, "new_password", longestPassword);
+  const password = bounded(form, "password", longestPassword) ?? "";
+  const browsers = hashesOfKnown(step.known);
+  const request = { loginName, password, newPassword, browsers, call: callOf(http) };
+  try {
+    const enrolment = wantsFactor(step.parameters) ? "wanted" : "required";
+    const outcome = await signIns.signIn(request, kindOf({ earlier: step.sessions, enrolment }));
+    if ("pending" in outcome) return steps.askFactor(proven, step, outcome);
+    return await signedIn(on, outcome.answer, { step, proven });
+  } catch (error) {
+    const problem = signInProblem(error, step.language, newPassword !== undefined);
+    if (!problem) throw error;
+    noteRefusal(http.values, error);
+    return steps.askPassword(proven, step, { ...problem, loginName });
   }
+}
 
-  async function password(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
-    const newPassword = bounded(form, "new_password", longestPassword);
-    const password = bounded(form, "password", longestPassword) ?? "";
-    const browsers = hashesOfKnown(step.known);
-    const request = { loginName, password, newPassword, browsers, call: callOf(http) };
-    try {
-      const enrolment = wantsFactor(step.parameters) ? "wanted" : "required";
-      const outcome = await signIns.signIn(request, kindOf({ earlier: step.sessions, enrolment }));
-      if ("pending" in outcome) return steps.askFactor(proven, step, outcome);
-      return await signedIn(outcome.answer, { step, proven });
-    } catch (error) {
-      const problem = signInProblem(error, step.language, newPassword !== undefined);
-      if (!problem) throw error;
-      noteRefusal(http.values, error);
-      return steps.askPassword(proven, step, { ...problem, loginName });
-    }
+/** Takes a factor after a right password. */
+async function factor(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
+  const { signIns, kindOf } = on;
+  const pendingToken = bounded(form, "pending", longestName) ?? "";
+  try {
+    const kind = kindOf({ earlier: step.sessions });
+    const begun = await signIns.complete({ pendingToken, answer: answerIn(form), call: callOf(http) }, kind);
+    return await signedIn(on, begun, { step, proven });
+  } catch (error) {
+    return again(on, { error, pendingToken }, { step, proven });
   }
+}
 
-  /** Takes a factor after a right password. */
-  async function factor(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const pendingToken = bounded(form, "pending", longestName) ?? "";
-    try {
-      const kind = kindOf({ earlier: step.sessions });
-      const begun = await signIns.complete({ pendingToken, answer: answerIn(form), call: callOf(http) }, kind);
-      return await signedIn(begun, { step, proven });
-    } catch (error) {
-      return again(error, pendingToken, { step, proven });
-    }
+/** Asks again after a factor that was refused; for the password where the sign-in is over. */
+async function again({ signIns, steps }: Answering, { error, pendingToken }: Refused, { step, proven }: Asked) {
+  const problem = factorProblem(error, step.language);
+  if (!problem) throw error;
+  noteRefusal(step.values, error);
+  if (problem.isOver) return steps.askPassword(proven, step, problem);
+  try {
+    return steps.askFactor(proven, step, { ...problem, pending: await signIns.pending.again(pendingToken, step) });
+  } catch (over) {
+    return steps.askPassword(proven, step, factorProblem(over, step.language) ?? problem);
   }
+}
 
-  /** Asks again after a factor that was refused; for the password where the sign-in is over. */
-  async function again(error: unknown, pendingToken: string, { step, proven }: Omit<Submitted, "form">) {
+/** Takes a passkey alone. */
+async function passkey(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
+  const { signIns, steps, kindOf } = on;
+  const answer = answerIn(form);
+  const credential = answer.case === "passkey" ? answer.value : {};
+  const challengeToken = bounded(form, "challenge", longestToken) ?? "";
+  try {
+    const kind = kindOf({ earlier: step.sessions });
+    const begun = await signIns.passkeys.complete({ challengeToken, credential, call: callOf(http) }, kind);
+    return await signedIn(on, begun, { step, proven });
+  } catch (error) {
     const problem = factorProblem(error, step.language);
     if (!problem) throw error;
-    noteRefusal(step.values, error);
-    if (problem.isOver) return steps.askPassword(proven, step, problem);
-    try {
-      return steps.askFactor(proven, step, { ...problem, pending: await signIns.pending.again(pendingToken, step) });
-    } catch (over) {
-      return steps.askPassword(proven, step, factorProblem(over, step.language) ?? problem);
-    }
+    noteRefusal(http.values, error);
+    return steps.askPassword(proven, step, problem);
   }
+}
 
-  /** Takes a passkey alone. */
-  async function passkey(http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
-    const answer = answerIn(form);
-    const credential = answer.case === "passkey" ? answer.value : {};
-    const challengeToken = bounded(form, "challenge", longestToken) ?? "";
-    try {
-      const kind = kindOf({ earlier: step.sessions });
-      const begun = await signIns.passkeys.complete({ challengeToken, credential, call: callOf(http) }, kind);
-      return await signedIn(begun, { step, proven });
-    } catch (error) {
-      const problem = factorProblem(error, step.language);
-      if (!problem) throw error;
-      noteRefusal(http.values, error);
-      return steps.askPassword(proven, step, problem);
-    }
-  }
-
-  /** Goes on with a session that has begun; it takes the place of the one that its user had in the browser. */
-  async function signedIn(begun: BegunBrowserSession, { step, proven }: Omit<Submitted, "form">): Promise<Response> {
-    const sessions = await steps.sessionsOf(step, proven.client);
-    const others = sessions.filter(({ userId }) => userId !== begun.userId);
-    const signed = { ...step, cookies: [...steps.jar.setSessions([begun, ...others], step.sessions)] };
-    return begun.enrolmentOnly ? enrolment.begin(proven, signed, begun) : steps.signedIn(proven, signed, begun);
-  }
+/** Goes on with a session that has begun; it takes the place of the one that its user had in the browser. */
+async function signedIn(
+  { steps, enrolment }: Answering,
+  begun: BegunBrowserSession,
+  { step, proven }: Asked,
+): Promise<Response> {
+  const sessions = await steps.sessionsOf(step, proven.client);
+  const others = sessions.filter(({ userId }) => userId !== begun.userId);
+  const signed = { ...step, cookies: [...steps.jar.setSessions([begun, ...others], step.sessions)] };
+  return begun.enrolmentOnly ? enrolment.begin(proven, signed, begun) : steps.signedIn(proven, signed, begun);
 }
 
 /** The login name that the form begins with after a click on "another account": not that of the account which is left. */
@@ -198,7 +216,13 @@ function refuseUnchosen({ chosen, query }: BrowserStep): void {
   if (chosen === undefined) throw formExpired(beginningOf(query));
 }
 
-type Submitted = { readonly form: Parameters; readonly step: BrowserStep; readonly proven: ProvenRequest };
+/** A proven request, and the browser that asks. */
+type Asked = { readonly step: BrowserStep; readonly proven: ProvenRequest };
+
+type Submitted = Asked & { readonly form: Parameters };
+
+/** A factor that was refused, and the sign-in that still waits for one. */
+type Refused = { readonly error: unknown; readonly pendingToken: string };
 
 const longestName = 200;
 const longestToken = 1_000;

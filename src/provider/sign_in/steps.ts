@@ -37,23 +37,17 @@ export type SignInSteps = ReturnType<typeof signInSteps>;
 
 /** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
 export function signInSteps(parts: Parts) {
-  const { deps, settings, maker, issuer } = parts;
+  const { deps, settings, issuer } = parts;
   const { sql, clock } = deps;
   const { show, askPassword, askFactor } = signInPages(parts);
   const [prove, readSessions] = [requestProof(sql), browserSessionsRead(sql)];
-  const [issue, remember, notice] = [issuing({ deps, settings, maker }), knownBrowsers(parts), notices(deps, settings)];
+  const [remember, notice] = [knownBrowsers(parts), notices(deps, settings)];
   const orError = errorsSentBack(parts);
+  const respond = responding(parts);
+  const jar = cookieJar(issuer);
+  const cancelled = cancelling(parts);
 
-  return {
-    jar: cookieJar(issuer),
-    prove: proveNoted,
-    sessionsOf,
-    proceed,
-    signedIn,
-    askPassword,
-    askFactor,
-    cancelled,
-  };
+  return { jar, prove: proveNoted, sessionsOf, proceed, signedIn, askPassword, askFactor, cancelled };
 
   /** Proves client and redirect URI of a request, before which nothing is sent anywhere. */
   async function proveNoted(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {
@@ -99,19 +93,25 @@ export function signInSteps(parts: Parts) {
     const decided = nextStep(request, { ...step, ...state, now: clock() });
     return decided.is === "response" ? respond(request, step, decided.session) : show(request, step, decided);
   }
+}
 
-  async function respond(request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser) {
+/** Makes the response to a request of a session, which issues what the request asks for. */
+function responding({ deps, settings, maker, issuer }: Parts) {
+  const issue = issuing({ deps, settings, maker });
+  return async (request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser): Promise<Response> => {
     if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
     return authorizationResponse(request, await issue(request, session), contextOf(issuer, step));
-  }
+  };
+}
 
-  /** Sends the browser back without a sign-in, and denies a device. */
-  async function cancelled(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
+/** Makes the response to a user who cancels: the browser is sent back without a sign-in, and a device is denied. */
+function cancelling({ deps: { sql, clock }, issuer }: Parts) {
+  return async (proven: ProvenRequest, step: BrowserStep): Promise<Response> => {
     const context = contextOf(issuer, step);
     if (!proven.device) return errorResponse(proven, new OauthError("access_denied", "the user cancelled"), context);
     await denyDevice(sql, proven.device, clock());
     return deviceCancelled(proven, context);
-  }
+  };
 }
 
 type SessionState = Pick<StepState, "sessions" | "expectedUser">;

@@ -4,7 +4,6 @@ import { newToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { later, type ProviderSettings } from "../http/settings.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
-import type { DeviceRequest } from "../request/device_request.ts";
 import { isForeign } from "../request/own_client.ts";
 import { skewOf } from "./claims.ts";
 import { signOnRead } from "./grant_read.ts";
@@ -20,55 +19,57 @@ export type ResponseParameters = Readonly<Record<string, string>>;
 export type SessionOfUser = { readonly sessionId: string; readonly owner: string };
 
 /** Makes the response to a request of a user who is signed in: a code, or tokens. */
-export function issuing({ deps, settings, maker }: Parts) {
-  const { sql, clock, ids } = deps;
-  const [readSignOn, writeSignOn] = [signOnRead(sql), signOnWrite(sql)];
+export function issuing(parts: Parts) {
+  const { deps, settings, maker } = parts;
+  const write = writingOf(parts);
+  const tokens = tokensOf(parts, write);
 
   return async (request: AuthorizationRequest, { sessionId, owner }: SessionOfUser): Promise<ResponseParameters> => {
-    const [signOnId, now] = [ids(), clock()];
+    const [signOnId, now] = [deps.ids(), deps.clock()];
     const writing = { signOnId, now, sessionId, isConsentNeeded: isForeign(request.client, owner) };
-    if (request.device) return approve(request, request.device, writing);
+    if (request.device) {
+      const { deviceId, expirationDate } = request.device;
+      await write(request, { ...writing, expirationDate, deviceId });
+      return {};
+    }
     if (request.responseType !== "code") return tokens(request, writing);
     const code = newToken("oc");
     const { redirectUri, challenge } = request;
     const codeEnd = later(now, settings.codeLifetimeSeconds);
     // The end of an access token that comes of it: its exchange need not change the sign-in then.
     const expirationDate = later(codeEnd, maker.seconds + skewOf(request.client));
-    await written(request, {
-      ...writing,
-      expirationDate,
-      code: { code, redirectUri, challenge, expirationDate: codeEnd },
-    });
+    const stored = { code, redirectUri, challenge, expirationDate: codeEnd };
+    await write(request, { ...writing, expirationDate, code: stored });
     return { code };
   };
+}
 
-  async function approve(
-    request: AuthorizationRequest,
-    { deviceId, expirationDate }: DeviceRequest,
-    writing: Writing,
-  ): Promise<ResponseParameters> {
-    await written(request, { ...writing, expirationDate, deviceId });
-    return {};
-  }
+type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
 
-  type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
+type Write = (
+  request: AuthorizationRequest,
+  more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
+) => Promise<void>;
 
-  async function written(
-    { client, scope, organizationId, forApi, nonce }: AuthorizationRequest,
-    more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
-  ): Promise<void> {
+/** Makes the write of a sign-in; refuses a user who may not use the application. */
+function writingOf({ deps, settings }: Parts): Write {
+  const writeSignOn = signOnWrite(deps.sql);
+  return async ({ client, scope, organizationId, forApi, nonce }, more) => {
     const { appId, projectId } = client;
     const idleDate = later(more.now, settings.browserSessionIdleSeconds);
     const signOn = { ...more, appId, projectId, scope, organizationId, forApi, nonce, idleDate };
-    const found = await writeSignOn(signOn).catch(whenEnded);
-    refuseOthers(found);
-  }
+    refuseOthers(await writeSignOn(signOn).catch(whenEnded));
+  };
+}
 
-  async function tokens(request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> {
+/** Makes the tokens of a response that has no code. */
+function tokensOf({ deps: { sql }, maker }: Parts, write: Write) {
+  const readSignOn = signOnRead(sql);
+  return async (request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> => {
     const { client, responseType } = request;
     const { signOnId, now } = writing;
     const expirationDate = later(now, maker.seconds + skewOf(client));
-    await written(request, { ...writing, expirationDate });
+    await write(request, { ...writing, expirationDate });
     const signOn = await readSignOn(signOnId, now);
     if (!signOn) throw ended();
     const of = { client, signOn, now };
@@ -82,7 +83,7 @@ export function issuing({ deps, settings, maker }: Parts) {
       scope: access.scope,
       id_token: await newIdToken(maker, of, { accessToken: access.text }),
     };
-  }
+  };
 }
 
 const ended = () => new OauthError("login_required", "the session of the browser has ended");

@@ -67,8 +67,7 @@ type KeyDeps = Pick<Deps, "log" | "sql" | "clock" | "ids" | "secrets"> & { reado
 /** Opens the keys; they are read from the database again every half minute. */
 export function signingKeys(deps: KeyDeps): SigningKeys {
   const { sql, clock, secrets } = deps;
-  let known: Promise<readonly KeyRow[]> | undefined;
-  let readAt = 0;
+  const { ready, forget } = knownKeys(deps);
   const opened = new Map<string, Promise<CryptoKey>>();
 
   return {
@@ -81,7 +80,7 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
         const key = await privateKeyOf(row).catch(whenLost);
         if (key) return { kid: row.kid, algorithm, key };
         // The master key that sealed it is gone: another key signs from now on, and the service lives.
-        await add(algorithm, rows, clock());
+        await add(deps, { algorithm, rows, signsFrom: clock() });
         forget();
       }
       throw new Error(`no key of ${algorithm} can be opened`);
@@ -91,74 +90,14 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
       const old = rows.filter(({ sealed }) => !secrets.keyring.isCurrent(sealed));
       for (const row of old) await sealAnew(deps, row).catch(whenLost);
       const due = algorithms.filter((algorithm) => isDue(rows, algorithm, clock()));
-      for (const algorithm of due) await add(algorithm, rows, new Date(clock().getTime() + leadMs));
+      const signsFrom = new Date(clock().getTime() + leadMs);
+      for (const algorithm of due) await add(deps, { algorithm, rows, signsFrom });
       return old.length + due.length;
     },
-    renew: () => allOf((rows, algorithm) => renewed(rows, algorithm)),
-    withdraw: () => allOf((rows, algorithm) => replaced(rows, algorithm)),
+    renew: () => allOf(deps, renewed).finally(forget),
+    withdraw: () => allOf(deps, replaced).finally(forget),
     forget,
   };
-
-  type Change = (rows: readonly KeyRow[], algorithm: Algorithm) => Promise<NextKey | undefined>;
-
-  /** Makes a change for every algorithm, again where another node was first. */
-  async function allOf(change: Change): Promise<readonly NextKey[]> {
-    const next: NextKey[] = [];
-    for (const algorithm of algorithms)
-      for (let made: NextKey | undefined; !made; ) {
-        made = await change(await readKeys(sql), algorithm);
-        if (made) next.push(made);
-      }
-    forget();
-    return next;
-  }
-
-  async function renewed(rows: readonly KeyRow[], algorithm: Algorithm): Promise<NextKey | undefined> {
-    const last = lastOf(rows, algorithm);
-    if (last && last.signsFrom > clock()) return { ...last, withdrawn: [] };
-    const signsFrom = last ? new Date(clock().getTime() + leadMs) : clock();
-    const kid = await add(algorithm, rows, signsFrom);
-    return kid === undefined ? undefined : { algorithm, kid, signsFrom, withdrawn: [] };
-  }
-
-  async function replaced(rows: readonly KeyRow[], algorithm: Algorithm): Promise<NextKey | undefined> {
-    const others = rows.filter((row) => row.algorithm === algorithm && !row.isWithdrawn).map(({ kid }) => kid);
-    const signsFrom = clock();
-    const version = nextVersion(rows, algorithm);
-    const kid = await append(deps, { algorithm, version, signsFrom, withdrawsOthers: true });
-    return kid === undefined ? undefined : { algorithm, kid, signsFrom, withdrawn: others };
-  }
-
-  function current(): Promise<readonly KeyRow[]> {
-    if (known && performance.now() - readAt < refreshMs) return known;
-    readAt = performance.now();
-    const before = known;
-    const reading = readKeys(sql);
-    // While the database is away the keys of before are shown.
-    known = before ? reading.catch(() => before) : reading;
-    known.catch(forget);
-    return known;
-  }
-
-  function forget(): void {
-    known = undefined;
-  }
-
-  async function ready(): Promise<readonly KeyRow[]> {
-    for (let tries = 0; tries < mostTries; tries++) {
-      const rows = await current();
-      const missing = algorithms.filter((algorithm) => !rows.some((row) => row.algorithm === algorithm));
-      if (missing.length === 0) return rows;
-      // The first key has no one to wait for: no client has read keys yet.
-      for (const algorithm of missing) await add(algorithm, rows, clock());
-      forget();
-    }
-    throw new Error("the keys that sign tokens cannot be made");
-  }
-
-  function add(algorithm: Algorithm, rows: readonly KeyRow[], signsFrom: Date): Promise<string | undefined> {
-    return append(deps, { algorithm, version: nextVersion(rows, algorithm), signsFrom, withdrawsOthers: false });
-  }
 
   function privateKeyOf(row: KeyRow): Promise<CryptoKey> {
     const before = opened.get(row.kid);
@@ -168,6 +107,76 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
     return key;
   }
 }
+
+/** The keys as they were read last, which are made where there are none. */
+function knownKeys(deps: KeyDeps) {
+  let known: Promise<readonly KeyRow[]> | undefined;
+  let readAt = 0;
+  return { ready, forget };
+
+  async function ready(): Promise<readonly KeyRow[]> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const rows = await current();
+      const missing = algorithms.filter((algorithm) => !rows.some((row) => row.algorithm === algorithm));
+      if (missing.length === 0) return rows;
+      // The first key has no one to wait for: no client has read keys yet.
+      for (const algorithm of missing) await add(deps, { algorithm, rows, signsFrom: deps.clock() });
+      forget();
+    }
+    throw new Error("the keys that sign tokens cannot be made");
+  }
+
+  function current(): Promise<readonly KeyRow[]> {
+    if (known && performance.now() - readAt < refreshMs) return known;
+    readAt = performance.now();
+    const before = known;
+    const reading = readKeys(deps.sql);
+    // While the database is away the keys of before are shown.
+    known = before ? reading.catch(() => before) : reading;
+    known.catch(forget);
+    return known;
+  }
+
+  function forget(): void {
+    known = undefined;
+  }
+}
+
+type Change = (deps: KeyDeps, rows: readonly KeyRow[], algorithm: Algorithm) => Promise<NextKey | undefined>;
+
+/** Makes a change for every algorithm, again where another node was first. */
+async function allOf(deps: KeyDeps, change: Change): Promise<readonly NextKey[]> {
+  const next: NextKey[] = [];
+  for (const algorithm of algorithms)
+    for (let made: NextKey | undefined; !made; ) {
+      made = await change(deps, await readKeys(deps.sql), algorithm);
+      if (made) next.push(made);
+    }
+  return next;
+}
+
+const renewed: Change = async (deps, rows, algorithm) => {
+  const { clock } = deps;
+  const last = lastOf(rows, algorithm);
+  if (last && last.signsFrom > clock()) return { ...last, withdrawn: [] };
+  const signsFrom = last ? new Date(clock().getTime() + leadMs) : clock();
+  const kid = await add(deps, { algorithm, rows, signsFrom });
+  return kid === undefined ? undefined : { algorithm, kid, signsFrom, withdrawn: [] };
+};
+
+const replaced: Change = async (deps, rows, algorithm) => {
+  const others = rows.filter((row) => row.algorithm === algorithm && !row.isWithdrawn).map(({ kid }) => kid);
+  const signsFrom = deps.clock();
+  const version = nextVersion(rows, algorithm);
+  const kid = await append(deps, { algorithm, version, signsFrom, withdrawsOthers: true });
+  return kid === undefined ? undefined : { algorithm, kid, signsFrom, withdrawn: others };
+};
+
+type AddedKey = { readonly algorithm: Algorithm; readonly rows: readonly KeyRow[]; readonly signsFrom: Date };
+
+/** Makes the key of an algorithm that comes after those of the rows. */
+const add = (deps: KeyDeps, { algorithm, rows, signsFrom }: AddedKey): Promise<string | undefined> =>
+  append(deps, { algorithm, version: nextVersion(rows, algorithm), signsFrom, withdrawsOthers: false });
 
 /** The folds of facts about signing keys. Private keys are in no fact: the rows are credentials. */
 export const signingKeyFolds = {

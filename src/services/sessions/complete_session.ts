@@ -69,13 +69,12 @@ type Parts = {
 
 /** Makes the one way to end a sign-in that waits for a factor, for calls and for pages. */
 export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts): SignInCompletion => {
-  const { log, sql, clock, secrets } = deps;
+  const { log, clock } = deps;
   const pending = pendingSessions(deps, settings);
   const sessionOf = newSessions(deps);
   const confirm = confirmedSessions(deps);
   const notice = notices(deps, settings);
-  const secretOf = factorSecretRead(sql);
-  const codeIsLeft = recoveryCodeRead(sql);
+  const used = usedFactors(deps, { proof, record });
   const guesses = deps.failureRate("second factors", settings.signInFailuresPerAddressPerMinute);
 
   return async ({ pendingToken, answer, call }, kind) => {
@@ -97,9 +96,15 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
     if (replaced === undefined) return signIn;
     return [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call) }), ...signIn];
   }
+};
 
-  /** Finds the factor that an answer proves. A lock ends what an unknown caller began with a password, but for passkeys. */
-  function used(user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> {
+/** Makes the search for the factor that an answer proves. */
+function usedFactors({ sql, clock, secrets }: Deps, { proof, record }: Pick<Parts, "proof" | "record">) {
+  const secretOf = factorSecretRead(sql);
+  const codeIsLeft = recoveryCodeRead(sql);
+
+  // A lock ends what an unknown caller began with a password, but for passkeys.
+  return (user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> => {
     if (answer.case !== "passkey" && !user.isKnown && isLocked(user, clock())) throw challengeOver("pendingToken");
     switch (answer.case) {
       case "totpCode":
@@ -111,7 +116,7 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
       case undefined:
         throw new Error("a rule requires an answer");
     }
-  }
+  };
 
   async function byTotp({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
     const until = await countFactorTry(sql, id, clock());
@@ -142,7 +147,7 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
     const { row, secret, amr } = await proof.check(answer, { challenge, userId: id, field: "passkey" }, call);
     return { row, secret, amr: ["pwd", ...amr] };
   }
-};
+}
 
 /** Makes the fact that a sign-in used a factor, which spends the challenge. */
 export function usedFact(
