@@ -217,26 +217,22 @@ type AccessTokenRow = Versioned & {
 const columns = `t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
   t.name, t.permissions, t.maker_id as "makerId", ${creatorId("t")} as "creatorId", t.version, t.created, t.changed`;
 
-const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<AccessTokenRow[]>`
-  select ${sql.unsafe(columns)} from access_tokens t
+type ListedToken = AccessTokenRow & { readonly lastUsed: Date | null };
+
+const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<ListedToken[]>`
+  select ${sql.unsafe(columns)}, b.last_used as "lastUsed" from access_tokens t left join bearers b on b.token_id = t.token_id
   where t.user_id = ${userId} and ${after ? sql`t.token_id < ${after[0] ?? ""}` : sql`true`}
   order by t.token_id desc limit ${limit}`;
 
-const accessToken = ({
-  userId,
-  expirationDate,
-  name,
-  permissions,
-  makerId: _,
-  creatorId: __,
-  ...row
-}: AccessTokenRow) => ({
+const accessToken = ({ userId, expirationDate, name, permissions, creatorId, lastUsed, ...row }: ListedToken) => ({
   id: row.id,
   details: details(row),
   userId,
   ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(shownDate(expirationDate)) }),
   name,
   permissions: [...permissions],
+  ...(creatorId === null ? {} : { creatorId }),
+  ...(lastUsed === null ? {} : { lastUsedDate: timestampFromDate(lastUsed) }),
 });
 
 const lastMoment = new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999));

@@ -207,7 +207,10 @@ function objectOf(named: ObjectFields, call: Call): MembershipObject {
 }
 
 const targetOf = ({ owner, scope, id, project }: MembershipObject, roles: readonly string[]): Membership => ({
-  ...{ scope, id, organization: owner, roles },
+  scope,
+  id,
+  organization: owner,
+  roles,
   ...(project ? { project } : {}),
 });
 
