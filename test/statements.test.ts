@@ -21,6 +21,7 @@ import { folds } from "../src/runtime/modules.ts";
 import { keyring } from "../src/security/seal.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";
+import { useWrite } from "../src/services/callers/token_use.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
 import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
@@ -357,6 +358,12 @@ test("failed sign-ins and known browsers are counted by the statements of their 
   await knownAttempts(deps.sql, of).giveBack();
   await knownAttempts(deps.sql, of).clear();
   await show("sign_in_failures.sql", [...new Set(handlers.heard())]);
+});
+
+test("the use of an access token is noted by the statement of its file", async () => {
+  handlers.heard();
+  await useWrite(handlers.deps.sql)({ token_id: "none", time: new Date().toISOString() });
+  await show("token_use.sql", handlers.heard());
 });
 
 test("requests for a new password are answered by the statements of their file", async () => {

@@ -1,9 +1,10 @@
 import { type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import { type Missing, uncovered } from "./coverage.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { given, holding, type Lookups } from "./held_permissions.ts";
 import type { Step } from "./interceptor.ts";
-import { type Permission, permissions } from "./permissions.ts";
+import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
 /** Prevents privilege escalation: acting for another user, or giving a role, takes every permission that is gained by it. */
@@ -45,8 +46,6 @@ const isAtHome =
   (home: string) =>
   ({ scope, organization }: Membership): boolean =>
     scope === "instance" || organization === home;
-
-type Missing = { readonly permission: Permission; readonly target: Membership };
 
 /** Refuses a caller who holds less than the user; says where the user holds more to those who may read the roles of the user. */
 function holdsMore({ permission, target }: Missing, caller: Caller, home: string) {
@@ -104,23 +103,4 @@ function refuseUncovered(caller: Caller, targets: readonly Membership[]): void {
   const missing = uncovered(caller, targets);
   if (missing)
     throw refuse.because("PERMISSION_DENIED", { params: { permission: missing.permission, problem: "GIVES_MORE" } });
-}
-
-/** Finds a permission of the memberships that the caller does not hold where it counts. */
-function uncovered(caller: Caller, targets: readonly Membership[]): Missing | undefined {
-  for (const target of targets) {
-    const covering = caller.memberships.filter((own) => covers(own, target)).map(given);
-    const permission = [...given(target)].find((one) => !covering.some((set) => set.has(one)));
-    if (permission) return { permission, target };
-  }
-  return undefined;
-}
-
-/** Whether a permission in one scope counts in the other. */
-function covers(own: Membership, target: Membership): boolean {
-  if (own.scope === "instance") return true;
-  if (target.scope === "instance") return false;
-  if (own.scope === "organization") return own.id === target.organization;
-  if (own.scope === "project") return target.scope === "project" && own.id === target.id;
-  return target.scope === "project_grant" && own.id === target.id;
 }

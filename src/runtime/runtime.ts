@@ -17,7 +17,7 @@ import { startErrorOf } from "../postgres/start_error.ts";
 import { commonPasswords } from "../security/common_passwords.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
-import { callerRead } from "../services/callers/caller_lookups.ts";
+import { notingUse } from "../services/callers/token_use.ts";
 import { passwordResetsOf } from "../services/passwords/password_reset.ts";
 import { signInsOf } from "../services/sessions/sign_in.ts";
 
@@ -72,7 +72,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
     throw startErrorOf(error);
   });
-  const callers = callerCache({ lookup: callerRead(sql), clock: now, seconds: config.cacheSeconds });
+  const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, seconds: config.cacheSeconds });
   const onError = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
   const tail = opened.use(await followTail({ sql, everyMs: 250, onError }));
   opened.use(await watchRevocations({ callers, writable, logger }));

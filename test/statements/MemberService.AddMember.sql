@@ -17,4 +17,20 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
                and (select not d.deleted from organizations d where d.organization_id = g.owner)
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id;
 
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, now timestamptz)
+)
+select n, c.creator as "creatorId", count(*)::integer as count from asked cross join lateral (
+        with recursive made as (
+          select t.token_id, coalesce(t.creator_id, (
+    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date from access_tokens t where t.user_id = asked."user"
+          union
+          select t.token_id, made.creator, t.expiration_date from made join access_tokens t on t.maker_id = made.token_id
+        )
+        select creator, expiration_date from made
+        union all select creator_id, expiration_date from mail_codes where user_id = asked."user"
+        union all select creator_id, expiration_date from phone_codes where user_id = asked."user") c
+      where c.creator <> asked."user" and coalesce(c.expiration_date, 'infinity') > asked.now
+      group by n, c.creator;
+
 -- appends: facts/member.added.sql

@@ -88,22 +88,23 @@ facts as (
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
      not coalesce((i.secret->>'imported')::boolean, false), coalesce((i.secret->>'mustChange')::boolean, false)
    from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
-"user.human_created/4" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
+"user.human_created/4" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
-     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz
+     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
    on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
-     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date),
+     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date,
+     creator_id = excluded.creator_id),
 "user.human_created/5" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
-"user.human_created/6" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
+"user.human_created/6" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
-     expiration_date = excluded.expiration_date),
+     expiration_date = excluded.expiration_date, creator_id = excluded.creator_id),
 "user.human_created/7" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
    select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time

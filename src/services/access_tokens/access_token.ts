@@ -24,6 +24,7 @@ import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
+import { creatorId } from "../members/outgrown.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { aside } from "../writing/aside.ts";
@@ -42,7 +43,14 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
       refuseOutliving(expirationDate, maker);
       const token = newToken("pt");
       const at = first(owner, ids(), clock());
-      const value = { userId, expirationDate, name, permissions, makerId: maker?.id };
+      const value = {
+        userId,
+        expirationDate,
+        name,
+        permissions,
+        makerId: maker?.id,
+        creatorId: creatorOf(maker, call),
+      };
       const sessionId = ownSession(userId, call);
       const secret = { hash: hashToken(token).toString("hex"), isOfSession: sessionId !== undefined };
       const created = factOf("accessToken", at, { case: "created", value }, secret);
@@ -105,6 +113,10 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
+/** Who answers for a new token: whoever created the one that makes it. */
+const creatorOf = (maker: AccessTokenRow | undefined, call: Call): string | undefined =>
+  maker ? (maker.creatorId ?? undefined) : callerOf(call).userId;
+
 type TokenOfSession = { readonly at: At; readonly userId: string; readonly sessionId: string };
 
 /** The session in which users make a token of their own. */
@@ -153,11 +165,11 @@ const madeEnd: Cascade = {
 export const accessTokenFolds = {
   created: {
     views: [
-      `insert into access_tokens (owner, token_id, user_id, expiration_date, name, permissions, maker_id, version,
+      `insert into access_tokens (owner, token_id, user_id, expiration_date, name, permissions, maker_id, creator_id, version,
          created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz,
          coalesce(f.payload->>'name', ''), array(select jsonb_array_elements_text(f.payload->'permissions')),
-         f.payload->>'makerId', f.version, f.time, f.time from $facts f`,
+         f.payload->>'makerId', f.payload->>'creatorId', f.version, f.time, f.time from $facts f`,
     ],
     credentials: [
       `insert into bearers (hash, owner, user_id, token_id, expiration_date)
@@ -198,23 +210,29 @@ type AccessTokenRow = Versioned & {
   readonly permissions: readonly string[];
   /** The token of the same user that made it. */
   readonly makerId: string | null;
+  /** The user who created it; null where nobody knows. */
+  readonly creatorId: string | null;
 };
 
 const columns = `t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
-  t.name, t.permissions, t.maker_id as "makerId", t.version, t.created, t.changed`;
+  t.name, t.permissions, t.maker_id as "makerId", ${creatorId("t")} as "creatorId", t.version, t.created, t.changed`;
 
-const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<AccessTokenRow[]>`
-  select ${sql.unsafe(columns)} from access_tokens t
+type ListedToken = AccessTokenRow & { readonly lastUsed: Date | null };
+
+const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<ListedToken[]>`
+  select ${sql.unsafe(columns)}, b.last_used as "lastUsed" from access_tokens t left join bearers b on b.token_id = t.token_id
   where t.user_id = ${userId} and ${after ? sql`t.token_id < ${after[0] ?? ""}` : sql`true`}
   order by t.token_id desc limit ${limit}`;
 
-const accessToken = ({ userId, expirationDate, name, permissions, makerId: _, ...row }: AccessTokenRow) => ({
+const accessToken = ({ userId, expirationDate, name, permissions, creatorId, lastUsed, ...row }: ListedToken) => ({
   id: row.id,
   details: details(row),
   userId,
   ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(shownDate(expirationDate)) }),
   name,
   permissions: [...permissions],
+  ...(creatorId === null ? {} : { creatorId }),
+  ...(lastUsed === null ? {} : { lastUsedDate: timestampFromDate(lastUsed) }),
 });
 
 const lastMoment = new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999));

@@ -14,6 +14,7 @@ type BearerRow = {
   enrolmentOnly: boolean | null;
   permissions: string[] | null;
   application: TokenApplication | null;
+  lastUsed: Date | null;
   memberships: Held[];
 };
 
@@ -32,7 +33,7 @@ const inForce = " and not exists (select from organizations d where d.organizati
 // Sessions and personal access tokens.
 const ofBearer = `
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
-    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application
+    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application, b.last_used
   from bearers b
   left join sessions s on s.session_id = b.session_id
   left join access_tokens t on t.token_id = b.token_id
@@ -42,7 +43,7 @@ const ofBearer = `
 const ofApplication = `
   select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
-      'origins', to_jsonb(origins_of(a.oidc)))
+      'origins', to_jsonb(origins_of(a.oidc))), null
   from sign_on_tokens g
   join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
   join browser_sessions v on v.session_id = o.session_id
@@ -61,7 +62,7 @@ export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
     select: `select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
-               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application,
+               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application, b.last_used as "lastUsed",
                ${memberships(inForce)}
              from asked join lateral (${ofBearer} union all ${ofApplication}) b on true
              join users u on u.user_id = b.user_id and ${userInForce}`,
@@ -83,7 +84,7 @@ export function callerRead(sql: Sql) {
         .map(membership)
         .map((held) => (only ? { ...held, only } : held)),
     };
-    return { caller, expires: row.expires ?? undefined };
+    return { caller, expires: row.expires ?? undefined, lastUsed: row.lastUsed };
   };
 }
 

@@ -19,9 +19,12 @@ import { organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { isEnded } from "./ended_roles.ts";
+import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./outgrown.ts";
 
 /** The members who administer the instance, an organization, a project or a project grant. */
-export const memberService = ({ log, sql, clock, ids }: Deps) => {
+export const memberService = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
+  const outgrown = outgrownBy(deps);
   const standingIn = standingRead(sql);
   const objectThere = objectRead(sql);
 
@@ -34,7 +37,9 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
       if (standing.isEnded) throw refuse.because("ENDED_BY_RECEIVER", { params: { userId } });
       const at = first(object.owner, ids(), clock());
       const value = { userId, roles, ...namedBy(object, standing.projectId) };
-      return log.append(call, [factOf("member", at, { case: "added", value })], { details: detailsAfter(at) });
+      const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
+      const added = factOf("member", at, { case: "added", value }, secret);
+      return log.append(call, [added], { details: detailsAfter(at), endedCredentials: count });
     },
 
     async changeMember({ userId, roles, expectedSequence, ...request }, call) {
@@ -45,8 +50,9 @@ export const memberService = ({ log, sql, clock, ids }: Deps) => {
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
       if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
       const at = next(member, clock());
-      const changed = factOf("member", at, { case: "changed", value: { roles } });
-      return log.append(call, [changed], { details: detailsAfter(at) });
+      const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
+      const changed = factOf("member", at, { case: "changed", value: { roles } }, secret);
+      return log.append(call, [changed], { details: detailsAfter(at), endedCredentials: count });
     },
 
     async listMembers(request, call) {
@@ -152,10 +158,14 @@ export const memberFolds = {
          array(select jsonb_array_elements_text(f.payload->'roles')), f.version, f.time, f.time
        from $facts f`,
     ],
+    credentials: outgrownCodesEnd,
+    cascades: [outgrownTokensEnd],
   },
   changed: {
     views: [touch("members", "member_id", `roles = array(select jsonb_array_elements_text(f.payload->'roles'))`)],
+    credentials: outgrownCodesEnd,
     cascades: [
+      outgrownTokensEnd,
       keepsAnOwner(
         "member.changed",
         `m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? ${owning("m.scope")}`,
@@ -195,6 +205,14 @@ function objectOf(named: ObjectFields, call: Call): MembershipObject {
       return { owner, scope, id: owner, project: "" };
   }
 }
+
+const targetOf = ({ owner, scope, id, project }: MembershipObject, roles: readonly string[]): Membership => ({
+  scope,
+  id,
+  organization: owner,
+  roles,
+  ...(project ? { project } : {}),
+});
 
 function scopeOf({ instance, projectId, projectGrantId }: ObjectFields): Scope {
   if (instance) return "instance";

@@ -4,13 +4,14 @@ import {
   type OrganizationService,
   OrganizationState,
 } from "../../../gen/postern/v1/organization_pb.ts";
-import { type Deps, organizationOf, reachOf } from "../../deps.ts";
+import { type Call, type Deps, organizationOf, reachOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
-import { details, detailsAfter, factOf, first } from "../../events/fact.ts";
+import { type At, details, detailsAfter, factOf, first } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userIsThere } from "../callers/in_force.ts";
+import { outgrownBy } from "../members/outgrown.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { asRead } from "../writing/taken_name.ts";
@@ -31,6 +32,7 @@ export const organizationService = (deps: Deps) => {
     },
   );
   const organizationById = organizationRead(sql);
+  const ownerOf = newOwner(deps);
 
   return {
     ...organizationState(deps),
@@ -45,10 +47,8 @@ export const organizationService = (deps: Deps) => {
       const id = ids();
       const at = first(id, id, clock());
       const created = factOf("organization", at, { case: "created", value: { name } });
-      const owner = { userId: ownerUserId, roles: ["ORG_OWNER"], organizationId: id };
-      const added = factOf("member", first(id, ids(), at.time), { case: "added", value: owner });
-      const facts = ownerUserId ? [created, added] : [created];
-      return log.append(call, facts, { organizationId: id, details: detailsAfter(at) });
+      const { added, endedCredentials } = await ownerOf(ownerUserId, at, call);
+      return log.append(call, [created, ...added], { organizationId: id, details: detailsAfter(at), endedCredentials });
     },
 
     async getOrganization({ organizationId }, call) {
@@ -68,6 +68,20 @@ export const organizationService = (deps: Deps) => {
     },
   } satisfies ServiceImpl<typeof OrganizationService>;
 };
+
+/** Makes the membership of the owner of a new organization, if the request names one. */
+function newOwner({ ids, ...deps }: Deps) {
+  const outgrown = outgrownBy(deps);
+  return async (userId: string, { stream: organizationId, time }: At, call: Call) => {
+    if (!userId) return { added: [], endedCredentials: 0 };
+    const roles = ["ORG_OWNER"];
+    const target = { scope: "organization", id: organizationId, organization: organizationId, roles } as const;
+    const { count, secret } = await outgrown({ userId, target }, call);
+    const value = { userId, roles, organizationId };
+    const at = first(organizationId, ids(), time);
+    return { added: [factOf("member", at, { case: "added", value }, secret)], endedCredentials: count };
+  };
+}
 
 /** Cross-field rules of requests about organizations. */
 export const organizationRules = [

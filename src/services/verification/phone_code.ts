@@ -114,12 +114,13 @@ export const sendsCode = ({ payload }: Pick<NewFact, "payload">): boolean =>
  * phone_codes writes the SMS of a code that is sealed: so do the nodes of earlier releases, during an upgrade.
  */
 export const keepPhoneCode: readonly string[] = [
-  `insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
+  `insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
-     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz
+     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from $input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
    on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
-     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date`,
+     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date,
+     creator_id = excluded.creator_id`,
   `insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from $input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null`,

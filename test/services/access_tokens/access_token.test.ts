@@ -32,7 +32,9 @@ test("a token is shown once, stored as a hash, and calls until it is revoked", a
   const client = postern.as(made.token);
   done(await client.get("/v1/users/me"));
   const { tokens } = done(await client.get(`/v1/users/${userId}/tokens`));
-  expect(tokens[0]).toEqual({ id: made.tokenId, userId, details: made.details, name: "", permissions: [] });
+  const { lastUsedDate: _, ...shown } = tokens[0];
+  const creatorId = postern.adminId;
+  expect(shown).toEqual({ id: made.tokenId, userId, details: made.details, name: "", permissions: [], creatorId });
   expect(JSON.stringify(tokens)).not.toContain(made.token);
   const sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 1 });
   const stored = await sql`select payload::text from events where stream = ${made.tokenId}`;
@@ -43,6 +45,41 @@ test("a token is shown once, stored as a hash, and calls until it is revoked", a
   expect(done(await postern.admin.delete(path)).details).toMatchObject({ sequence: "2" });
   expect(refused(await client.get("/v1/users/me"))).toEqual([401, "TOKEN_INVALID"]);
   expect(refused(await postern.admin.delete(path))).toEqual([404, "TOKEN_NOT_FOUND"]);
+});
+
+test("the list names who created a token, also where one made another, and when each was last used", async () => {
+  const { userId, client, tokenId } = await machine(postern);
+  const unused = done(await make(userId, {}, client)).tokenId;
+  const list = async () => {
+    const { tokens } = done(await postern.admin.get(`/v1/users/${userId}/tokens`));
+    return new Map<string, { creatorId: string; lastUsedDate?: string }>(
+      tokens.map((one: { id: string }) => [one.id, one]),
+    );
+  };
+  await expect.poll(async () => (await list()).get(tokenId)?.lastUsedDate, { timeout: 30_000 }).toBeDefined();
+  const tokens = await list();
+  expect([...tokens.values()].map(({ creatorId }) => creatorId)).toEqual([postern.adminId, postern.adminId]);
+  expect(Math.abs(Date.parse(tokens.get(tokenId)?.lastUsedDate ?? "") - Date.now())).toBeLessThan(600_000);
+  expect(tokens.get(unused)).not.toHaveProperty("lastUsedDate");
+});
+
+test("the use of a token is noted once an hour, whatever it does, and a token of an earlier release has the creator in the log", async () => {
+  const postern = await startPostern({ cacheSeconds: 0 });
+  await using _ = postern;
+  await using opened = openClient(postern.databaseUrl);
+  const sql = opened.client;
+  const { userId, client, tokenId } = await machine(postern);
+  const noted = async () => (await sql`select last_used, xmin from bearers where token_id = ${tokenId}`)[0];
+  done(await client.get("/v1/users/me"));
+  await expect.poll(async () => (await noted())?.last_used, { timeout: 30_000 }).not.toBeNull();
+  const before = await noted();
+  for (let n = 0; n < 20; n++) done(await client.get("/v1/users/me"));
+  expect(await noted()).toEqual(before);
+  await sql`update bearers set last_used = now() - interval '61 minutes' where token_id = ${tokenId}`;
+  done(await client.get("/v1/users/me"));
+  await expect.poll(async () => (await noted())?.last_used > before?.last_used, { timeout: 30_000 }).toBe(true);
+  await sql`update access_tokens set creator_id = null where token_id = ${tokenId}`;
+  expect(done(await client.get(`/v1/users/${userId}/tokens`)).tokens[0].creatorId).toBe(postern.adminId);
 });
 
 test("a token ends with its time, which must be to come", async () => {

@@ -4,6 +4,18 @@ with input as materialized (
     actor text, request_id text, time timestamptz)
 ),
 cascade_0 as (
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'member.changed') i cross join lateral (
+             with recursive made as (
+               select t.owner, t.token_id, t.version, t.user_id from access_tokens t
+               where t.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? coalesce(t.creator_id, (
+    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1))
+               union
+               select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
+             ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_1 as (
   select c.owner, c.stream, c.version, 'member.changed' as type, c.payload, i.actor, i.request_id, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
@@ -23,8 +35,15 @@ facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
+"access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
+"access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
 "member.changed/0" as (update members t set roles = array(select jsonb_array_elements_text(f.payload->'roles')), version = f.version, changed = f.time
-   from (select * from facts where type = 'member.changed') f where t.owner = f.owner and t.member_id = f.stream)
+   from (select * from facts where type = 'member.changed') f where t.owner = f.owner and t.member_id = f.stream),
+"member.changed/1" as (delete from mail_codes c using (select * from input where type = 'member.changed') i
+  where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id),
+"member.changed/2" as (delete from phone_codes c using (select * from input where type = 'member.changed') i
+  where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id)
 select 1;

@@ -10,12 +10,13 @@ facts as (
 ),
 "user.phone_code_requested/0" as (update users t set version = f.version, changed = f.time
    from (select * from facts where type = 'user.phone_code_requested') f where t.owner = f.owner and t.user_id = f.stream),
-"user.phone_code_requested/1" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date)
+"user.phone_code_requested/1" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
-     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz
+     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from (select * from input where type = 'user.phone_code_requested') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
    on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
-     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date),
+     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date,
+     creator_id = excluded.creator_id),
 "user.phone_code_requested/2" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.phone_code_requested') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null)

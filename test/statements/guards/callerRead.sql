@@ -2,7 +2,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text)
 )
 select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
-               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application,
+               b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application, b.last_used as "lastUsed",
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
@@ -11,14 +11,14 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
   ), '[]'::jsonb) as memberships
              from asked join lateral (
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
-    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application
+    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application, b.last_used
   from bearers b
   left join sessions s on s.session_id = b.session_id
   left join access_tokens t on t.token_id = b.token_id
   where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null) union all
   select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
-      'origins', to_jsonb(origins_of(a.oidc)))
+      'origins', to_jsonb(origins_of(a.oidc))), null
   from sign_on_tokens g
   join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
   join browser_sessions v on v.session_id = o.session_id

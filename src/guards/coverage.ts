@@ -1,0 +1,25 @@
+import type { Caller, Membership } from "../deps.ts";
+import { given } from "./held_permissions.ts";
+import type { Permission } from "./permissions.ts";
+
+/** A permission that somebody lacks, and the membership that gives it. */
+export type Missing = { readonly permission: Permission; readonly target: Membership };
+
+/** Finds a permission of the target memberships that somebody does not hold where it counts. */
+export function uncovered(by: Pick<Caller, "memberships">, targets: readonly Membership[]): Missing | undefined {
+  for (const target of targets) {
+    const covering = by.memberships.filter((own) => covers(own, target)).map(given);
+    const permission = [...given(target)].find((one) => !covering.some((set) => set.has(one)));
+    if (permission) return { permission, target };
+  }
+  return undefined;
+}
+
+/** Whether a permission in one scope counts in the other. */
+function covers(own: Membership, target: Membership): boolean {
+  if (own.scope === "instance") return true;
+  if (target.scope === "instance") return false;
+  if (own.scope === "organization") return own.id === target.organization;
+  if (own.scope === "project") return target.scope === "project" && own.id === target.id;
+  return target.scope === "project_grant" && own.id === target.id;
+}

@@ -1,0 +1,80 @@
+import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
+import type { Cascade } from "../../events/fold.ts";
+import { load } from "../../events/load.ts";
+import { uncovered } from "../../guards/coverage.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { membershipsRead } from "../callers/caller_lookups.ts";
+
+/** A role that a user gets. */
+export type NewRole = { readonly userId: string; readonly target: Membership };
+
+/** What a role ends: how much, and the secret by which its fact does. */
+export type Outgrown = {
+  readonly count: number;
+  readonly secret: { readonly userId: string; readonly keptCreators: string[] };
+};
+
+/**
+ * Finds the tokens and codes that a user outgrows by a role: somebody else created them who holds less than the role gives, and would
+ * get it by them. Those of a creator whom nobody knows yet end too.
+ */
+export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
+  const creationsOf = creationsRead(sql);
+  const membershipsOf = membershipsRead(sql);
+
+  return async ({ userId, target }: NewRole, call: Call): Promise<Outgrown> => {
+    const created = await creationsOf({ user: userId, now: clock().toISOString() }, call.signal);
+    const lesser = await Promise.all(created.map(async (one) => ((await isLess(one, target)) ? [one] : [])));
+    const ended = new Set(lesser.flat());
+    const kept = created.filter((one) => !ended.has(one)).map(({ creatorId }) => creatorId);
+    const count = [...ended].reduce((sum, one) => sum + one.count, 0);
+    return { count, secret: { userId, keptCreators: [userId, callerOf(call).userId, ...kept] } };
+  };
+
+  async function isLess({ creatorId }: Creations, target: Membership): Promise<boolean> {
+    return uncovered({ memberships: await membershipsOf(creatorId) }, [target]) !== undefined;
+  }
+}
+
+/** The SQL of the user who created the access token. Tokens of earlier releases do not say it; the log does. */
+export const creatorId = (token: string): string => `coalesce(${token}.creator_id, (
+    select e.actor from events e where e.owner = ${token}.owner and e.stream = ${token}.token_id and e.version = 1))`;
+
+type Creations = { readonly creatorId: string; readonly count: number };
+
+// What a token made is of whoever created that token.
+const creationsRead = (sql: Sql) =>
+  load<{ user: string; now: string }, Creations>(sql, {
+    asked: `"user" text, now timestamptz`,
+    select: `select n, c.creator as "creatorId", count(*)::integer as count from asked cross join lateral (
+        with recursive made as (
+          select t.token_id, ${creatorId("t")} as creator, t.expiration_date from access_tokens t where t.user_id = asked."user"
+          union
+          select t.token_id, made.creator, t.expiration_date from made join access_tokens t on t.maker_id = made.token_id
+        )
+        select creator, expiration_date from made
+        union all select creator_id, expiration_date from mail_codes where user_id = asked."user"
+        union all select creator_id, expiration_date from phone_codes where user_id = asked."user") c
+      where c.creator <> asked."user" and coalesce(c.expiration_date, 'infinity') > asked.now
+      group by n, c.creator`,
+  });
+
+/** Ends the access tokens that a user outgrows by a role, and what those made. */
+export const outgrownTokensEnd: Cascade = {
+  makes: "access_token.revoked",
+  extent: "few",
+  select: `select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from $input i cross join lateral (
+             with recursive made as (
+               select t.owner, t.token_id, t.version, t.user_id from access_tokens t
+               where t.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? ${creatorId("t")}
+               union
+               select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
+             ) select * from made) m`,
+};
+
+const codesOf = (table: string) => `delete from ${table} c using $input i
+  where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id`;
+
+/** Credentials of a fact that gives a role: the codes that its user outgrows end. */
+export const outgrownCodesEnd: readonly string[] = [codesOf("mail_codes"), codesOf("phone_codes")];

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type Answer,
+  type Client,
+  machine,
+  organization,
+  type Postern,
+  signedUp,
+  startPostern,
+} from "../../harness.ts";
+
+let postern: Postern;
+let acme: string;
+let owner: Client;
+let manager: Client;
+let managerId: string;
+beforeAll(async () => {
+  postern = await startPostern();
+  acme = await organization(postern);
+  owner = (await administrator("ORG_OWNER")).client;
+  ({ client: manager, userId: managerId } = await administrator("ORG_USER_MANAGER"));
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+const here = () => ({ "x-service-orgid": acme });
+
+async function administrator(role: string): Promise<{ userId: string; client: Client }> {
+  const { userId } = await machine(postern, { organizationId: acme });
+  done(await postern.admin.post("/v1/members", { userId, roles: [role] }, here()));
+  return { userId, client: await tokenFrom(postern.admin, userId) };
+}
+
+const done = (answer: Answer) => {
+  expect([answer.status, answer.body]).toEqual([200, expect.anything()]);
+  return answer.body;
+};
+const refused = ({ status, body }: Answer) => [status, body.details?.[0]?.reason];
+
+async function tokenFrom(maker: Client, userId: string): Promise<Client> {
+  return postern.as(done(await maker.post(`/v1/users/${userId}/tokens`)).token);
+}
+
+const promote = async (userId: string, roles = ["ORG_OWNER"]) =>
+  done(await owner.post("/v1/members", { userId, roles }));
+const whoIs = async (client: Client) => (await client.get("/v1/users/me")).status;
+
+let names = 0;
+async function person(): Promise<string> {
+  const username = `outgrown-${++names}`;
+  const human = { username, givenName: "Ada", familyName: "Byron", email: `${username}@example.com` };
+  return done(await manager.post("/v1/users/human", human)).userId;
+}
+
+test("a token that a lesser administrator made ends when its user becomes an owner; those of others go on", async () => {
+  const { userId } = await machine(postern, { organizationId: acme });
+  const [managers, owners] = [await tokenFrom(manager, userId), await tokenFrom(owner, userId)];
+  const [fromManagers, fromOwners] = [await tokenFrom(managers, userId), await tokenFrom(owners, userId)];
+  expect((await promote(userId)).endedCredentials).toBe(2);
+  expect(await Promise.all([managers, fromManagers, owners, fromOwners].map(whoIs))).toEqual([401, 401, 200, 200]);
+});
+
+test("a token that took the place of its maker is still of the administrator who made that one", async () => {
+  const { userId } = await machine(postern, { organizationId: acme });
+  const { tokenId, token } = done(await manager.post(`/v1/users/${userId}/tokens`));
+  const successor = await tokenFrom(postern.as(token), userId);
+  done(await successor.delete(`/v1/users/${userId}/tokens/${tokenId}`));
+  expect((await promote(userId)).endedCredentials).toBe(1);
+  expect(await whoIs(successor)).toBe(401);
+});
+
+test("codes that a lesser administrator was answered, or had sent, end too", async () => {
+  const userId = await person();
+  const invitation = done(await manager.post(`/v1/users/${userId}:invite`, { returnCode: {} })).verificationCode;
+  const phone = done(
+    await manager.post(`/v1/users/${userId}/phone`, { phone: "+41791234567", returnCode: {} }),
+  ).verificationCode;
+  // Beside these two the code of the address, which was sent when the user was created.
+  expect((await promote(userId)).endedCredentials).toBe(3);
+  const reset = { verificationCode: invitation, newPassword: "Green-Teapot-77" };
+  expect(refused(await postern.as().post("/v1/password-resets:complete", reset))).toEqual([400, "CODE_INVALID"]);
+  const verified = await postern.admin.post(`/v1/users/${userId}/phone:verify`, { verificationCode: phone });
+  expect(verified.status).toBe(400);
+});
+
+test("an invitation by somebody who holds the role as well goes on", async () => {
+  const userId = await person();
+  const { verificationCode } = done(await owner.post(`/v1/users/${userId}:invite`, { returnCode: {} }));
+  await promote(userId, ["ORG_OWNER"]);
+  done(await postern.as().post("/v1/password-resets:complete", { verificationCode, newPassword: "Green-Teapot-77" }));
+});
+
+test("a role that gives no more than the maker holds ends nothing, and neither do user grants", async () => {
+  const { userId } = await machine(postern, { organizationId: acme });
+  const token = await tokenFrom(manager, userId);
+  expect((await promote(userId, ["ORG_USER_MANAGER"])).endedCredentials).toBe(0);
+  const { projectId } = done(await owner.post("/v1/projects", { name: "Outgrown" }));
+  done(await owner.post(`/v1/projects/${projectId}/roles`, { key: "pilot" }));
+  const { userGrantId } = done(await owner.post(`/v1/users/${userId}/grants`, { projectId, roleKeys: [] }));
+  done(await owner.put(`/v1/user-grants/${userGrantId}`, { roleKeys: ["pilot"] }));
+  expect(await whoIs(token)).toBe(200);
+  expect(done(await owner.put(`/v1/members/${userId}`, { roles: ["ORG_OWNER"] })).endedCredentials).toBe(1);
+  expect(await whoIs(token)).toBe(401);
+});
+
+test("what a maker could do once does not count: its roles do when the user gets the role", async () => {
+  const { userId: makerId, client: maker } = await administrator("ORG_OWNER");
+  const { userId } = await machine(postern, { organizationId: acme });
+  const token = await tokenFrom(maker, userId);
+  done(await owner.delete(`/v1/members/${makerId}`));
+  expect((await promote(userId)).endedCredentials).toBe(1);
+  expect(await whoIs(token)).toBe(401);
+});
+
+test("an organization that is created with an owner ends what others made for that user", async () => {
+  const { userId } = await machine(postern, { organizationId: acme });
+  const token = await tokenFrom(manager, userId);
+  const created = done(
+    await postern.admin.post("/v1/organizations", { name: `Outgrown ${++names}`, ownerUserId: userId }),
+  );
+  expect(created.endedCredentials).toBe(1);
+  expect(await whoIs(token)).toBe(401);
+});
+
+test("tokens of people, which they made themselves, go on", async () => {
+  const { userId, client } = await signedUp(postern, { organizationId: acme });
+  const own = await tokenFrom(client, userId);
+  expect((await promote(userId)).endedCredentials).toBe(0);
+  expect(await whoIs(own)).toBe(200);
+  expect(managerId).not.toBe(userId);
+});
