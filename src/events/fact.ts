@@ -98,6 +98,12 @@ export function factOf<N extends FactNoun>(noun: N, at: At, fact: FactInit<N>, s
   return secret === undefined ? { type, at, payload } : { type, at, payload, secret };
 }
 
+/** Makes a fact that says nothing beside its kind. */
+export function plainFact<N extends FactNoun>(noun: N, at: At, kind: FactCase<N>): NewFact {
+  const { type, desc } = kindOf(noun, kind);
+  return { type, at, payload: toJson(desc, create(desc), { alwaysEmitImplicit: true }) };
+}
+
 /** Returns the first place in a new object's history. */
 export const first = (owner: string, stream: string, time: Date): At => ({ owner, stream, version: 1n, time });
 

@@ -2,34 +2,29 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { OrganizationService } from "../../../gen/postern/v1/organization_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
-import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
+import { detailsAfter, factOf, next, plainFact, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { keepsOwnersElsewhere, ownersElsewhere } from "../members/member.ts";
+import { activeStates } from "../writing/active_state.ts";
 import { whatItHas } from "./what_it_has.ts";
 
 /** Deactivating, reactivating and deleting organizations. */
-export const organizationState = ({ log, sql, clock }: Deps) => {
+export const organizationState = (deps: Deps) => {
+  const { log, sql, clock } = deps;
   const organizationToShut = shutRead(sql);
+  const states = activeStates(deps, (at, kind) => plainFact("organization", at, kind));
 
   return {
     async deactivateOrganization({ organizationId }, call) {
       const row = await organizationOf(organizationId, call);
-      if (!row.active) return log.append(call, [], { details: details(row) });
-      if (!row.ownersElsewhere) throw refuse.because("LAST_OWNER");
-      const at = next(row, clock());
-      const deactivated = factOf("organization", at, { case: "deactivated", value: {} });
-      return log.append(call, [deactivated], { details: detailsAfter(at) });
+      if (row.active && !row.ownersElsewhere) throw refuse.because("LAST_OWNER");
+      return states.deactivate(row, call);
     },
 
-    async reactivateOrganization({ organizationId }, call) {
-      const row = await organizationOf(organizationId, call);
-      if (row.active) return log.append(call, [], { details: details(row) });
-      const at = next(row, clock());
-      const reactivated = factOf("organization", at, { case: "reactivated", value: {} });
-      return log.append(call, [reactivated], { details: detailsAfter(at) });
-    },
+    reactivateOrganization: async ({ organizationId }, call) =>
+      states.reactivate(await organizationOf(organizationId, call), call),
 
     async deleteOrganization({ organizationId }, call) {
       const row = await organizationOf(organizationId, call);

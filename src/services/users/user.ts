@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { ListUsersRequestSchema, type UserService, UserState } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse } from "../../errors.ts";
-import { type At, details, detailsAfter, factOf, next } from "../../events/fact.ts";
+import { type At, details, detailsAfter, factOf, next, plainFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
@@ -17,6 +17,7 @@ import { namedRule, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { type PhoneSettings, phoneOfNewUser } from "../verification/phone_code.ts";
+import { activeStates } from "../writing/active_state.ts";
 import { userBatch, userBatchRules } from "./create_users.ts";
 import { emailRules, userEmail } from "./email.ts";
 import { invitationRules, userInvitation } from "./invitation.ts";
@@ -51,6 +52,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   const userByName = userByLoginNameRead(sql);
   const passwordUser = passwordUserRead(sql);
   const notice = notices(deps, settings);
+  const states = activeStates(deps, (at, kind) => plainFact("user", at, kind));
 
   return {
     ...userPhone(deps, settings),
@@ -116,20 +118,11 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
 
     async deactivateUser({ userId }, call) {
       const row = await userOf(userId, call);
-      if (!row.active) return log.append(call, [], { details: details(row) });
-      if (row.lastOwner) throw refuse.because("LAST_OWNER");
-      const at = next(row, clock());
-      const deactivated = factOf("user", at, { case: "deactivated", value: {} });
-      return log.append(call, [deactivated], { details: detailsAfter(at) });
+      if (row.active && row.lastOwner) throw refuse.because("LAST_OWNER");
+      return states.deactivate(row, call);
     },
 
-    async reactivateUser({ userId }, call) {
-      const row = await userOf(userId, call);
-      if (row.active) return log.append(call, [], { details: details(row) });
-      const at = next(row, clock());
-      const reactivated = factOf("user", at, { case: "reactivated", value: {} });
-      return log.append(call, [reactivated], { details: detailsAfter(at) });
-    },
+    reactivateUser: async ({ userId }, call) => states.reactivate(await userOf(userId, call), call),
 
     async unlockUser({ userId }, call) {
       const row = await userOf(userId, call);
