@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { rebuild } from "../../src/events/rebuild.ts";
+import { folds } from "../../src/runtime/modules.ts";
+import { newToken } from "../../src/security/token.ts";
+import { freshDatabase } from "../database.ts";
+import { oneConnection } from "../events/log_of.ts";
+import { startNode } from "../first_start.ts";
+import { holdersOf } from "../fixture/many_holders.ts";
+import { type Answer, clientOf } from "../harness.ts";
+import { freePort } from "../wire/free_port.ts";
+import { untilReady } from "./rounds.ts";
+
+const done = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+
+test("jobs go on at another node when theirs is killed, and each event is written once", async () => {
+  await using opened = new AsyncDisposableStack();
+  const { url: databaseUrl } = opened.use(await freshDatabase());
+  const dataDir = await mkdtemp(join(tmpdir(), "postern-jobs-"));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
+  const adminToken = newToken("pt");
+  const started = async () => {
+    const node = opened.use(await startNode({ databaseUrl, dataDir, port: await freePort(), adminToken }));
+    await untilReady(node);
+    return node;
+  };
+  const [first, second] = [await started(), await started()];
+  const admin = clientOf(first.url, adminToken);
+  const { organizationId } = done(await admin.post("/v1/organizations", { name: "Large" }));
+  const { projectId } = done(await admin.post("/v1/projects", { name: "Portal" }));
+  done(await admin.post(`/v1/projects/${projectId}/roles`, { key: "reader" }));
+  const count = 10_000;
+  await holdersOf({ admin }, { projectId, roleKey: "reader", count });
+  const inside = { "x-service-orgid": organizationId };
+  const { projectId: own } = done(await admin.post("/v1/projects", { name: "Own" }, inside));
+  done(await admin.post(`/v1/projects/${own}/roles`, { key: "reader" }, inside));
+  await holdersOf({ admin }, { projectId: own, roleKey: "reader", count: 3_000, organizationId });
+
+  const begun = [
+    done(await admin.delete(`/v1/projects/${projectId}/roles/reader`)).jobId,
+    done(await admin.delete(`/v1/organizations/${organizationId}`)).jobId,
+  ];
+  await using client = oneConnection(databaseUrl);
+  const written = async () =>
+    Number((await client.sql`select sum(written) as written from jobs where ended is null`)[0]?.written ?? 0);
+  while ((await written()) === 0);
+  first.signal("SIGKILL");
+  await first.exited;
+  expect(await written(), "the jobs were under way").toBeGreaterThan(0);
+
+  const other = clientOf(second.url, adminToken);
+  const ended = async (jobId: string) =>
+    done(await other.get(`/v1/jobs/${jobId}:wait?instance=true&timeoutSeconds=50`)).job.state;
+  for (const jobId of begun) expect(await ended(jobId)).toBe("JOB_STATE_ENDED");
+  const [{ removed }] = (await client.sql<{ removed: number }[]>`
+    select count(*)::int as removed from events where type = 'user_grant.role_removed'`) as unknown as [
+    { removed: number },
+  ];
+  expect(removed).toBe(count);
+  expect(await client.sql`select from organizations where organization_id = ${organizationId}`).toEqual([]);
+  expect(await client.sql`select from all_users where owner = ${organizationId}`).toEqual([]);
+  done(await other.post(`/v1/projects/${projectId}/roles`, { key: "reader" }));
+  expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+}, 240_000);
