@@ -1,6 +1,6 @@
 import {
   Code,
-  ConnectError,
+  type ConnectError,
   type ContextValues,
   createContextKey,
   type HandlerContext,
@@ -11,7 +11,7 @@ import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf } from "../errors.ts";
 import { keepCallerRequestId } from "./caller_request_id.ts";
 import { callOf, withMessages } from "./interceptor.ts";
-import { causeOf, endCodes, levelOf, type RefusalLevel, refusalOf } from "./refusal.ts";
+import { causeOf, levelOf, type RefusalLevel, refusalOf } from "./refusal.ts";
 import { type RouteReportOptions, reportedRoute, requestLineOf } from "./report_route.ts";
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
@@ -43,8 +43,6 @@ export type Report = {
   readonly route: (route: HttpRoute) => HttpRoute;
   /** Reports errors that no interceptor sees, such as a body that cannot be read. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
-  /** Ends the line of a call that its adapter ended by itself; does nothing if the line has ended. */
-  readonly ended: (call: Pick<Call, "values" | "signal">) => void;
 };
 
 /** Makes the outermost guard. */
@@ -57,8 +55,6 @@ export function report(options: ReportOptions): Report {
     },
 
     route: (route) => reportedRoute(options, route),
-
-    ended: ({ values, signal }) => values.get(lineKey)?.ended(signal.reason),
 
     atGate: (gate) => (context) => {
       keepCallerRequestId(context.method, context);
@@ -167,15 +163,6 @@ class Line {
   /** Ends the line of a client that stopped reading. */
   left(): void {
     this.#write("info", { code: codeName(Code.Canceled), reason: "CANCELLED" });
-  }
-
-  /** Ends the line of a call that its adapter ended: disconnect, deadline, or a request that cannot be read. */
-  ended(reason: unknown): void {
-    if (this.#written) return;
-    const isOfAdapter = reason instanceof ConnectError && !endCodes.includes(reason.code);
-    // The text of the error is left out: it quotes the request.
-    if (isOfAdapter) this.#write("info", { code: codeName(reason.code) });
-    else this.failed(reason);
   }
 
   failed(error: unknown): ConnectError {

@@ -1,24 +1,17 @@
-import { createRegistry } from "@bufbuild/protobuf";
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
-import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
-import { clientAddresses, clientAddressOf, networkOf } from "@postern/gateway";
-import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
 import type { MessageRule } from "../errors.ts";
-import { forAdapter } from "../guards/adapter.ts";
 import { gate } from "../guards/authenticate.ts";
-import { type Capacity, capacity } from "../guards/capacity.ts";
+import type { Capacity } from "../guards/capacity.ts";
 import { guards } from "../guards/guards.ts";
 import type { Lookups } from "../guards/held_permissions.ts";
-import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
+import type { RateLimits } from "../guards/rate_limits.ts";
 import { recentTokens } from "../guards/recent_tokens.ts";
-import { type Report, report } from "../guards/report.ts";
+import type { Report } from "../guards/report.ts";
 import { streamLimit } from "../guards/stream_limit.ts";
 import { messageRules } from "../guards/validate.ts";
-import { chooseLanguage } from "../messages/catalogue.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
-import { issuerOf } from "../provider/http/issuer.ts";
 import { resourceMetadataOf } from "../provider/request/own_api.ts";
 import { lateRulesOf, routesOf, rulesOf } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -48,28 +41,6 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
     routes: routesOf(runtime, config),
     contextValues: ({ network }: { readonly network: string | undefined }) =>
       createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
-  };
-}
-
-/** Options that serve the instance through `connectNodeAdapter` instead of the gateway. */
-export function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
-  const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
-  const { routes, contextValues, ...adapterGuards } = guardedServices(runtime, config, {
-    lines,
-    limits: rateLimits(config),
-    capacity: capacity(config.callsMax),
-    issuer: () => issuerOf(config, config.port),
-  });
-  const addresses = clientAddresses(config.trustedProxies);
-  const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
-    const address = clientAddressOf(addresses, peer, headers["x-forwarded-for"]?.toString());
-    return address === undefined ? undefined : networkOf(address);
-  };
-  return {
-    ...forAdapter(adapterGuards, lines),
-    routes,
-    contextValues: ({ socket, headers }) => contextValues({ network: networkFrom(socket.remoteAddress, headers) }),
-    jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
   };
 }
 

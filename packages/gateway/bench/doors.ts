@@ -39,7 +39,7 @@ export async function doors(pace: Pace, program: URL): Promise<Row[]> {
   const { grpcStream, connectStream } = streamCalls();
   const adapter = "connectNodeAdapter";
   const compared: Door[] = [
-    { name: "gRPC", call: grpc, peer: "grpc-js", against: grpcJs, least: 5 },
+    { name: "gRPC", call: grpc, peer: "grpc-js", against: grpcJs, least: 4.5 },
     { name: "REST/JSON", call: rest, peer: "fastify", against: fastify, least: 1 },
     { name: "gRPC", call: grpc, peer: adapter, against: http2, least: 4 },
     { name: "gRPC-Web", call: grpcWeb, peer: adapter, against: http1, least: 8 },

@@ -9,7 +9,7 @@ import { maxDepth } from "./json/syntax.ts";
 import { isObject } from "./json/text.ts";
 import { largestMessage } from "./largest_message.ts";
 import { openValuesInBinary, openValuesInJson } from "./open_values.ts";
-import { wireTypeOf } from "./proto/wire_type.ts";
+import { wireTypeOf } from "./wire_type.ts";
 
 /** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */
 export type ItemCount = {

@@ -1,11 +1,18 @@
-import { create, type DescMethod, getOption, hasOption, type JsonValue, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type JsonValue,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { encodingNames } from "../codec/compression.ts";
 import { type Decoder, type DecoderOptions, decoderOf } from "../codec/decoder.ts";
 import { encodeJson } from "../codec/json.ts";
-import { encoderOf } from "../codec/proto/encoder.ts";
 import type { UnaryContext } from "./context.ts";
 import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
 import type { RequestGate, Route } from "./router.ts";
@@ -92,7 +99,6 @@ function methodProperties(
   const toJson = (message: Message) => encodeJson(output, message, registry);
   const ignoresUnknown = shared.ignoresUnknown?.(method);
   const decoder = decoderOf(input, { rules: rules(input), bounds, registry, ignoresUnknown });
-  const encoder = encoderOf(output);
   return {
     path: pathOf(method),
     rules: httpRulesOf(method),
@@ -100,7 +106,7 @@ function methodProperties(
     requestGate: route.requestGate,
     limits: limitsOf(method, shared),
     decoder,
-    proto: { decode: decoder.fromBinary, encode: (message) => encoder.encode(message) },
+    proto: { decode: decoder.fromBinary, encode: (message) => toBinary(output, message) },
     json: { decode: decoder.fromJson, encode: (message) => JSON.stringify(toJson(message)) },
     toJson,
   };

@@ -1,9 +1,9 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { pathOf, type RequestGate } from "@postern/gateway";
-import { shownRequestId } from "../deps.ts";
-import { keepCallerRequestId } from "./caller_request_id.ts";
-import type { Next, UnaryRequest } from "./interceptor.ts";
-import type { Report } from "./report.ts";
+import { shownRequestId } from "../../src/deps.ts";
+import { keepCallerRequestId } from "../../src/guards/caller_request_id.ts";
+import type { Next, UnaryRequest } from "../../src/guards/interceptor.ts";
+import type { Report } from "../../src/guards/report.ts";
 
 /** The gate and the interceptors that an adapter of Connect calls before a handler. */
 type Guards = { readonly requestGate: RequestGate; readonly interceptors: readonly Interceptor[] };
@@ -20,8 +20,11 @@ function ended(gate: RequestGate, report: Report): RequestGate {
   return (context) => {
     keepCallerRequestId(context.method, context);
     context.responseHeader.set("x-request-id", shownRequestId(context.values));
-    // connect-es aborts the signal at the end of every call; if the request cannot be read, the abort reason is its refusal.
-    context.signal.addEventListener("abort", () => report.ended(context), { once: true });
+    // connect-es aborts the signal at the end of every call; where its line has ended nothing is written.
+    const operation = pathOf(context.method);
+    const { values, signal, requestHeader } = context;
+    const onEnd = () => void report.onError(signal.reason, { values, signal, requestHeader, operation });
+    signal.addEventListener("abort", onEnd, { once: true });
     return gate(context);
   };
 }
