@@ -14,7 +14,7 @@ import {
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { systemCall } from "../src/deps.ts";
-import { statementFor } from "../src/events/fold.ts";
+import { asSharedJson, statementFor } from "../src/events/fold.ts";
 import { beginning, formatPosition } from "../src/events/follow.ts";
 import { batches } from "../src/events/job.ts";
 import { folds } from "../src/runtime/modules.ts";
@@ -358,6 +358,13 @@ test("failed sign-ins and known browsers are counted by the statements of their 
   await knownAttempts(deps.sql, of).giveBack();
   await knownAttempts(deps.sql, of).clear();
   await show("sign_in_failures.sql", [...new Set(handlers.heard())]);
+});
+
+test("commands that share a statement wait for no lock for long, by the statement of its file", async () => {
+  const text = statementFor(["user_grant.removed"], folds, { given: asSharedJson });
+  await show("shared_commands.sql", [text]);
+  const { sql } = handlers.deps;
+  expect(await sql.unsafe(text, ["[]"])).toHaveLength(1);
 });
 
 test("the use of an access token is noted by the statement of its file", async () => {

@@ -75,7 +75,7 @@ export type Condition = {
 
 /** The facts of a statement in SQL, the condition of each of them, and whether it records answers for their idempotency keys. */
 export type StatementOptions = {
-  readonly given?: string;
+  readonly given?: string | undefined;
   readonly condition?: Condition | undefined;
   readonly recordsAnswers?: boolean;
   /** Whether the cascades of many are left to a job, whose identifier is the fact's secret. */
@@ -132,9 +132,17 @@ export const touch = (table: string, id: string, columns = ""): string =>
   `update ${table} t set ${columns && `${columns}, `}version = f.version, changed = f.time
    from $facts f where t.owner = f.owner and t.${id} = f.stream`;
 
-const asJson = `select * from jsonb_to_recordset($1::text::jsonb) as input (
+const recordsOf = (json: string) => `select * from jsonb_to_recordset(${json}) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
     actor text, request_id text, time timestamptz)`;
+
+const asJson = recordsOf("$1::text::jsonb");
+
+/**
+ * The facts of commands that share a statement, which waits a second at most for the lock of a row. What it reads, it reads after these;
+ * the locks of tables, which a migration holds up for longer, are taken before.
+ */
+export const asSharedJson = recordsOf("(select $1::text::jsonb from set_config('lock_timeout', '1s', true))");
 
 // A nested loop would compare each fact with each that was found.
 const inputText = (given: string, condition: Condition | undefined): string[] =>

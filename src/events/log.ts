@@ -5,7 +5,7 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 import { batchWrite } from "./batch_write.ts";
 import type { NewFact } from "./fact.ts";
-import { type Condition, type Fold, statementFor } from "./fold.ts";
+import { asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
 
 /** The origin of a command, as its events record it. */
@@ -131,6 +131,7 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
       run: batchWrite({
         write: writing(types, { folds, condition, isLeftToJob, on: isLong ? longRunning : sql }),
         refusal: lost,
+        ownerOf: ({ rows }) => String(rows[0]?.owner),
       }),
     });
     ofCondition.set(shape, queue);
@@ -152,11 +153,15 @@ type WriteOptions = Shape & {
 function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions) {
   const { condition } = shape;
   // Few commands have an idempotency key: what would record nothing is a twentieth of the time of a lone statement.
-  const bare = statementFor(types, folds, shape);
-  const recording = statementFor(types, folds, { ...shape, recordsAnswers: true });
+  const textsOf = (given?: string) => ({
+    bare: statementFor(types, folds, { ...shape, given }),
+    recording: statementFor(types, folds, { ...shape, given, recordsAnswers: true }),
+  });
+  const [lone, together] = [textsOf(), textsOf(asSharedJson)];
   return async (commands: readonly Command[]): Promise<void> => {
     const facts = JSON.stringify(commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n })));
     const records = commands.flatMap(({ record }, n) => (record ? { ...record, n } : []));
+    const { bare, recording } = commands.length > 1 ? together : lone;
     const rows = await (records.length > 0
       ? on.unsafe<Found[]>(recording, [facts, JSON.stringify(records)], { prepare: true })
       : on.unsafe<Found[]>(bare, [facts], { prepare: true }));

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { reasonOf } from "../../src/errors.ts";
 import { factOf, first, next } from "../../src/events/fact.ts";
+import { isStatementTimeout } from "../../src/postgres/failure.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
 
 async function withProject() {
@@ -42,6 +43,66 @@ test("a command that fails harms nobody who shares its statement", async () => {
   expect(statements.length).toBeGreaterThan(30);
   expect(await sql`select from organizations`).toHaveLength(31);
   expect(await sql`select from events`).toHaveLength(31);
+});
+
+/** Organizations with projects, whose rows a stranger's transaction may lock, and commands that add a role to each. */
+async function withProjects(counts: Readonly<Record<string, number>>, options = {}) {
+  const opened = await openTestLog(options);
+  const organizations = new Map<string, string>();
+  const made = Object.entries(counts).map(async ([name, count]) => {
+    const organization = organizationCreated();
+    const owner = organization.at.stream;
+    organizations.set(name, owner);
+    await opened.log.append(somebody(), [organization], {});
+    const projects = Array.from({ length: count }, () => first(owner, unique("p"), new Date()));
+    const created = projects.map((at) => factOf("project", at, { case: "created", value: { name: at.stream } }));
+    await Promise.all(created.map((fact) => opened.log.append(somebody(), [fact], {})));
+    return projects.map((at) => ({ ...at, name, id: at.stream, created: at.time, changed: at.time }));
+  });
+  const rows = (await Promise.all(made)).flat();
+  const addRoles = () =>
+    rows.map((row) => {
+      const value = { key: "pilot", displayName: "" };
+      const added = factOf("project", next(row, new Date()), { case: "roleAdded", value });
+      return { owner: row.name, ended: opened.log.append(somebody(), [added], {}) };
+    });
+  const stranger = oneConnection(opened.url);
+  const hold = async (name: string) => {
+    const owner = organizations.get(name) ?? "";
+    await stranger.sql`begin`;
+    await stranger.sql`select from all_projects where owner = ${owner} for update`;
+  };
+  const release = () => stranger.sql`rollback`;
+  const close = async () => {
+    await stranger[Symbol.asyncDispose]();
+    await opened[Symbol.asyncDispose]();
+  };
+  return { ...opened, addRoles, hold, release, [Symbol.asyncDispose]: close };
+}
+
+test("a row that somebody holds locked keeps the commands of others for about a second, and its own until it is free", async () => {
+  await using opened = await withProjects({ locked: 3, free: 20 }, { statementTimeoutMs: 600_000 });
+  await opened.hold("locked");
+  const commands = opened.addRoles();
+  const of = (owner: string) => commands.filter((one) => one.owner === owner).map(({ ended }) => ended);
+  // A statement may take ten minutes: these end while the row is still locked.
+  expect(await Promise.race([outcomes(of("free")), Promise.any(of("locked"))])).toEqual(of("free").map(() => "won"));
+  await opened.release();
+  expect(await outcomes(of("locked"))).toEqual(["won", "won", "won"]);
+});
+
+test("of commands that time out together one is tried again, and the others of its organization are refused with it", async () => {
+  await using opened = await withProjects({ locked: 30, free: 5 }, { statementTimeoutMs: 2_000 });
+  await opened.hold("locked");
+  opened.statements.length = 0;
+  const commands = opened.addRoles();
+  const ended = await Promise.allSettled(commands.map(({ ended }) => ended));
+  const lost = commands.map(({ owner }, at) => {
+    const one = ended[at];
+    return [owner, one?.status === "rejected" ? isStatementTimeout(one.reason) : "won"];
+  });
+  expect(lost).toEqual(commands.map(({ owner }) => [owner, owner === "locked" ? true : "won"]));
+  expect(opened.statements.length).toBeLessThan(12);
 });
 
 test("commands that arrive together share statements", async () => {

@@ -28,10 +28,10 @@ function byType<N extends FactNoun>(noun: N, nounFolds: NounFolds<N>): [string, 
 }
 
 /** A log on a database of its own, with the texts of the statements that it sent. */
-export async function openTestLog() {
+export async function openTestLog(options: { readonly statementTimeoutMs?: number } = {}) {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
-  const { sql, statements } = watched(opened.use(connect(url, { ...usual, log: quiet })).sql);
+  const { sql, statements } = watched(opened.use(connect(url, { ...usual, ...options, log: quiet })).sql);
   const log = openLog<CommandOrigin>({ sql, folds, ids: newId, originOf: (origin) => origin });
   const stack = opened.move();
   return { url, sql, log, statements, [Symbol.asyncDispose]: () => stack.disposeAsync() };

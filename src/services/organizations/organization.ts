@@ -42,7 +42,7 @@ export const organizationService = (deps: Deps) => {
     async createOrganization({ name, ownerUserId }, call) {
       const { takenBy = null, ownerExists = false } =
         (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
-      if (takenBy !== null) throw organizationNameTaken({ field: "name", name, organizationId: takenBy });
+      if (takenBy !== null) throw organizationNameTaken({ field: "name", name, organizationId: takenBy }, call);
       if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
       const id = ids();
       const at = first(id, id, clock());

@@ -4,7 +4,7 @@ import {
   OrganizationUpdateSchema,
   UpdateOrganizationRequestSchema,
 } from "../../../gen/postern/v1/organization_pb.ts";
-import { type Deps, organizationOf } from "../../deps.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
@@ -26,7 +26,7 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
       refuseOvertaken(row, expectedSequence);
       const { name = row.name } = changes;
       if (row.takenBy !== null)
-        throw organizationNameTaken({ field: "organization.name", name, organizationId: row.takenBy });
+        throw organizationNameTaken({ field: "organization.name", name, organizationId: row.takenBy }, call);
       if (name === row.name) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
       const changed = factOf("organization", at, { case: "changed", value: { name } });
@@ -38,10 +38,12 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
 /** Cross-field rules of the update of an organization. */
 export const organizationUpdateRules = [updateRule(UpdateOrganizationRequestSchema, "organization")];
 
-/** Makes the refusal of a name that another organization has. */
-export function organizationNameTaken({ field, name, organizationId }: Taken) {
+/** Makes the refusal of a name that another organization has; it names that one only to callers with a role there or on the instance. */
+export function organizationNameTaken({ field, name, organizationId }: Taken, call: Call) {
+  const taken = { reason: "ORGANIZATION_NAME_TAKEN", field, name } as const;
+  const isKnown = callerOf(call).memberships.some(({ scope, id }) => scope === "instance" || id === organizationId);
   const resource = { noun: "organization", id: organizationId };
-  const no = takenName({ reason: "ORGANIZATION_NAME_TAKEN", field, name, params: { organizationId }, resource });
+  const no = takenName(isKnown ? { ...taken, params: { organizationId }, resource } : taken);
   return refuse.because(no.reason, no);
 }
 

@@ -76,3 +76,64 @@ test("an owner who is deleted meanwhile is refused, or made an owner and then de
     }
   }
 });
+
+test("a name that another organization has is refused without naming that one, but to its own and to the instance", async () => {
+  const name = unique();
+  const { organizationId: named } = done(await postern.admin.post("/v1/organizations", { name }));
+  const { userId, client } = await signedUp(postern);
+  const { organizationId } = done(
+    await postern.admin.post("/v1/organizations", { name: unique(), ownerUserId: userId }),
+  );
+  const rename = (by: typeof client) =>
+    by.call("PATCH", `/v1/organizations/${organizationId}`, { name }, inside(organizationId));
+  const byOwner = await rename(client);
+  expect(refused(byOwner)).toEqual([409, "ORGANIZATION_NAME_TAKEN"]);
+  expect(JSON.stringify(byOwner.body)).not.toContain(named);
+  expect(JSON.stringify((await rename(postern.admin)).body)).toContain(named);
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, inside(named)));
+  expect(JSON.stringify((await rename(client)).body)).toContain(named);
+});
+
+test("the ids of users and clients stay used when their organization is deleted, whatever creates the next one", async () => {
+  const { organizationId } = done(await postern.admin.post("/v1/organizations", { name: unique() }));
+  const there = inside(organizationId);
+  const robot = () => ({ username: unique(), name: "Robot" });
+  const person = () => ({ username: unique(), givenName: "A", familyName: "B", email: `${unique()}@example.com` });
+  const client = (name: string) => ({ name, redirectUris: ["https://app.example/"] });
+  const userId = `chosen-${unique()}`;
+  done(await postern.admin.post("/v1/users/machine", { ...robot(), userId }, there));
+  const generated = done(await postern.admin.post("/v1/users/machine", robot(), there)).userId;
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name: unique() }, there));
+  const clientId = `client-${unique()}`;
+  const apps = `/v1/projects/${projectId}/applications/oidc`;
+  done(await postern.admin.post(apps, { ...client("one"), clientId }, there));
+  const generatedClient = done(await postern.admin.post(apps, client("two"), there)).clientId;
+  done(await postern.admin.delete(`/v1/organizations/${organizationId}`));
+  await expect
+    .poll(async () => {
+      const { events } = done(await postern.admin.get(`/v1/events?instance=true&objectId=${organizationId}`));
+      return events.map(({ type }: { type: string }) => type);
+    })
+    .toContain("organization.purged");
+
+  const mine = done(await postern.admin.post("/v1/projects", { name: unique() })).projectId;
+  for (const id of [userId, generated]) {
+    const again = [
+      await postern.admin.post("/v1/users/machine", { ...robot(), userId: id }),
+      await postern.admin.post("/v1/users/human", { ...person(), userId: id }),
+    ];
+    expect(again.map(refused)).toEqual(again.map(() => [409, "ID_TAKEN"]));
+    for (const item of [{ machine: { ...robot(), userId: id } }, { human: { ...person(), userId: id } }]) {
+      const { outcomes } = done(await postern.admin.post("/v1/users:batchCreate", { items: [item] }));
+      expect(outcomes[0].refused.details[0].reason).toBe("ID_TAKEN");
+    }
+  }
+  for (const id of [clientId, generatedClient]) {
+    const again = await postern.admin.post(`/v1/projects/${mine}/applications/oidc`, {
+      ...client(unique()),
+      clientId: id,
+    });
+    expect(refused(again)).toEqual([409, "ID_TAKEN"]);
+    expect(JSON.stringify(again.body)).not.toContain(organizationId);
+  }
+});
