@@ -1,7 +1,7 @@
 import type { OidcConfiguration } from "../../../gen/postern/v1/application_pb.ts";
 import { OidcAppType } from "../../../gen/postern/v1/application_pb.ts";
 import type { ComplianceKey } from "../../messages/catalogue.ts";
-import { problemsOf } from "../../services/applications/compliance.ts";
+import { problemsAmong } from "../../services/applications/compliance.ts";
 
 /** Finds the registered redirect URI that a request means; undefined if there is none. */
 export function registeredUri(oidc: OidcConfiguration, requested: string): string | undefined {
@@ -54,7 +54,6 @@ export function blockingProblem(
 ): ComplianceKey | undefined {
   // Anybody may ask, and an application may have two hundred long URIs: this one alone is looked at.
   const alone = { ...oidc, redirectUris: [], postLogoutRedirectUris: [], [list]: [registered] };
-  return problemsOf(alone, true).find(
-    ({ key, fields }) => blocks[key] && fields.some(({ path }) => path.startsWith(list)),
-  )?.key;
+  const problems = problemsAmong((key) => blocks[key], alone);
+  return problems.find(({ fields }) => fields.some(({ path }) => path.startsWith(list)))?.key;
 }

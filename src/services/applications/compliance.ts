@@ -10,11 +10,19 @@ export type FieldAtFault = { readonly path: string; readonly uri?: string };
 export type Problem = { readonly key: ComplianceKey; readonly fields: readonly FieldAtFault[] };
 
 /** Finds every rule that the configuration of an application breaks, with a key or without one, in the order of the table. */
-export function problemsOf(oidc: OidcConfiguration, hasKey = false): Problem[] {
+export const problemsOf = (oidc: OidcConfiguration, hasKey = false): Problem[] => brokenOf(oidc, rules, hasKey);
+
+/** Finds the rules that the configuration of an application breaks, of those alone whose keys are wanted. */
+export function problemsAmong(isWanted: (key: ComplianceKey) => boolean, oidc: OidcConfiguration): Problem[] {
+  const wanted = rules.filter(({ key }) => isWanted(key));
+  return brokenOf(oidc, wanted, true);
+}
+
+function brokenOf(oidc: OidcConfiguration, among: readonly Rule[], hasKey: boolean): Problem[] {
   // Sign-out is possible with every flow.
   const signIn = isDeviceOnly(oidc) ? [] : redirects("redirectUris", oidc);
   const uris = [...signIn, ...redirects("postLogoutRedirectUris", oidc)];
-  const standing = rules.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
+  const standing = among.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
   return standing
     .map(({ key, broken }) => ({ key, fields: broken(oidc, uris, hasKey) }))
     .filter(({ fields }) => fields.length > 0);
