@@ -60,25 +60,28 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
 
   /** Does one batch of a job; returns whether it went on. */
   async function goOn(job: Job): Promise<boolean> {
-    const { place, most } = begun.get(job.id) ?? { place: firstPlace, most: usual };
+    const { place, most, races } = begun.get(job.id) ?? { place: firstPlace, most: usual, races: 0 };
     const since = performance.now();
     try {
       const next = await nextBatch({ job, place, most, time: clock() });
-      if (next) begun.set(job.id, { place: next, most: suited(most, performance.now() - since) });
+      if (next) begun.set(job.id, { place: next, most: suited(most, performance.now() - since), races: 0 });
       else begun.delete(job.id);
       return true;
     } catch (error) {
-      // Somebody changed one of the objects at the same moment, or added one.
+      begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1), races: races + 1 });
+      // Somebody changed one of the objects at the same moment, or added one; or another job has to end before.
       const isRace = unique(error) ?? foreignKey(error) ?? isLockLost(error);
-      begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1) });
-      if (isRace) return true;
-      onError(error);
-      return false;
+      if (!isRace) onError(error);
+      return Boolean(isRace) && races < mostRaces;
     }
   }
 }
 
-type Progress = { readonly place: Place; readonly most: number };
+/** Where a job is, the size of its next batch, and how many in a row were lost to others. */
+type Progress = { readonly place: Place; readonly most: number; readonly races: number };
+
+// Then it waits for the next look.
+const mostRaces = 3;
 
 const fewest = 10;
 const usual = 200;

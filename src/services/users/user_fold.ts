@@ -56,6 +56,26 @@ const whatRests: readonly Step[] = [
   },
 ];
 
+/** What began at the moment of the deletion, before its row said so. */
+const latecomers: readonly Step[] = [
+  {
+    makes: "session.ended",
+    select: `select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from $input i join sessions s on s.user_id = i.stream`,
+  },
+  {
+    makes: "access_token.revoked",
+    select: `select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+           from $input i join access_tokens t on t.user_id = i.stream`,
+  },
+  {
+    makes: "consent.withdrawn",
+    select: `select i.n, c.owner, c.consent_id, c.version + 1,
+             jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
+           from $input i join consents c on c.user_id = i.stream`,
+  },
+];
+
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
 const rowGone = "delete from all_users u using $facts f where u.owner = f.owner and u.user_id = f.stream";
@@ -140,8 +160,8 @@ export const userFolds = {
          where u.owner = f.owner and u.user_id = f.stream`,
         ...goneAtOnce,
       ],
-      steps: whatRests,
-      ends: [rowGone],
+      steps: [...whatRests, ...latecomers],
+      ends: [gone("factors"), rowGone],
     },
   },
 } satisfies NounFolds<"user">;

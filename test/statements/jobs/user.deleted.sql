@@ -31,6 +31,83 @@ facts as (
 progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
 select count(*)::integer as count from input;
 
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'session.ended'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
+           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join sessions s on s.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
+"session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
+"session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
+"session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
+       from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'access_token.revoked'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
+           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join access_tokens t on t.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'access_token.revoked') i cross join lateral (
+             with recursive made as (
+               select t.owner, t.token_id, t.version, t.user_id from access_tokens t
+               where t.maker_id = i.stream and t.token_id is distinct from i.payload->>'successorId'
+               union all
+               select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
+             ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
+"access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'consent.withdrawn'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, c.owner, c.consent_id, c.version + 1,
+             jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
+           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join consents c on c.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+cascade_0 as (
+  select c.owner, c.stream, c.version, 'sign_on.ended' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, b.owner, s.sign_on_id, 1::bigint, jsonb_build_object('userId', s.user_id, 'appId', s.app_id,
+             'sessionId', s.session_id, 'reason', 'SIGN_ON_END_DISCONNECTED')
+           from (select * from input where type = 'consent.withdrawn') i join sign_ons s on s.user_id = i.payload->>'userId' and s.app_id = i.payload->>'appId'
+             and s.expiration_date > i.time
+           join browser_sessions b on b.session_id = s.session_id) c (n, owner, stream, version, payload) join input i using (n)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+select count(*)::integer as count from input;
+
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
-end_0 as (delete from all_users u using fact f where u.owner = f.owner and u.user_id = f.stream)
+end_0 as (delete from factors t using fact f where t.user_id = f.stream),
+end_1 as (delete from all_users u using fact f where u.owner = f.owner and u.user_id = f.stream)
 update jobs set ended = $4::text::timestamptz where job_id = $5::text and ended is null;
