@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { StartError } from "./failure.ts";
@@ -23,7 +24,15 @@ const lock = "select pg_advisory_xact_lock(7710653297)";
 // Our own code for "another node was faster".
 const overtaken = "PT409";
 
+// Whoever comes after a migration that waits for a table waits with it: it gives way, and tries again.
+const bounded = "set local lock_timeout = '2s'";
+const lockNotAvailable = "55P03";
+const restMs = 1_000;
+
 const connectMs = 10_000;
+
+/** What became of a migration: another node may have applied it, and statements that run may hold its tables. */
+type Outcome = "applied" | "overtaken" | "locked";
 
 /** Applies missing migrations in order, each file in a transaction of its own; returns the names applied. */
 export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
@@ -50,7 +59,12 @@ async function applyAll(client: Client, files: readonly Migration[], log: Proces
     const applied = await client<Applied[]>`select name, checksum from migrations order by name`;
     const next = nextOf(files, applied);
     if (!next) break;
-    if (!(await apply(client, next, applied.length))) continue;
+    const outcome = await apply(client, next, applied.length);
+    if (outcome === "locked") {
+      log.warn({ migration: next.name }, "the migration waits for statements that hold its tables; trying again");
+      await pause(restMs);
+    }
+    if (outcome !== "applied") continue;
     // An empty database gets one line for all of them.
     isNew = applied.length === done.length;
     log[isNew ? "debug" : "info"]({ migration: next.name }, "migration applied");
@@ -70,17 +84,18 @@ async function prepare(client: Client): Promise<void> {
 
 // Several statements in one message are one transaction, which no lost connection can tear apart. The lock lasts as long
 // as it, so it needs no session; a node that waited for it finds the count changed and reads again.
-async function apply(client: Client, { name, checksum, text }: Migration, count: number): Promise<boolean> {
+async function apply(client: Client, { name, checksum, text }: Migration, count: number): Promise<Outcome> {
   const guard = `do $guard$ begin
     if (select count(*) from migrations) <> ${count} then raise exception 'overtaken' using errcode = '${overtaken}'; end if;
   end $guard$`;
   const record = `insert into migrations (name, checksum) values ('${name}', '${checksum}')`;
   try {
-    await client.unsafe(`${lock};\n${guard};\n${text}\n;${record}`);
-    return true;
+    await client.unsafe(`${lock};\n${guard};\n${bounded};\n${text}\n;${record}`);
+    return "applied";
   } catch (error) {
     if (!(error instanceof postgres.PostgresError)) throw error;
-    if (error.code === overtaken) return false;
+    if (error.code === overtaken) return "overtaken";
+    if (error.code === lockNotAvailable) return "locked";
     throw new StartError(`Migration ${name} failed and changed nothing: ${error.message}`);
   }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { freshDatabase } from "../database.ts";
+import { openClient } from "../fixture/database_client.ts";
 import { ask, quiet } from "./embedded/holder.ts";
 
 const one = { "0001-one.sql": "create table one (n int); -- trailing remark" };
@@ -95,6 +96,24 @@ test("a database that cannot be reached is one sentence without the password", a
   expect(failure).toMatch(/^The database cannot be used \(.*\): check DATABASE_URL/);
   expect(failure).not.toContain("hidden");
 });
+
+test("a migration that waits for a table gives way to others, and is applied once the table is free", async () => {
+  await using at = await scene(one);
+  await at.migrate();
+  await at.write({ "0002-two.sql": "alter table one add column more int" });
+  await using reader = openClient(at.url);
+  await reader.client`begin`;
+  await reader.client`select from one`;
+  const migrated = at.migrate();
+  await using watcher = openClient(at.url);
+  const waiting = () => watcher.client`
+    select from pg_locks where relation = 'one'::regclass and mode = 'AccessExclusiveLock' and not granted`;
+  await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBe(1);
+  // Without the bound this would wait for the end of the reader's transaction, which does not come.
+  expect(await ask(at.url, "select count(*)::int as n from one")).toEqual([{ n: 0 }]);
+  await reader.client`rollback`;
+  expect(await migrated).toEqual(["0002-two"]);
+}, 120_000);
 
 test("our own migrations apply to an empty database", async () => {
   await using database = await freshDatabase({ empty: true });
