@@ -29,10 +29,10 @@ export const pageTexts = {
     es: "El nombre de usuario o la contraseña no son correctos.",
   },
   attempts: {
-    en: "Too many attempts. Try again in {seconds} seconds.",
-    de: "Zu viele Versuche. Versuchen Sie es in {seconds} Sekunden erneut.",
-    fr: "Trop de tentatives. Réessayez dans {seconds} secondes.",
-    es: "Demasiados intentos. Vuelva a intentarlo en {seconds} segundos.",
+    en: "Too many attempts. Try again in {wait}.",
+    de: "Zu viele Versuche. Versuchen Sie es in {wait} erneut.",
+    fr: "Trop de tentatives. Réessayez dans {wait}.",
+    es: "Demasiados intentos. Vuelva a intentarlo en {wait}.",
   },
   must_change: {
     en: "Your password has to be changed. Enter the present one and a new one.",
@@ -188,3 +188,9 @@ export const pageText = (key: PageText, language: Language, params: Readonly<Rec
 
 // The name of an application may have characters that turn the words around it, such as U+202E: then it could write another sentence.
 const inSentence = (value: string): string => value.replace(/[\p{Bidi_Control}\p{Cc}]/gu, "");
+
+/** A time to wait, in words: in seconds up to two minutes, then in minutes. */
+export function durationText(seconds: number, language: Language): string {
+  const [count, unit] = seconds <= 120 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count);
+}

@@ -6,6 +6,7 @@ import {
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { bounded } from "../http/parameters.ts";
+import { field } from "../pages/field.ts";
 import { html, nothing } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage } from "./account_page.ts";
@@ -48,17 +49,22 @@ export function accountEmail({ emails, emailOf }: AccountServices): AccountSecti
     const { email, verified } = found ?? { email: "", verified: true };
     const text = verified ? "email_confirmed" : (notice ?? "email_unconfirmed");
     const body = html`<p>${pageText(text, language, { email })}</p>
-${verified ? nothing : forms(view)}`;
+${verified ? nothing : forms(view, problem !== undefined)}`;
     return accountPage(view, body, problem);
   }
 }
 
 type Said = { readonly problem?: string; readonly notice?: PageText };
 
-const forms = (view: AccountView) => html`${accountForm(
+const forms = (view: AccountView, isWrong: boolean) => html`${accountForm(
   view,
-  html`<label for="code">${pageText("code", view.language)}</label>
-<input id="code" name="code" required maxlength="${String(longestCode)}" autocomplete="one-time-code" autocapitalize="none" spellcheck="false">
+  html`${field({
+    name: "code",
+    label: pageText("code", view.language),
+    attributes: html`maxlength="${String(longestCode)}" autocomplete="one-time-code" autocapitalize="none" spellcheck="false"`,
+    hasFocus: true,
+    isWrong,
+  })}
 <button name="action" value="confirm">${pageText("confirm", view.language)}</button>`,
 )}
 ${accountForm(view, html`<button name="action" value="send" class="plain">${pageText("email_send", view.language)}</button>`)}`;

@@ -3,7 +3,8 @@ import type { HttpRequest, Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import type { Parameters } from "../http/parameters.ts";
-import { type Html, html, nothing, pageResponse } from "../pages/html.ts";
+import { problemsOf } from "../pages/field.ts";
+import { type Html, html, pageResponse } from "../pages/html.ts";
 import { accountPaths, type OwnPath } from "../request/own_client.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 
@@ -53,7 +54,7 @@ export function accountPage(view: AccountView, body: Html, problem?: string): Re
     cookies,
     title: pageText(titles[path], language),
     body: html`${userOf(view)}
-${problem === undefined ? nothing : html`<p class="bad" role="alert">${problem}</p>`}
+${problemsOf(problem === undefined ? [] : [problem])}
 ${body}
 <nav aria-label="${pageText("account", language)}">
 ${accountPaths.filter((other) => other !== path).map((other) => linkTo(other, language))}</nav>`,
@@ -97,5 +98,6 @@ ${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
 export function dated(key: PageText, { language }: AccountView, date: Date | Timestamp): Html {
   const time = date instanceof Date ? date : timestampDate(date);
   const shown = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
-  return html`<p>${pageText(key, language, { date: `${shown.format(time)} UTC` })}</p>`;
+  const [before = "", after = ""] = pageText(key, language, { date: "\n" }).split("\n");
+  return html`<p>${before}<time datetime="${time.toISOString()}">${shown.format(time)} UTC</time>${after}</p>`;
 }

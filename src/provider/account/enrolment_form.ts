@@ -2,10 +2,11 @@ import type { Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
+import { field, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, pageResponse } from "../pages/html.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
-import { hiddenOf, problemsOf, signInPage } from "../sign_in/sign_in_form.ts";
+import { hiddenOf, signInPage } from "../sign_in/sign_in_form.ts";
 
 /** A form of an enrolment: the sign-in that goes on after it, if there is one, and its token. */
 export type EnrolmentForm = {
@@ -47,6 +48,8 @@ ${proven ? nothing : factorsLink(language)}`,
 /** The secret of a new app, as text and as a drawing. */
 export type AppSecret = { readonly secret: string; readonly drawing: Html | undefined };
 
+const codeField = html`maxlength="20" inputmode="numeric" autocomplete="one-time-code" spellcheck="false"`;
+
 /** The page with the secret of a new app, which asks for a first code. */
 export function appForm(form: EnrolmentForm, { secret, drawing }: AppSecret, attempt: Attempt): Response {
   const { language } = form;
@@ -59,8 +62,7 @@ ${drawing ?? nothing}
 ${problemsOf(problems)}
 <form method="post" action="${paths.addFactor}">
 ${hiddenOf(form)}
-<label for="code">${pageText("code", language)}</label>
-<input id="code" name="code" required maxlength="20" inputmode="numeric" autocomplete="one-time-code" spellcheck="false">
+${field({ name: "code", label: pageText("code", language), attributes: codeField, hasFocus: true, isWrong: problems.length > 0 })}
 ${nameField(language)}
 <button name="action" value="confirm_app">${pageText("confirm", language)}</button>
 </form>

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
-import { pageText } from "../../messages/page.ts";
+import { durationText, pageText } from "../../messages/page.ts";
 import { newToken } from "../../security/token.ts";
 import { shownUserCode } from "../../security/user_code.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
@@ -55,7 +55,7 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
     if (outcome === undefined)
       return askCode(http, { language, userCode, status: 400, problems: [pageText("device_unknown", language)] });
     if ("waitSeconds" in outcome) {
-      const wait = pageText("attempts", language, { seconds: String(outcome.waitSeconds) });
+      const wait = pageText("attempts", language, { wait: durationText(outcome.waitSeconds, language) });
       return askCode(http, { language, userCode, status: 429, problems: [wait] });
     }
     return found(http, deviceQuery(outcome.deviceId, userCode));

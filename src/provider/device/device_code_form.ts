@@ -2,8 +2,8 @@ import type { Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
+import { field, problemsOf } from "../pages/field.ts";
 import { html, pageResponse } from "../pages/html.ts";
-import { problemsOf } from "../sign_in/sign_in_form.ts";
 
 /** The state of the form for the code of a device. */
 export type CodeState = {
@@ -19,6 +19,7 @@ export type CodeState = {
 /** The form that asks for the code of a device; one that came in the URI is to be compared. */
 export function deviceCodeForm({ status = 200, language, token, cookies, ...state }: CodeState): Response {
   const { userCode, problems = [] } = state;
+  const attributes = html`maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" value="${userCode}"`;
   const text = userCode === "" || problems.length > 0 ? "device_enter" : "device_compare";
   return pageResponse({
     status,
@@ -29,8 +30,7 @@ export function deviceCodeForm({ status = 200, language, token, cookies, ...stat
 ${problemsOf(problems)}
 <form method="post" action="${paths.device}">
 <input type="hidden" name="token" value="${token}">
-<label for="user_code">${pageText("code", language)}</label>
-<input id="user_code" name="user_code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" value="${userCode}">
+${field({ name: "user_code", label: pageText("code", language), attributes, hasFocus: true, isWrong: problems.length > 0 })}
 <button name="action" value="code">${pageText("continue", language)}</button>
 </form>`,
   });

@@ -6,6 +6,7 @@ import type { PasswordResets } from "../../services/passwords/password_reset.ts"
 import { bounded, type Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
+import { field } from "../pages/field.ts";
 import { type Html, hidden, html, nothing } from "../pages/html.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
@@ -99,8 +100,13 @@ function choosePage(page: PlainPage, { path, title, text, help }: Purpose, state
     texts: [text],
     body: html`<form method="post" action="${path}">
 ${form.hidden}${code === undefined ? codeField(page) : hidden("code", code)}
-<label for="new_password">${pageText("new_password", language)}</label>
-<input id="new_password" name="new_password" required type="password" maxlength="${String(longestPassword)}" autocomplete="new-password">
+${field({
+  name: "new_password",
+  label: pageText("new_password", language),
+  attributes: html`type="password" maxlength="${String(longestPassword)}" autocomplete="new-password"`,
+  hasFocus: code !== undefined,
+  isWrong: (problem.problems ?? []).length > 0 && !needsHelp,
+})}
 <button name="action" value="save">${pageText("save", language)}</button>
 </form>
 ${needsHelp ? help(page) : nothing}`,
@@ -108,8 +114,12 @@ ${needsHelp ? help(page) : nothing}`,
 }
 
 const codeField = ({ language }: PlainPage): Html =>
-  html`<label for="code">${pageText("mailed_code", language)}</label>
-<input id="code" name="code" required maxlength="${String(longestCode)}" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false">`;
+  field({
+    name: "code",
+    label: pageText("mailed_code", language),
+    attributes: html`maxlength="${String(longestCode)}" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false"`,
+    hasFocus: true,
+  });
 
 const donePage = (page: PlainPage): Response =>
   plainResponse(page, { title: "saved_title", texts: ["saved_text"], body: signInLink(page) });

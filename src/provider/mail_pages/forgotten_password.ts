@@ -4,6 +4,7 @@ import type { PasswordResets } from "../../services/passwords/password_reset.ts"
 import { bounded, type Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
+import { field } from "../pages/field.ts";
 import { html } from "../pages/html.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
@@ -48,8 +49,12 @@ const askPage = (page: PlainPage, problem: Problem = {}): Response =>
     texts: ["forgotten_text"],
     body: html`<form method="post" action="${paths.forgottenPassword}">
 ${page.form.hidden}
-<label for="account">${pageText("name_or_email", page.language)}</label>
-<input id="account" name="account" required maxlength="${String(longestName)}" autocomplete="username" autocapitalize="none" spellcheck="false">
+${field({
+  name: "account",
+  label: pageText("name_or_email", page.language),
+  attributes: html`maxlength="${String(longestName)}" autocomplete="username" autocapitalize="none" spellcheck="false"`,
+  hasFocus: true,
+})}
 <button name="action" value="send">${pageText("send", page.language)}</button>
 </form>`,
   });

@@ -9,6 +9,7 @@ import { keepsOpener } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
 import { later } from "../http/settings.ts";
 import type { Brand } from "../pages/brand.ts";
+import { problemsOf } from "../pages/field.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { PageError } from "../pages/page_error.ts";
@@ -152,7 +153,7 @@ export function plainResponse({ language, form, brand, path }: PlainPage, conten
     keepsOpener: keepsOpener(path),
     title: pageText(title, language),
     body: html`${texts.map((text) => html`<p>${pageText(text, language)}</p>`)}
-${problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`)}
+${problemsOf(problems)}
 ${body}`,
   });
 }

@@ -3,9 +3,10 @@ import { FactorKind } from "../../../gen/postern/v1/factor_pb.ts";
 import { pageText } from "../../messages/page.ts";
 import type { PendingSession } from "../../services/sessions/pending_session.ts";
 import { paths } from "../http/paths.ts";
+import { field, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing } from "../pages/html.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
-import { type Form, hiddenOf, problemsOf, signInPage } from "./sign_in_form.ts";
+import { type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
 
 /** The state of the page for a factor. */
 export type FactorState = {
@@ -26,19 +27,24 @@ export function factorForm(form: Form, { status = 200, pending, problems = [] }:
     ...(pending.passkeyOptions ? { script: paths.passkeyScript } : {}),
     body: html`<p>${pageText(hasCodes ? "factor_text" : "factor_passkey_text", language)}</p>
 ${problemsOf(problems)}
-${hasCodes ? codeForm(form, pending.token) : nothing}
+${hasCodes ? codeForm(form, pending.token, problems.length > 0) : nothing}
 ${pending.passkeyOptions ? passkeyPart(form, pending.token, pending.passkeyOptions) : nothing}`,
   });
 }
 
 const waiting = (token: string): Html => html`<input type="hidden" name="pending" value="${token}">`;
 
-const codeForm = (form: Form, token: string): Html => html`<form method="post" action="${paths.signIn}">
+const codeForm = (
+  form: Form,
+  token: string,
+  isWrong: boolean,
+): Html => html`<form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}${waiting(token)}
-<label for="code">${pageText("code", form.language)}</label>
-<input id="code" name="code" required maxlength="100" autocomplete="one-time-code" autocapitalize="none" spellcheck="false">
+${field({ name: "code", label: pageText("code", form.language), attributes: codeField, hasFocus: true, isWrong })}
 <button name="action" value="factor">${pageText("sign_in", form.language)}</button>
 </form>`;
+
+const codeField = html`maxlength="100" autocomplete="one-time-code" autocapitalize="none" spellcheck="false"`;
 
 const passkeyPart = (form: Form, token: string, options: object): Html =>
   passkeyForm({

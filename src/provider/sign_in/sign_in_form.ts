@@ -1,9 +1,10 @@
 import type { Response } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
-import { type PageText, pageText } from "../../messages/page.ts";
+import { pageText } from "../../messages/page.ts";
 import type { PasskeyQuestion } from "../../services/sessions/passkey_session.ts";
 import { paths } from "../http/paths.ts";
 import { formActionOf } from "../http/web_uri.ts";
+import { field, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, type Page, pageResponse } from "../pages/html.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
@@ -48,9 +49,11 @@ export type PasswordState = {
 export function passwordForm(form: Form, state: PasswordState): Response {
   const { status = 200, loginName, problems, isChange, passkey } = state;
   const { language, proven } = form;
-  const field = (name: string, label: PageText, attributes: Html) =>
-    html`<label for="${name}">${pageText(label, language)}</label>
-<input id="${name}" name="${name}" required ${attributes}>`;
+  const texts = {
+    loginName: pageText("login_name", language),
+    password: pageText("password", language),
+    newPassword: pageText("new_password", language),
+  };
   return signInPage(form, {
     status,
     title: pageText("sign_in", language),
@@ -59,15 +62,20 @@ export function passwordForm(form: Form, state: PasswordState): Response {
 ${problemsOf(problems)}
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}
-${field("login_name", "login_name", html`maxlength="200" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" value="${loginName}"`)}
-${field("password", "password", html`type="password" autocomplete="current-password"`)}
-${isChange ? field("new_password", "new_password", html`type="password" autocomplete="new-password"`) : nothing}
+${field({ name: "login_name", label: texts.loginName, attributes: loginNameField(loginName), hasFocus: loginName === "" })}
+${field({ name: "password", label: texts.password, attributes: passwordField, hasFocus: loginName !== "", isWrong: status === 401 })}
+${isChange ? field({ name: "new_password", label: texts.newPassword, attributes: newPasswordField, isWrong: status === 400 }) : nothing}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
 </form>
 ${passkey ? passkeyPart(form, passkey) : nothing}
 ${forgottenForm(form)}`,
   });
 }
+
+const loginNameField = (value: string): Html =>
+  html`maxlength="200" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" value="${value}"`;
+const passwordField = html`type="password" autocomplete="current-password"`;
+const newPasswordField = html`type="password" autocomplete="new-password"`;
 
 /** The form that asks whether to go on with the account that is signed in. */
 export function confirmationForm(form: Form, name: string): Response {
@@ -95,10 +103,6 @@ const passkeyPart = (form: Form, { challengeToken, options }: PasskeyQuestion): 
     options,
     label: "passkey_use",
   });
-
-/** Sentences about an attempt. */
-export const problemsOf = (problems: readonly string[]): Html[] =>
-  problems.map((problem) => html`<p class="bad" role="alert">${problem}</p>`);
 
 /** The fields by which a form brings back its request and its token. */
 export const hiddenOf = ({ request, token }: Pick<Form, "request" | "token">): Html =>

@@ -2,7 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { localized, reasonOf } from "../../errors.ts";
 import type { Language } from "../../messages/catalogue.ts";
-import { pageText } from "../../messages/page.ts";
+import { durationText, pageText } from "../../messages/page.ts";
 import type { FactorState } from "./factor_form.ts";
 import type { PasswordState } from "./sign_in_form.ts";
 
@@ -17,7 +17,7 @@ export function signInProblem(
     case "SIGN_IN_FAILED":
       return { status: 401, isChange, problems: [pageText("wrong", language)] };
     case "PASSWORD_ATTEMPTS":
-      return { status: 429, isChange, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
+      return { status: 429, isChange, problems: [pageText("attempts", language, { wait: waitIn(error, language) })] };
     case "PASSWORD_CHANGE_REQUIRED":
       return { isChange: true, problems: [pageText("must_change", language)] };
     default: {
@@ -46,7 +46,7 @@ export function newPasswordProblem(error: unknown, language: Language): Problem 
 /** Finds how long a client has to wait; undefined for other errors. */
 export function limitProblem(error: unknown, language: Language): Problem | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
-  return { status: 429, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
+  return { status: 429, problems: [pageText("attempts", language, { wait: waitIn(error, language) })] };
 }
 
 /** The problem of a factor that was refused; the sign-in is over when its password has to be entered again. */
@@ -66,14 +66,18 @@ export function factorProblem(error: unknown, language: Language): FactorProblem
     case "PASSWORD_ATTEMPTS":
     case "FACTOR_ATTEMPTS":
     case "RATE_LIMIT":
-      return { status: 429, isOver: false, problems: [pageText("attempts", language, { seconds: secondsIn(error) })] };
+      return {
+        status: 429,
+        isOver: false,
+        problems: [pageText("attempts", language, { wait: waitIn(error, language) })],
+      };
     default:
       return undefined;
   }
 }
 
-const secondsIn = (error: ConnectError): string =>
-  String(error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1);
+const waitIn = (error: ConnectError, language: Language): string =>
+  durationText(Number(error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1), language);
 
 const violationsIn = (error: ConnectError): readonly string[] =>
   error
