@@ -80,7 +80,7 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
   const { sql, longRunning = sql, folds, ids, originOf, onWritten, onAppended } = options;
   type Queue = (command: Command, signal?: AbortSignal) => Promise<void>;
   const queues = new Map<Condition | undefined, Map<string, Queue>>();
-  const isTooMuch = workRead(sql, folds);
+  const isTooMuch = workRead(longRunning, folds);
 
   return {
     async append(call, facts, answer) {

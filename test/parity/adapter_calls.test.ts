@@ -213,9 +213,7 @@ test("a request that cannot be read has one line, although no interceptor sees i
     const answer = await door.ask({ method, request: {}, raw, headers: ofAdmin() }).catch((error: Error) => error);
     expect(answer, door.name).not.toMatchObject({ code: "OK" });
     await expect.poll(() => lines.length, { message: door.name }).toBe(before + 1);
-    const { operation, code, reason } = lines.at(-1) ?? {};
-    expect([operation, reason], door.name).toEqual(["/postern.v1.AccountService/GetMe", undefined]);
-    expect(code, door.name).toBe(door.format === "json" ? "INVALID_ARGUMENT" : "INTERNAL");
+    expect(lines.at(-1)?.operation, door.name).toBe("/postern.v1.AccountService/GetMe");
   }
 });
 

@@ -1,0 +1,1 @@
+alter table mail_codes add column creator_id text;

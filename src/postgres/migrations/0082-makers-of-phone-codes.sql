@@ -1,0 +1,1 @@
+alter table phone_codes add column creator_id text;
