@@ -5,9 +5,9 @@ import { type Html, hidden, html } from "../pages/html.ts";
 
 type SignInForm = { readonly language: Language; readonly request: string; readonly token: string };
 
-/** The button beside the sign-in form for a forgotten password, with the request and the token of that form. */
+/** The way from the sign-in form to a forgotten password: it looks like a link, and is a button, with the request and the token of that form. */
 export const forgottenForm = ({ language, request, token }: SignInForm): Html =>
   html`<form method="post" action="${paths.forgottenPassword}">
 ${hidden("request", request)}${hidden("token", token)}
-<button class="plain" name="action" value="forgotten">${pageText("forgotten", language)}</button>
+<button class="link" name="action" value="forgotten">${pageText("forgotten", language)}</button>
 </form>`;
