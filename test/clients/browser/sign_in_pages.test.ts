@@ -35,6 +35,10 @@ const stateOf = async (page: Page) => (await page.run(state)) as State;
 const arrives = (page: Page, url: RegExp) =>
   vi.waitFor(async () => expect((await stateOf(page)).url).toMatch(url), 60_000);
 
+/** Waits until the page has a heading. */
+const shows = (page: Page, title: RegExp) =>
+  vi.waitFor(async () => expect((await stateOf(page)).title).toMatch(title), 60_000);
+
 /** Has axe judge the page in light and dark colours; answers its heading. */
 async function judged(page: Page): Promise<string | null> {
   await page.run(`(() => { ${axe} })`);
@@ -89,6 +93,8 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await page.run(click, "[value=allow]", {});
     await arrives(page, /\/cb\?code=/);
     await page.leave(go, authorizeUrl(issuer, app, { prompt: "consent" }));
+    // The application's page may end its loading after the address that it was asked at.
+    await shows(page, /^Allow App .* access\?$/);
     await page.run(click, "[value=cancel]", {});
     await arrives(page, /\/cb\?error=/);
     expect(targets.filter((target) => target.startsWith("/cb")).map((target) => target.slice(0, 9))).toEqual([
