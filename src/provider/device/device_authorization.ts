@@ -1,4 +1,3 @@
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { type Deps, keys } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
@@ -11,6 +10,7 @@ import { requestedScope } from "../request/authorization_request.ts";
 import { type Client, refuseGrantType } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
 import { asksForApi } from "../request/own_api.ts";
+import { deviceGrant } from "../tokens/device_grant.ts";
 import { clientRead } from "../tokens/grant_read.ts";
 import { attemptKey, minuteOf, secondsUntilNext } from "./device_attempts.ts";
 
@@ -45,7 +45,7 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<DeviceAuthorization> => {
     const client = await authenticate(await clientOf(proof.clientId, clock()), { proof, call, onClient });
-    refuseGrantType(client, OidcGrantType.DEVICE_CODE);
+    refuseGrantType(client, deviceGrant.type);
     bounded(form, "scope", longestScope);
     bounded(form, "resource", longestResource);
     const forApi = asksForApi(client, form, issuer());

@@ -1,11 +1,7 @@
 import type { HttpRequest } from "@postern/gateway";
-import {
-  OidcAppType,
-  OidcAuthMethodType,
-  OidcGrantType,
-  OidcResponseType,
-} from "../../../gen/postern/v1/application_pb.ts";
+import { OidcAppType, OidcAuthMethodType, OidcResponseType } from "../../../gen/postern/v1/application_pb.ts";
 import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
+import { grantTypeOf } from "../../services/applications/oidc_configuration.ts";
 import { OauthError, type OauthErrorCode } from "../http/oauth_error.ts";
 import { jwtMaxLength, type Parameters, wordsOf } from "../http/parameters.ts";
 import type { Brand } from "../pages/brand.ts";
@@ -70,11 +66,11 @@ const longest: Readonly<Record<string, number>> = {
   resource: 1_000,
 };
 
-const types = {
-  code: { type: OidcResponseType.CODE, grant: OidcGrantType.AUTHORIZATION_CODE },
-  id_token: { type: OidcResponseType.ID_TOKEN, grant: OidcGrantType.IMPLICIT },
-  "id_token token": { type: OidcResponseType.ID_TOKEN_TOKEN, grant: OidcGrantType.IMPLICIT },
-} as const satisfies Record<ResponseType, object>;
+const types: Readonly<Record<ResponseType, OidcResponseType>> = {
+  code: OidcResponseType.CODE,
+  id_token: OidcResponseType.ID_TOKEN,
+  "id_token token": OidcResponseType.ID_TOKEN_TOKEN,
+};
 
 /** The type of response that a request names, in whatever order its words stand; undefined for any other. */
 export function responseTypeIn(parameters: Parameters): ResponseType | undefined {
@@ -166,8 +162,8 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
   const responseType = responseTypeIn(parameters);
   if (!responseType)
     throw new OauthError("unsupported_response_type", "response_type must be code, id_token or id_token token");
-  const { type, grant } = types[responseType];
-  if (!oidc.responseTypes.includes(type) || !oidc.grantTypes.includes(grant))
+  const type = types[responseType];
+  if (!oidc.responseTypes.includes(type) || !oidc.grantTypes.includes(grantTypeOf(type)))
     throw new OauthError("unauthorized_client", "the application is not registered for this response_type");
   return responseType;
 }

@@ -25,6 +25,7 @@ export function deviceProof(sql: Sql) {
     const row = id.length > longestId ? undefined : await find({ id, now: now.toISOString() });
     const { client: found, ...device } = row ?? over();
     const client = clientOf(found);
+    // The record of grant types (tokens/grants.ts) is on a floor above, so it cannot be read here.
     if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
     return { client, redirectUri: "", responseMode: "query", state: undefined, device: { ...device, userCode } };
   };

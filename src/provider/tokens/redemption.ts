@@ -1,4 +1,3 @@
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import type { Call } from "../../deps.ts";
 import type { OauthError } from "../http/oauth_error.ts";
 import { wordsOf } from "../http/parameters.ts";
@@ -17,6 +16,7 @@ import {
   tokenResponse,
 } from "./exchange.ts";
 import type { FoundCode } from "./grant_read.ts";
+import { refreshGrant } from "./refresh_grant.ts";
 import { firstRefreshToken } from "./refresh_token.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
@@ -69,4 +69,4 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
 }
 
 const isRefreshable = ({ oidc }: Client, { scope }: SignOn): boolean =>
-  oidc.grantTypes.includes(OidcGrantType.REFRESH_TOKEN) && wordsOf(scope).includes("offline_access");
+  oidc.grantTypes.includes(refreshGrant.type) && wordsOf(scope).includes("offline_access");

@@ -10,23 +10,29 @@ export type FieldAtFault = { readonly path: string; readonly uri?: string };
 export type Problem = { readonly key: ComplianceKey; readonly fields: readonly FieldAtFault[] };
 
 /** Finds every rule that the configuration of an application breaks, with a key or without one, in the order of the table. */
-export const problemsOf = (oidc: OidcConfiguration, hasKey = false): Problem[] => brokenOf(oidc, rules, hasKey);
-
-/** Finds the rules that the configuration of an application breaks, of those alone whose keys are wanted. */
-export function problemsAmong(isWanted: (key: ComplianceKey) => boolean, oidc: OidcConfiguration): Problem[] {
-  const wanted = rules.filter(({ key }) => isWanted(key));
-  return brokenOf(oidc, wanted, true);
-}
-
-function brokenOf(oidc: OidcConfiguration, among: readonly Rule[], hasKey: boolean): Problem[] {
-  // Sign-out is possible with every flow.
-  const signIn = isDeviceOnly(oidc) ? [] : redirects("redirectUris", oidc);
-  const uris = [...signIn, ...redirects("postLogoutRedirectUris", oidc)];
-  const standing = among.filter(({ inDevMode }) => inDevMode || !oidc.devMode);
-  return standing
+export function problemsOf(oidc: OidcConfiguration, hasKey = false): Problem[] {
+  const uris = uriLists.flatMap((list) => (isUsed(list, oidc) ? redirects(list, oidc) : []));
+  return rules
+    .filter((rule) => applies(rule, oidc))
     .map(({ key, broken }) => ({ key, fields: broken(oidc, uris, hasKey) }))
     .filter(({ fields }) => fields.length > 0);
 }
+
+/** Makes the search for the rule that one URI of a configuration breaks, among the rules with these keys. */
+export function brokenByUri(isWanted: (key: ComplianceKey) => boolean) {
+  const wanted = rules.filter(({ key }) => isWanted(key));
+  return (oidc: OidcConfiguration, list: UriList, uri: string): ComplianceKey | undefined => {
+    if (!isUsed(list, oidc)) return undefined;
+    const alone = [{ list, path: list, uri, kind: kindOf(uri), repeated: false }];
+    return wanted.find((rule) => applies(rule, oidc) && rule.broken(oidc, alone, true).length > 0)?.key;
+  };
+}
+
+const applies = ({ inDevMode }: Rule, { devMode }: OidcConfiguration): boolean => inDevMode || !devMode;
+
+// Sign-out is possible with every flow.
+const isUsed = (list: UriList, oidc: OidcConfiguration): boolean =>
+  list === "postLogoutRedirectUris" || !isDeviceOnly(oidc);
 
 /** Describes the compliance of a configuration for a response, in the language. */
 export const complianceOf = (oidc: OidcConfiguration, language: Language, hasKey = false) =>
@@ -52,10 +58,13 @@ export const isDeviceOnly = ({ grantTypes }: Pick<OidcConfiguration, "grantTypes
 
 type Kind = "https" | "http" | "loopback" | "custom" | "relative" | "dangerous";
 
-type ListName = "redirectUris" | "postLogoutRedirectUris";
+const uriLists = ["redirectUris", "postLogoutRedirectUris"] as const;
+
+/** The lists of URIs that users may be sent to, after sign-in and after sign-out. */
+export type UriList = (typeof uriLists)[number];
 
 type Redirect = {
-  readonly list: ListName;
+  readonly list: UriList;
   readonly path: string;
   readonly uri: string;
   readonly kind: Kind;
@@ -193,7 +202,7 @@ const isSignIn = ({ list }: Redirect) => list === "redirectUris";
 
 const isHttp = ({ kind }: Redirect) => kind === "http" || kind === "loopback";
 
-function redirects(list: ListName, oidc: OidcConfiguration): Redirect[] {
+function redirects(list: UriList, oidc: OidcConfiguration): Redirect[] {
   const seen = new Set<string>();
   return oidc[list].map((uri, index) => {
     const repeated = seen.has(uri);

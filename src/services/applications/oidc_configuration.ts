@@ -63,7 +63,8 @@ export function flowOf({ responseTypes, grantTypes }: Flow): Flow {
   return { responseTypes, grantTypes: [AUTHORIZATION_CODE, IMPLICIT].filter((type) => needed.has(type)) };
 }
 
-const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
+/** The grant type that an application needs for a response type. */
+export const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
 
 /** Finds response types and grant types that do not fit each other; `path` leads to them in the request. */
 export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): Violation[] {
