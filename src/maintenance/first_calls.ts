@@ -47,8 +47,8 @@ stty -echo; printf 'New password: '; read -r NEW_PASSWORD; stty echo; echo`;
 
 const labels = [
   "Change the administrator's password to $NEW_PASSWORD",
-  "Create an OIDC application; its client secret is shown this once",
-  "Change a phone number; the code comes back instead of being sent",
+  "Create an OIDC application; its client secret is shown only once",
+  "Change a phone number; the response contains the code, and no SMS is sent",
   "Grant the user a role in the sample project",
 ];
 

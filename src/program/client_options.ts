@@ -3,15 +3,15 @@ import type { CommandLine, CommandOption } from "./command.ts";
 
 /** The options of commands that call a service. */
 export const targetOptions: readonly CommandOption[] = [
-  { name: "url", value: "URL", about: "the service; by default the one of these settings on this machine" },
+  { name: "url", value: "URL", about: "the service; by default the one on this machine with these settings" },
   {
     name: "token-file",
     value: "FILE",
     about:
-      "the file of a token; by default POSTERN_ADMIN_TOKEN, and for the service of these settings the first administrator's",
+      "a file with a token; by default POSTERN_ADMIN_TOKEN, or, for the service with these settings, the first administrator's token",
   },
   { name: "organization", value: "ID", about: "the organization to work in; by default the caller's own" },
-  { name: "ca-file", value: "FILE", about: "authorities to trust, in PEM" },
+  { name: "ca-file", value: "FILE", about: "certificate authorities to trust, in PEM" },
 ];
 
 /** The service that the options name. */

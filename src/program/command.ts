@@ -52,7 +52,7 @@ export const exitCodes = {
 /** The meanings of the exit codes, for the manual. */
 export const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: "done",
-  failed: "a wrong setting, a start that is not possible, a check that failed, items that were refused",
+  failed: "a wrong setting, a failed start, a failed check, or refused items",
   usage: "the command line is wrong",
   request: "the request is wrong: INVALID_ARGUMENT, OUT_OF_RANGE",
   caller: "the caller may not do it: UNAUTHENTICATED, PERMISSION_DENIED",

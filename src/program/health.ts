@@ -4,9 +4,9 @@ import { settings } from "./settings.ts";
 
 /** Asks the node on this machine whether it is ready. */
 export const health: Command = {
-  about: "ask the node with these settings on this machine whether it is ready",
+  about: "check whether the node with these settings on this machine is ready",
   description: [
-    "Asks /readyz at HOST and PORT, or at OPERATIONS_PORT where PORT is 0, over TLS where TLS_CERT_FILE is set, whatever names the certificate has. It is for the health checks of containers: the exit code is 1 where no node is ready.",
+    "Requests /readyz at HOST and PORT, or at OPERATIONS_PORT if PORT is 0. If TLS_CERT_FILE is set, it uses TLS and accepts any name in the certificate. Use it for container health checks: the exit code is 1 if no node is ready.",
   ],
   async run() {
     const { ok, line } = await (await import("../client/health_check.ts")).checkHealth(settings());

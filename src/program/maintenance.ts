@@ -5,9 +5,9 @@ import { settings } from "./settings.ts";
 
 /** Brings the tables of the database up to date. */
 export const migrate: Command = {
-  about: "bring the tables of the database up to date",
+  about: "bring the database tables up to date",
   description: [
-    "Applies the migrations that the database lacks, each in a transaction of its own, as MIGRATION_DATABASE_URL if that is set. A start does so as well; run it apart where the role of the service may not change tables.",
+    "Applies the missing migrations, each in its own transaction, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. Run this command beforehand if the role of the service may not change tables.",
   ],
   async run() {
     const config = settings();
@@ -24,9 +24,9 @@ export const migrate: Command = {
 
 /** Creates the first organization without serving. */
 export const bootstrap: Command = {
-  about: "create the first organization and administrator, and show how to begin",
+  about: "create the first organization and administrator, and print calls to begin with",
   description: [
-    "Does what the first start does, without serving, and prints the calls to begin with. It may run beside the service, and any number of times: in place of a call that would be refused it prints why.",
+    "Does what the first start does, without serving, and prints calls to begin with. You can run it repeatedly and while the service is running. If a call would be refused, it prints the reason instead.",
   ],
   async run() {
     const config = settings();
@@ -36,12 +36,12 @@ export const bootstrap: Command = {
 
 /** Gives an administrator a fresh token. */
 export const recover: Command = {
-  about: "make a fresh token of the first administrator, or of a user, and reactivate and unlock it",
+  about: "make a fresh token for the first administrator or another user, and reactivate and unlock that user",
   options: [{ name: "user", value: "USER", about: "the id or the login name of another user" }],
   description: [
-    "The way back in when the token is lost or the administrator is locked out. It needs the database and the master key, and may run beside the service. The token is alone on the standard output; what was done is on the standard error.",
+    "Use it if you have lost the token or the administrator is locked out. It needs the database and the master key, and can run while the service is running. Standard output contains nothing but the token; the steps go to standard error.",
   ],
-  examples: [["postern recover > token", "keep a fresh token in a file"]],
+  examples: [["postern recover > token", "save a fresh token in a file"]],
   async run({ text }) {
     const config = settings();
     const { token, lines } = await (await import("../maintenance/recover.ts")).recover(config, text("user"));

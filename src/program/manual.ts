@@ -22,10 +22,10 @@ export function programPage(commands: Commands): readonly string[] {
 
 const environment = [
   ...paragraph(
-    "Every setting of the service is an environment variable, such as PORT, DATABASE_URL or POSTERN_DATA_DIR; the table is docs/settings.md. A wrong one stops the program in one sentence that names it, and a name that is nearly a setting is warned about.",
+    "Every setting of the service is an environment variable, such as PORT, DATABASE_URL or POSTERN_DATA_DIR; the table is docs/settings.md. If a setting is wrong, the program stops with a sentence that names it. It warns of names that are close to that of a setting.",
   ),
   "",
-  ...paragraph("NO_COLOR, set to anything, keeps colours out of the output."),
+  ...paragraph("Set NO_COLOR to anything to turn off colours in the output."),
 ];
 
 const files: readonly Row[] = [
@@ -33,9 +33,9 @@ const files: readonly Row[] = [
 ];
 
 const programExamples: Examples = [
-  ["postern", "start the service; the first start creates an administrator, and shows four calls"],
+  ["postern", "start the service; the first start creates an administrator and prints four calls"],
   ['postern call UserService/GetUser \'{"userId": "me"}\'', "call an operation"],
-  ["postern help call", "the page of a command"],
+  ["postern help call", "show the page of a command"],
 ];
 
 /** The page of one command. */

@@ -3,10 +3,10 @@ import { fail, print } from "./output.ts";
 
 /** Writes the contract into a folder. */
 export const proto: Command = {
-  about: "write the contract with all that it imports into a folder",
+  about: "write the proto files and everything they import to a folder",
   takes: { least: 0, most: 1, shown: "[FOLDER]" },
   description: [
-    "The folder is ./proto unless it is named. It is made, or was empty, or holds an earlier copy, which is replaced. A generator needs nothing else: no registry, and no other repository.",
+    "The folder is ./proto unless you name another. It must not exist yet, be empty, or contain an earlier copy, which is replaced. Code generators need nothing else, neither a registry nor another repository.",
   ],
   examples: [["postern proto contract && protoc -I contract …", "generate a client"]],
   async run({ words: [folder = "proto"] }) {

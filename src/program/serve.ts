@@ -16,12 +16,12 @@ const lastMs = 2_000;
 export const serve: Command = {
   about: "start the service; the default",
   description: [
-    "Serves until SIGINT or SIGTERM; calls that run may finish within SHUTDOWN_GRACE_MS, and a second signal ends it at once. SIGHUP reads the certificate again.",
+    "Serves until SIGINT or SIGTERM. Running calls then have SHUTDOWN_GRACE_MS to finish; a second signal ends the process at once. SIGHUP reloads the certificate.",
     "The first start creates an organization, an administrator and a sample project, and prints four calls that work as pasted.",
   ],
   examples: [
     ["postern", "with the embedded database in ./data"],
-    ["DATABASE_URL=postgresql://… POSTERN_MASTER_KEY=… postern serve", "with a database of yours"],
+    ["DATABASE_URL=postgresql://… POSTERN_MASTER_KEY=… postern serve", "with your own database"],
   ],
   async run() {
     const stopped = stopSignal();

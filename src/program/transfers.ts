@@ -4,21 +4,21 @@ import { settings } from "./settings.ts";
 import { stopSignal } from "./signals.ts";
 
 const options: readonly CommandOption[] = [
-  { name: "url", value: "URL", about: "the service; by default the one of these settings on this machine" },
-  { name: "token-file", value: "FILE", about: "the file of an access token; by default the first administrator's" },
+  { name: "url", value: "URL", about: "the service; by default the one on this machine with these settings" },
+  { name: "token-file", value: "FILE", about: "a file with an access token; by default the first administrator's" },
   { name: "organization", value: "ID", about: "the organization; by default the caller's own" },
 ];
 
 /** Imports users and what belongs to them. */
 export const importFrom: Command = {
-  about: "import users, projects, applications and grants; what is there is passed over",
+  about: "import users, projects, applications and grants; existing objects are skipped",
   takes: { least: 1, most: 1, shown: "FILE" },
   options: [
-    { name: "from", value: "FORM", about: "the form of the file: postern (the default), keycloak or auth0" },
+    { name: "from", value: "FORM", about: "the format of the file: postern (the default), keycloak or auth0" },
     ...options,
   ],
   description: [
-    "It may be interrupted and run again, on the same file or a corrected one. Refused items go to FILE.refused with their reasons, and make the exit code 1. A table shows the things of each kind; what changed on the way, or was lost, is in FILE.notes.",
+    "You can interrupt it and run it again, with the same file or a corrected one. Refused items go to FILE.refused with their reasons, and the exit code is then 1. A table shows how many objects of each kind were imported. FILE.notes lists what was changed on the way or lost.",
   ],
   examples: [["postern import realm.json --from keycloak", "import the export of a realm, or a folder of it"]],
   async run(line) {
@@ -41,10 +41,10 @@ export const importFrom: Command = {
 
 /** Exports an organization. */
 export const exportAll: Command = {
-  about: "write an organization as lines that import takes",
+  about: "write an organization as lines that import can read",
   options,
-  description: ["Secrets never leave: neither passwords nor client secrets, nor their hashes."],
-  examples: [["postern export > organization.ndjson", "export the organization of the administrator"]],
+  description: ["Exports contain no passwords, no client secrets, and no hashes of either."],
+  examples: [["postern export > organization.ndjson", "export the administrator's organization"]],
   async run(line) {
     const config = settings();
     const { exportTo } = await import("../transfer/export.ts");

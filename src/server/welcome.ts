@@ -21,7 +21,7 @@ export async function welcomeTo(runtime: Runtime, config: Config, start: Start):
   const calls = await howToBegin(runtime, config, address);
   const where = isAbsolute(config.dataDir) || config.adminToken ? "" : ", opened in this folder";
   const blocks = calls.flatMap((call) => ["", call]);
-  return ["", ...summary, "", `Calls to begin with, to be pasted into another shell${where}:`, ...blocks, ""];
+  return ["", ...summary, "", `Calls to begin with; paste them into another shell${where}:`, ...blocks, ""];
 }
 
 const portOf = (url: string): number => Number(new URL(url).port) || (url.startsWith("https:") ? 443 : 80);
@@ -31,13 +31,13 @@ function summaryOf(config: Config, { isFirst, operationsUrl }: Start, url: strin
   const rows = [
     ["Ready", `Postern answers at ${url}`],
     ...(config.publicUrl
-      ? [["Public", `${config.publicUrl} is where people sign in, and where links of mails lead`]]
+      ? [["Public", `${config.publicUrl} is where people sign in and where links in mails lead`]]
       : []),
     ...(isFirst ? [["Made", "an organization, the administrator admin, and a sample project with two roles"]] : []),
     ["Data", dataOf(config, isFirst)],
     ...(docs ? [["Docs", `${docs} describes every operation`]] : []),
-    ...(isFirst ? [["Again", "the command bootstrap prints the calls below again, as far as they work"]] : []),
-    ["Stop", config.databaseUrl ? "Ctrl-C" : "Ctrl-C; the next start goes on with the same data"],
+    ...(isFirst ? [["Again", "the command bootstrap prints the calls below again, as far as they still work"]] : []),
+    ["Stop", config.databaseUrl ? "Ctrl-C" : "Ctrl-C; the next start continues with the same data"],
   ];
   return rows.map(([name = "", text = ""]) => `${name.padEnd(6)} ${text}`);
 }
