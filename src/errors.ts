@@ -5,6 +5,7 @@ import {
   countListed,
   fittingMessages,
   type GatewayReason,
+  type Violation as GatewayViolation,
   infoOf,
   isDetail,
   maxListed,
@@ -14,26 +15,23 @@ import {
   type RefusalDetails,
   type Refuse,
   refusal,
-  type Violation,
+  type ViolationKey,
   withFewer,
 } from "@postern/gateway";
-import {
-  type BadRequest_FieldViolation,
-  BadRequestSchema,
-  LocalizedMessageSchema,
-} from "../gen/google/rpc/error_details_pb.ts";
+import { BadRequestSchema, LocalizedMessageSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
-import {
-  errorText,
-  isTextKey,
-  type Language,
-  type TextKey,
-  type TextParams,
-  text,
-  violationText,
-} from "./messages/catalogue.ts";
+import { errorText, isTextKey, type Language, type TextKey, type TextParams, text } from "./messages/catalogue.ts";
 
-export { cutText, isWithin, maxTextLength, maxViolations, pathsAround, type Violation } from "@postern/gateway";
+export { cutText, isWithin, maxTextLength, maxViolations, pathsAround } from "@postern/gateway";
+
+/** A wrong field of a request, with the text that says what is wrong. The gateway reports its own with our texts. */
+export type Violation = GatewayViolation<TextKeyWith<ViolationKey>>;
+
+/** The compiler refuses keys of the gateway that have no text of ours. */
+type TextKeyWith<Keys extends TextKey> = TextKey | Keys;
+
+/** A field that was found wrong. */
+export type WrongField = Pick<Violation, "field">;
 
 /** Every reason of refusal with its code. */
 export const reasons = {
@@ -157,7 +155,7 @@ export type OfAllItems = Violation & { readonly ofAllItems: true };
 export const isOfAllItems = (one: Violation): boolean => "ofAllItems" in one;
 
 /** Makes a check that a violation is not of a field, or of a part of one, that was found wrong before. */
-export function isBeside(wrong: readonly Violation[]): (one: Violation) => boolean {
+export function isBeside(wrong: readonly WrongField[]): (one: Violation) => boolean {
   const fields = new Set(wrong.map(({ field }) => field));
   return ({ field }) => fields.size === 0 || ![...pathsAround(field)].some((path) => fields.has(path));
 }
@@ -201,9 +199,12 @@ export function lateRule<D extends DescMessage, C>(
 }
 
 /** Details of a refusal besides its reason. */
-export type Refusal = RefusalDetails;
+export type Refusal = RefusalDetails<TextKey>;
 
 const domain = "postern";
+
+/** The violations of each refusal: the error itself lists them in English. */
+const violationsOf = new WeakMap<ConnectError, readonly Violation[]>();
 
 // RFC 6750, 3: constant, since the reason is a detail of the error.
 const challenge = { "www-authenticate": 'Bearer realm="postern"' };
@@ -217,10 +218,13 @@ export const refuse = {
       reason,
       code: reasons[reason],
       text: (params: TextParams) => errorText(textKeyOf(reason, params), params),
+      describe: (one: Violation) => errorText(one.text, one.params),
     };
-    const { metadata } = details;
+    const { metadata, violations } = details;
     const isUnauthenticated = kind.code === Code.Unauthenticated;
-    return refusal(kind, isUnauthenticated ? { ...details, metadata: { ...challenge, ...metadata } } : details);
+    const error = refusal(kind, isUnauthenticated ? { ...details, metadata: { ...challenge, ...metadata } } : details);
+    if (violations) violationsOf.set(error, violations);
+    return error;
   },
 
   /** Refuses an object that does not exist, as far as the caller may know. */
@@ -253,10 +257,13 @@ export function invalidity(
 }
 
 /** Makes the refusals of the gateway out of our reasons and texts. */
-export const inOurWords: Refuse = (reason, details) =>
-  reason === "VALIDATION_FAILED" && details.violations
-    ? refuse.invalid(details.violations, details.isPartial)
+export const inOurWords: Refuse = (reason, { violations, isPartial, ...details }) =>
+  reason === "VALIDATION_FAILED" && violations
+    ? refuse.invalid(violations.filter(isOurs), isPartial)
     : refuse.because(reason, details);
+
+/** Whether a violation that the gateway reports is one of its own or one of our rules: there are no others. */
+const isOurs = (one: GatewayViolation<string>): one is Violation => isTextKey(one.text);
 
 /** Refuses a request if it has violations. */
 export function refuseAny(violations: readonly Violation[]): void {
@@ -288,7 +295,7 @@ export function localized(error: ConnectError, language: Language): ConnectError
   if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
   const message = text(textKeyOf(info.reason, info.metadata), language, info.metadata);
   error.details.push(detail(LocalizedMessageSchema, { locale: language, message }));
-  localizeViolations(error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [], language);
+  localizeViolations(error, language);
   return error;
 }
 
@@ -313,11 +320,13 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
 
 const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
 
-/** Adds the texts in the language to violations, as far as the response has room for them. */
-function localizeViolations(violations: readonly BadRequest_FieldViolation[], language: Language): void {
-  const messages = violations.map(({ description }) => violationText(description, language));
-  for (const [at, message] of fittingMessages(violations, messages).entries()) {
-    const violation = violations[at];
+/** Adds the texts in the language to the violations that a refusal lists, as far as the response has room for them. */
+function localizeViolations(error: ConnectError, language: Language): void {
+  const listed = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+  const violations = violationsOf.get(error)?.slice(0, listed.length) ?? [];
+  const messages = violations.map((one) => text(one.text, language, one.params));
+  for (const [at, message] of fittingMessages(listed, messages).entries()) {
+    const violation = listed[at];
     if (violation && message !== undefined)
       violation.localizedMessage = create(LocalizedMessageSchema, { locale: language, message });
   }
@@ -327,7 +336,7 @@ function localizeViolations(violations: readonly BadRequest_FieldViolation[], la
  * Finds the text for a reason; a problem is more exact. With many wrong fields the text says how many are not named, and where
  * another sequence was expected, which one there is.
  */
-function textKeyOf(reason: Reason, params: TextParams): TextKey {
+export function textKeyOf(reason: Reason, params: TextParams): TextKey {
   const { problem } = params;
   if (typeof problem === "string" && isTextKey(problem)) return problem;
   if (reason === "CONFLICT" && params.currentSequence !== undefined) return "CONFLICT_WITH_SEQUENCE";

@@ -5,7 +5,7 @@ import { refuse } from "../errors.ts";
 export function errorExamples(): ReadonlyMap<number, unknown> {
   const later = { retrySeconds: 6 };
   const refusals = [
-    refuse.invalid([{ field: "phone", description: "is required", reason: "REQUIRED" }]),
+    refuse.invalid([{ field: "phone", text: "FIELD_REQUIRED", reason: "REQUIRED" }]),
     refuse.because("TOKEN_INVALID"),
     refuse.because("PERMISSION_DENIED", { params: { permission: "user.write" } }),
     refuse.notFound("user", "nobody"),

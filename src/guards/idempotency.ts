@@ -138,6 +138,6 @@ function bytesOf(method: DescMethod, answer: unknown): Uint8Array {
 function keyIn({ requestHeader }: Call): string | undefined {
   const key = requestHeader.get(header);
   if (key === null || (/^[\x21-\x7e]+$/.test(key) && key.length <= longest)) return key ?? undefined;
-  const description = `must be 1 to ${longest} visible ASCII characters`;
-  throw refuse.invalid([{ field: header, description, reason: "IDEMPOTENCY_KEY_MALFORMED" }]);
+  const params = { max: longest };
+  throw refuse.invalid([{ field: header, text: "TEXT_KEY", params, reason: "IDEMPOTENCY_KEY_MALFORMED" }]);
 }

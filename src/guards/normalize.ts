@@ -20,6 +20,7 @@ import { all_visible, max_inner_items, one_line, outcomes_unless, trim } from ".
 import { maxViolations, type Violation } from "../errors.ts";
 import { unsoundTexts } from "./open_object.ts";
 import { isAllVisible, isOneLine, isVisible, quickCheck } from "./quick_check.ts";
+import type { Defect } from "./rule_text.ts";
 
 /** A field whose values are inspected, with its options, which are slow to read. */
 type InspectedField = {
@@ -119,8 +120,8 @@ function inspectList(inspected: InspectedField, list: ReflectList, at: Inspectio
   const { field, most, mostInner, hasOutcomes } = inspected;
   if (most !== undefined) shorten(list, most);
   if (mostInner !== undefined && innerItems(list) > mostInner) {
-    const description = `must contain no more than ${mostInner} items in its inner lists together`;
-    complain(at, { description, reason: "REPEATED_MAX_INNER_ITEMS" });
+    const params = { max: mostInner };
+    complain(at, { text: "LIST_MAX_INNER", params, reason: "REPEATED_MAX_INNER_ITEMS" });
   }
   for (let index = 0; index < list.size; index += 1) {
     // The search ends for each item with an outcome by itself: those behind a bad one are still looked at.
@@ -182,26 +183,25 @@ function inspectTime(time: Timestamp, at: Inspection): void {
   const { seconds, nanos } = time;
   const inRange = seconds >= firstSecond && seconds <= lastSecond && nanos >= 0 && nanos <= 999_999_999;
   if (inRange) time.nanos -= nanos % 1000;
-  else complain(at, { description: "is not a time in the years 1 to 9999", reason: "TIME_YEARS" });
+  else complain(at, { text: "TIME_YEARS", reason: "TIME_YEARS" });
 }
 
 function inspectValue(field: DescField, value: unknown, at: Inspection): void {
   if (field.scalar === ScalarType.STRING) inspectText(value, at);
   if (field.enum?.open && typeof value === "number" && !field.enum.value[value]) {
     const names = field.enum.values.map(({ name }) => name).join(", ");
-    complain(at, { description: `must be one of ${names}`, reason: "ENUM_DEFINED_ONLY" });
+    complain(at, { text: "VALUE_ENUM", params: { names }, reason: "ENUM_DEFINED_ONLY" });
   }
 }
 
 function inspectText(value: unknown, at: Inspection): void {
   if (typeof value !== "string") return;
   // PostgreSQL stores no U+0000 (22021), and half a surrogate pair would be stored as another character.
-  if (value.includes("\0"))
-    complain(at, { description: "must not contain the character U+0000", reason: "STRING_NULL_CHARACTER" });
-  if (!value.isWellFormed()) complain(at, { description: "must be well-formed Unicode", reason: "STRING_UNICODE" });
+  if (value.includes("\0")) complain(at, { text: "TEXT_NULL_CHARACTER", reason: "STRING_NULL_CHARACTER" });
+  if (!value.isWellFormed()) complain(at, { text: "TEXT_UNICODE", reason: "STRING_UNICODE" });
 }
 
-function complain({ path, found }: Inspection, wrong: Omit<Violation, "field">): void {
+function complain({ path, found }: Inspection, wrong: Defect): void {
   if (found.length < maxViolations) found.push({ field: path, ...wrong });
 }
 
@@ -211,9 +211,8 @@ function inspectTrimmed(inspected: InspectedField, value: unknown, at: Inspectio
   if (!trims || typeof value !== "string") return value;
   const trimmed = value.trim();
   if (isLonger(value, longest) && !isLonger(trimmed, longest))
-    complain(at, { description: `must be at most ${longest} characters`, reason: "STRING_MAX_LEN" });
-  if (trimmed !== "" && !isVisible(trimmed))
-    complain(at, { description: "must have a visible character", reason: "STRING_INVISIBLE" });
+    complain(at, { text: "TEXT_MAX", params: { max: longest }, reason: "STRING_MAX_LEN" });
+  if (trimmed !== "" && !isVisible(trimmed)) complain(at, { text: "TEXT_INVISIBLE", reason: "STRING_INVISIBLE" });
   inspectCharacters(inspected, trimmed, at);
   return trimmed;
 }
@@ -223,11 +222,8 @@ function inspectCharacters(inspected: InspectedField, text: string, at: Inspecti
   if (inspected.isAllVisible && isVisible(text) && !isAllVisible(text)) complain(at, notAllVisible);
 }
 
-const notOneLine = {
-  description: "must not have control characters, or characters that change the direction of the text",
-  reason: "STRING_NOT_ONE_LINE",
-};
-const notAllVisible = { description: "must not have invisible characters", reason: "STRING_INVISIBLE" };
+const notOneLine: Defect = { text: "TEXT_NOT_ONE_LINE", reason: "STRING_NOT_ONE_LINE" };
+const notAllVisible: Defect = { text: "TEXT_NOT_ALL_VISIBLE", reason: "STRING_INVISIBLE" };
 
 /** Whether a text has more code points than this; the rules of fields count code points. */
 function isLonger(text: string, characters: number): boolean {

@@ -2,16 +2,17 @@ import { type DescMessage, type DescMethod, hasOption, type Message } from "@buf
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { isBeside, isWithin, type MessageRule, type Violation } from "../errors.ts";
+import { isBeside, isWithin, type MessageRule, type Violation, type WrongField } from "../errors.ts";
 import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";
 import { normalizer } from "./normalize.ts";
+import { defectOf } from "./rule_text.ts";
 
 /**
  * Finds every rule of its fields that a message breaks, and trims the fields that say so on the way. When a field is wrong, or
  * was found wrong before, the declared rules of the message that are broken are found too; else `crossFieldRules` enforces them.
  */
-export type Rules = (message: Message, found?: readonly Violation[]) => readonly Violation[];
+export type Rules = (message: Message, found?: readonly WrongField[]) => readonly Violation[];
 
 /** Returns the rules of a message type, made once for each type. */
 export type RulesOf = (type: DescMessage) => Rules;
@@ -80,7 +81,7 @@ function patterns(): (pattern: string, text: string) => boolean {
 }
 
 /** Finds the violations of cross-field rules beside those of single fields. */
-function brokenWhole(own: readonly MessageRule[], message: Message, wrong: readonly Violation[]): Violation[] {
+function brokenWhole(own: readonly MessageRule[], message: Message, wrong: readonly WrongField[]): Violation[] {
   const isWrong = (field: string) => wrong.some((one) => isWithin(one.field, field));
   return own
     .filter(({ weighs }) => !weighs.some(isWrong))
@@ -91,18 +92,7 @@ function brokenWhole(own: readonly MessageRule[], message: Message, wrong: reado
 // Unknown enum values are found in every field already, with or without this rule.
 const isNew = ({ ruleId }: Broken) => ruleId !== "enum.defined_only";
 
-function violation({ field, message, ruleId }: Broken): Violation {
-  const path = jsonPath(field);
-  if (isMissing(message)) return { field: path, description: "is required", reason: "REQUIRED" };
-  const description = message.replace(/^(repeated )?value /, "");
-  return { field: path, description, reason: ruleId.toUpperCase().replaceAll(".", "_") };
-}
-
-// Absent texts and lists are empty: whoever sends none reads what to do, not how long nothing is.
-const isMissing = (message: string) =>
-  /^((value )?is required|(value )?is empty, which is not a valid .*|must be at least 1 characters|must contain at least 1 item\(s\))$/.test(
-    message,
-  );
+const violation = (broken: Broken): Violation => ({ field: jsonPath(broken.field), ...defectOf(broken) });
 
 const jsonPath = (path: Path): string => path.reduce(stepInto, "");
 

@@ -62,32 +62,6 @@ export function errorText(key: TextKey, params: TextParams = {}): string {
     .replace(/\.$/, "");
 }
 
-/**
- * Returns the description of a violation in the language; undefined for one that has no text. The validator makes descriptions
- * out of rules and has them in English only, so a description is found by its English text.
- */
-export function violationText(description: string, language: Language): string | undefined {
-  for (const { key, pattern } of descriptions()) {
-    const found = pattern.exec(description);
-    if (found) return text(key, language, found.groups);
-  }
-  return undefined;
-}
-
-type Description = { readonly key: TextKey; readonly pattern: RegExp };
-
-let known: readonly Description[] | undefined;
-
-/** Every text that describes a violation: made once, when a caller first asks for a language. */
-function descriptions(): readonly Description[] {
-  known ??= textKeys().map((key) => ({ key, pattern: patternOf(errorText(key, namesIn(key))) }));
-  return known;
-}
-
-/** A pattern for a text whose parameters are in braces. */
-const patternOf = (template: string): RegExp =>
-  new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{(\w+)\}/g, "(?<$1>.+)")}$`, "s");
-
 function filled(params: TextParams, name: string): string {
   return Object.hasOwn(params, name) ? String(params[name]) : "…";
 }

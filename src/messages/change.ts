@@ -8,12 +8,6 @@ export const changeTexts = {
     fr: "Aucun champ «\u202f{path}\u202f» ne peut être modifié ici.",
     es: "Ningún campo «{path}» puede cambiarse aquí.",
   },
-  MASK_FIELDS: {
-    en: "Must name no more than {max} fields.",
-    de: "Hier dürfen höchstens {max} Felder genannt sein.",
-    fr: "Ne doit pas nommer plus de {max} champs.",
-    es: "No debe nombrar más de {max} campos.",
-  },
   MASK_NOTHING: {
     en: "Names no field, and none is populated.",
     de: "Hier ist kein Feld genannt, und keines ist ausgefüllt.",

@@ -1,6 +1,9 @@
 import type { Texts } from "./language.ts";
 
-/** Texts of violations. English is also the description of a violation, without its capital and full stop. */
+/**
+ * Texts of violations, those of the gateway among them. English is also the description of a violation, without its capital and
+ * full stop.
+ */
 export const fieldTexts = {
   FIELD_REQUIRED: {
     en: "Is required.",
@@ -170,6 +173,12 @@ export const fieldTexts = {
     fr: "Doit être le nom ou le numéro d’une valeur d’énumération.",
     es: "Debe ser el nombre o el número de un valor de enumeración.",
   },
+  MASK_FIELDS: {
+    en: "Must name no more than {max} fields.",
+    de: "Hier dürfen höchstens {max} Felder genannt sein.",
+    fr: "Ne doit pas nommer plus de {max} champs.",
+    es: "No debe nombrar más de {max} campos.",
+  },
   TEXT_UNICODE: {
     en: "Must be well-formed Unicode.",
     de: "Der Text muss gültiges Unicode sein.",
@@ -225,10 +234,10 @@ export const fieldTexts = {
     es: "Debe tener como máximo {max} caracteres, también en su forma de compatibilidad.",
   },
   TEXT_PATTERN: {
-    en: "Does not match regex pattern {pattern}.",
-    de: "Der Text passt nicht zum Muster {pattern}.",
-    fr: "Ne correspond pas au motif {pattern}.",
-    es: "No coincide con el patrón {pattern}.",
+    en: "Does not match regex pattern `{pattern}`.",
+    de: "Der Text passt nicht zum Muster `{pattern}`.",
+    fr: "Ne correspond pas au motif `{pattern}`.",
+    es: "No coincide con el patrón `{pattern}`.",
   },
   TEXT_KEY: {
     en: "Must be 1 to {max} visible ASCII characters.",
@@ -242,17 +251,17 @@ export const fieldTexts = {
     fr: "Ce n’est pas une adresse e-mail valide.",
     es: "No es una dirección de correo electrónico válida.",
   },
-  TEXT_IN: {
-    en: "Must be in list {names}.",
-    de: "Erlaubt sind {names}.",
-    fr: "Doit être l’une de ces valeurs\u202f: {names}.",
-    es: "Debe ser uno de estos valores: {names}.",
-  },
   TEXT_ORIGIN: {
     en: "Must be scheme://hostname[:port]: {fault}.",
     de: "Hier muss scheme://hostname[:port] stehen: {fault}.",
     fr: "Doit être scheme://hostname[:port]\u202f: {fault}.",
     es: "Debe ser scheme://hostname[:port]: {fault}.",
+  },
+  BYTES_MAX: {
+    en: "Must be at most {max} bytes.",
+    de: "Höchstens {max} Bytes sind erlaubt.",
+    fr: "Doit comporter au plus {max} octets.",
+    es: "Debe tener como máximo {max} bytes.",
   },
   LIST_MAX: {
     en: "Must contain no more than {max} item(s).",

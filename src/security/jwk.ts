@@ -13,14 +13,21 @@ export type PublicJwk = {
 };
 
 /** A member at fault, or the whole key where it is empty. */
-export type JwkFault = { readonly member: keyof PublicJwk | ""; readonly description: string };
+export type JwkFault = { readonly member: keyof PublicJwk | "" } & Fault;
+
+/** What is wrong with a member, by the name and the parameters of its text. */
+type Fault =
+  | { readonly text: "KEY_NUMBERS" | "KEY_EXPONENT" }
+  | { readonly text: "KEY_MEMBER_MISSING" | "KEY_MEMBER_FOREIGN"; readonly params: { readonly kty: string } }
+  | { readonly text: "KEY_BITS"; readonly params: { readonly min: number; readonly max: number } }
+  | { readonly text: "KEY_ALGORITHM"; readonly params: { readonly names: string } };
 
 /** Finds what is wrong with a key: members of other kinds of key, no such point or number, too few bits, an algorithm that does not fit. */
 export function jwkFaults(jwk: PublicJwk): JwkFault[] {
   const faults = memberFaults(jwk);
   if (faults.length > 0) return faults;
   const key = keyOf(jwk);
-  if (!key) return [{ member: "", description: "is not a public key: its numbers do not fit each other" }];
+  if (!key) return [{ member: "", text: "KEY_NUMBERS" }];
   return [...rsaFaults(key), ...algorithmFaults(jwk)];
 }
 
@@ -58,8 +65,8 @@ function memberFaults(jwk: PublicJwk): JwkFault[] {
   const all = ["n", "e", "crv", "x", "y"] as const;
   return all.flatMap((member) => {
     if (needed.includes(member) === (jwk[member] !== undefined)) return [];
-    const description = needed.includes(member) ? `is required of ${jwk.kty} keys` : `is no part of ${jwk.kty} keys`;
-    return [{ member, description }];
+    const text = needed.includes(member) ? "KEY_MEMBER_MISSING" : "KEY_MEMBER_FOREIGN";
+    return [{ member, text, params: { kty: jwk.kty } }];
   });
 }
 
@@ -79,15 +86,13 @@ function rsaFaults({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): JwkF
   return [
     ...(bits >= fewestBits && bits <= mostBits
       ? []
-      : [{ member: "n", description: `must have ${fewestBits} to ${mostBits} bits` } as const]),
-    ...(exponent >= 3n && exponent % 2n === 1n
-      ? []
-      : [{ member: "e", description: "must be an odd number of 3 or more" } as const]),
+      : [{ member: "n", text: "KEY_BITS", params: { min: fewestBits, max: mostBits } } as const]),
+    ...(exponent >= 3n && exponent % 2n === 1n ? [] : [{ member: "e", text: "KEY_EXPONENT" } as const]),
   ];
 }
 
 function algorithmFaults({ kty, crv = "", alg }: PublicJwk): JwkFault[] {
   const fitting = algorithms[kty === "RSA" ? kty : crv] ?? [];
   if (alg === undefined || fitting.includes(alg)) return [];
-  return [{ member: "alg", description: `must be ${fitting.join(" or ")} for this key` }];
+  return [{ member: "alg", text: "KEY_ALGORITHM", params: { names: fitting.join(" or ") } }];
 }

@@ -8,7 +8,7 @@ const fields = ["name", "message", "rawMessage", "code", "details", "cause", "is
 for (const code of codes)
   test(`a refusal by ${Code[code]} is what Connect's own constructor makes, but for its stack and the class of its headers`, () => {
     const details = { metadata: { "retry-after": "1", Link: "<https://example.com>" }, cause: new Error("why") };
-    const made = refusal({ domain: "test", reason: "TEST", code, text: () => "no" }, details);
+    const made = refusal({ domain: "test", reason: "TEST", code, text: () => "no", describe: () => "" }, details);
     const own = new ConnectError("no", code, details.metadata, [], details.cause);
     own.details = made.details;
     expect(made).toBeInstanceOf(ConnectError);

@@ -40,15 +40,17 @@ test("details are written with their type, in proto3 JSON", () => {
   const error = refuse.because("USER_NOT_FOUND", {
     params: { id: "42" },
     resource: { noun: "user", id: "42" },
-    violations: [{ field: "userId", description: "is nobody" }],
+    violations: [{ field: "userId", text: "FIELD_REQUIRED" }],
     retrySeconds: 1.5,
   });
   const { details, message } = JSON.parse(problem(localized(error, "de")).body);
   expect(message).toBe(error.rawMessage);
   const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
+  const localizedMessage = { locale: "de", message: "Diese Angabe fehlt." };
+  const violation = { field: "userId", description: "is required", reason: "", localizedMessage };
   expect(details).toEqual([
     { "@type": type("ErrorInfo"), reason: "USER_NOT_FOUND", domain: "postern", metadata: { id: "42" } },
-    { "@type": type("BadRequest"), fieldViolations: [{ field: "userId", description: "is nobody", reason: "" }] },
+    { "@type": type("BadRequest"), fieldViolations: [violation] },
     { "@type": type("ResourceInfo"), resourceType: "user", resourceName: "42", owner: "", description: "" },
     { "@type": type("RetryInfo"), retryDelay: "1.500s" },
     { "@type": type("LocalizedMessage"), locale: "de", message: expect.any(String) },

@@ -40,7 +40,7 @@ test("a path is within itself and its parents, not within names that begin alike
   ]);
 });
 
-const wrong = (field: string): Violation => ({ field, description: "is wrong", reason: "WRONG_TYPE" });
+const wrong = (field: string): Violation => ({ field, text: "VALUE_OBJECT", reason: "WRONG_TYPE" });
 const many = (count: number, field = (n: number) => `a${n}`) =>
   Array.from({ length: count }, (_, n) => wrong(field(n)));
 
@@ -103,7 +103,9 @@ describe.each([
   ["halves of pairs", "\ud83e"],
 ])("a refusal full of %s", (_kind, character) => {
   const text = character.repeat(1000);
-  const violations = many(1000, () => text).map((one) => ({ ...one, description: text }));
+  const violations = many(1000, () => text).map(
+    (one) => ({ ...one, text: "FIELD_SAME", params: { other: text } }) as const,
+  );
   const resource = { noun: "user", id: text };
   const params = { id: text, name: text, projectId: text, organizationId: text };
   const refusals = [
@@ -134,10 +136,10 @@ describe.each([
 });
 
 test("each violation has the text of the caller's language, as far as there is room", () => {
-  const short = localized(refuse.invalid([{ field: "name", description: "is required", reason: "REQUIRED" }]), "de");
+  const short = localized(refuse.invalid([{ field: "name", text: "FIELD_REQUIRED", reason: "REQUIRED" }]), "de");
   expect(listIn(short)[0]?.localizedMessage).toMatchObject({ locale: "de", message: "Diese Angabe fehlt." });
   const names = Array.from({ length: 150 }, (_, n) => "x".repeat(150) + n);
-  const violations = names.map((field) => ({ field, description: "must be at most 200 characters", reason: "MAX" }));
+  const violations = names.map((field) => ({ field, text: "TEXT_MAX", params: { max: 200 }, reason: "MAX" }) as const);
   const long = localized(refuse.invalid(violations), "fr");
   const [first, last] = [listIn(long)[0], listIn(long).at(-1)];
   expect(first?.localizedMessage?.message).toBe("Doit comporter au plus 200 caractères.");

@@ -13,10 +13,12 @@ const call = {
 };
 
 const smallPages = messageRule(ListUsersRequestSchema, ({ pageSize }) =>
-  pageSize > 10 ? [{ field: "pageSize", description: "is more than 10", reason: "PAGE_LARGE" }] : [],
+  pageSize > 10 ? [{ field: "pageSize", text: "NUMBER_MAX", params: { max: 10 }, reason: "PAGE_LARGE" }] : [],
 );
 const noTokens = messageRule(ListUsersRequestSchema, ({ pageToken }) =>
-  pageToken === "" ? [] : [{ field: "pageToken", description: "is not empty", reason: "TOKEN_GIVEN" }],
+  pageToken === ""
+    ? []
+    : [{ field: "pageToken", text: "FIELD_EMPTY", params: { other: "pageSize" }, reason: "TOKEN_GIVEN" }],
 );
 
 const guarded = (method = UserService.method.listUsers) => {

@@ -9,7 +9,7 @@ import { lateViolations } from "../../src/guards/late_rules.ts";
 
 const call = { values: createContextValues(), signal: new AbortController().signal, requestHeader: new Headers() };
 const request = create(AddUserGrantRequestSchema, { projectId: "p", roleKeys: ["ghost"] });
-const wrong = (field: string): Violation => ({ field, description: "is wrong", reason: "WRONG" });
+const wrong = (field: string): Violation => ({ field, text: "VALUE_OBJECT", reason: "WRONG" });
 const unavailable = new Error("the connection is lost");
 const outages = {
   isUnavailable: (error: unknown) => error === unavailable,

@@ -345,11 +345,11 @@ test("only fields that say so are trimmed", () => {
 
 test("descriptions say what is asked for", () => {
   const message = fromJson(CreateOidcApplicationRequestSchema, { name: "a", responseTypes: [0, 0], appType: 7 });
-  const described = rules(CreateOidcApplicationRequestSchema)(message).map(({ description }) => description);
+  const described = rules(CreateOidcApplicationRequestSchema)(message).map(({ text, params }) => [text, params]);
   expect(described).toEqual([
-    "must be one of OIDC_APP_TYPE_WEB, OIDC_APP_TYPE_USER_AGENT, OIDC_APP_TYPE_NATIVE",
-    "is required",
-    "must contain unique items",
+    ["VALUE_ENUM", { names: "OIDC_APP_TYPE_WEB, OIDC_APP_TYPE_USER_AGENT, OIDC_APP_TYPE_NATIVE" }],
+    ["FIELD_REQUIRED", undefined],
+    ["LIST_UNIQUE", {}],
   ]);
 });
 

@@ -185,8 +185,10 @@ export {
   maxViolations,
   namedFields,
   pathsAround,
+  type TextParams,
   type Violation,
 } from "./errors/violation.ts";
+export type { ViolationKey } from "./errors/violation_texts.ts";
 export { HeaderFields } from "./header_fields.ts";
 export { networkOf } from "./http/body_budget.ts";
 export { clientAddresses, clientAddressOf } from "./http/client_address.ts";

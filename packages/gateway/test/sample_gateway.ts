@@ -77,7 +77,7 @@ export function sampleRoutes(service: DescService, handler: SampleHandler = echo
 
 /** A refusal by the implementation. */
 export const refuseSample = (code: Code, reason: string, details: RefusalDetails = {}): ConnectError =>
-  refusal({ domain: "sample", reason, code, text: () => "no" }, details);
+  refusal({ domain: "sample", reason, code, text: () => "no", describe: ({ text }) => text }, details);
 
 const requestIdKey = createContextKey("", { description: "request id" });
 
@@ -102,13 +102,11 @@ function refuseBroken(message: Message): void {
 }
 
 /** The rules that the fields of the sample message have by buf.validate. */
-function brokenRules(message: Message): Violation[] {
+function brokenRules(message: Message): Violation<string>[] {
   const { name = "", tags = [] } = message as { name?: string; tags?: readonly string[] };
   return [
-    ...(name.length > 5 ? [{ field: "name", description: "is too long", reason: "STRING_MAX_LEN" }] : []),
-    ...(tags.length > 3 ? [{ field: "tags", description: "has too many", reason: "REPEATED_MAX_ITEMS" }] : []),
-    ...(new Set(tags).size < tags.length
-      ? [{ field: "tags", description: "has equal ones", reason: "REPEATED_UNIQUE" }]
-      : []),
+    ...(name.length > 5 ? [{ field: "name", text: "is too long", reason: "STRING_MAX_LEN" }] : []),
+    ...(tags.length > 3 ? [{ field: "tags", text: "has too many", reason: "REPEATED_MAX_ITEMS" }] : []),
+    ...(new Set(tags).size < tags.length ? [{ field: "tags", text: "has equal ones", reason: "REPEATED_UNIQUE" }] : []),
   ];
 }

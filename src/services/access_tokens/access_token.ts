@@ -20,7 +20,6 @@ import {
 import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import { lostRace } from "../../events/log.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
@@ -142,8 +141,13 @@ const tokenRead = (sql: Sql) =>
 function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTokenRow | undefined): void {
   const most = maker?.expirationDate;
   if (!most || (expirationDate && timestampDate(expirationDate) <= most)) return;
-  const description = errorText("EXPIRATION_AFTER_MAKER", { until: most.toISOString() });
-  const violation = { field: "expirationDate", description, reason: "EXPIRATION_LATE" };
+  const params = { until: most.toISOString() };
+  const violation = {
+    field: "expirationDate",
+    text: "EXPIRATION_AFTER_MAKER",
+    params,
+    reason: "EXPIRATION_LATE",
+  } as const;
   throw refuse.because("VALIDATION_FAILED", { violations: [violation] });
 }
 
@@ -252,14 +256,12 @@ export const accessTokenRules = ({ clock }: Pick<Deps, "clock">, settings: Acces
 
 function past(expirationDate: Timestamp | undefined, now: Date): Violation[] {
   if (expirationDate === undefined || timestampDate(expirationDate) > now) return [];
-  return [{ field: "expirationDate", description: "must be in the future", reason: "EXPIRATION_PAST" }];
+  return [{ field: "expirationDate", text: "TIME_FUTURE", reason: "EXPIRATION_PAST" }];
 }
 
 function late(expirationDate: Timestamp | undefined, now: Date, settings: AccessTokenSettings): Violation[] {
   const { accessTokenLifetimeMaxSeconds: most } = settings;
   if (most === 0) return [];
   if (expirationDate && timestampDate(expirationDate).getTime() <= now.getTime() + most * 1000) return [];
-  return [
-    { field: "expirationDate", description: `must be within ${most} seconds from now`, reason: "EXPIRATION_LATE" },
-  ];
+  return [{ field: "expirationDate", text: "TOKEN_LIFETIME", params: { max: most }, reason: "EXPIRATION_LATE" }];
 }

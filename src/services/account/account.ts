@@ -1,9 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type AccountService, ChangePasswordRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
 import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
-import { lateRule, refuse } from "../../errors.ts";
+import { lateRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { PasswordBench } from "../../security/password.ts";
 import { organization } from "../organizations/organization.ts";
 import { replacementHash } from "../passwords/new_password.ts";
@@ -79,11 +78,7 @@ export function accountLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">
   ];
 }
 
-const mismatch = {
-  field: "oldPassword",
-  description: errorText("PASSWORD_MISMATCH"),
-  reason: "PASSWORD_MISMATCH",
-};
+const mismatch: Violation = { field: "oldPassword", text: "PASSWORD_MISMATCH", reason: "PASSWORD_MISMATCH" };
 
 function refuseWithout(caller: PasswordUser | undefined): asserts caller is TriedUser {
   if (!caller) throw refuse.because("TOKEN_INVALID");

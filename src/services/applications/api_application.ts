@@ -11,7 +11,6 @@ import {
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
 import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { apiConfigurationOf, keepsApiSecret } from "./api_configuration.ts";
 import {
@@ -89,7 +88,7 @@ export function apiApplicationLateRules({ sql }: Pick<Deps, "sql">) {
 
 function hashViolations(request: CreateApiApplicationRequest): Violation[] {
   if (request.clientSecretHash === undefined || keepsApiSecret(request)) return [];
-  return [{ field: "clientSecretHash", description: errorText("SECRET_NOT_KEPT"), reason: "SECRET_NOT_KEPT" }];
+  return [{ field: "clientSecretHash", text: "SECRET_NOT_KEPT", reason: "SECRET_NOT_KEPT" }];
 }
 
 /** The secret of a new application: the hash that it came with, or a new one that the answer shows. */

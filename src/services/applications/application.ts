@@ -17,7 +17,7 @@ import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../e
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
 import { type Condition, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
-import { errorText, type Language } from "../../messages/catalogue.ts";
+import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
@@ -187,7 +187,7 @@ export const applicationRules = [
 
 function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
   if (request.clientSecretHash === undefined || keepsSecret(request)) return [];
-  return [{ field: "clientSecretHash", description: errorText("SECRET_NOT_KEPT"), reason: "SECRET_NOT_KEPT" }];
+  return [{ field: "clientSecretHash", text: "SECRET_NOT_KEPT", reason: "SECRET_NOT_KEPT" }];
 }
 
 /** An application as its row holds it. */

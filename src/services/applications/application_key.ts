@@ -72,17 +72,16 @@ export const applicationKeyRules = [
 
 function sourceViolations({ publicKey, jwksUri }: Source): Violation[] {
   if (publicKey && jwksUri !== undefined)
-    return [{ field: "jwksUri", description: "cannot be combined with publicKey", reason: "MUTUALLY_EXCLUSIVE" }];
+    return [{ field: "jwksUri", text: "FIELD_COMBINED", params: { other: "publicKey" }, reason: "MUTUALLY_EXCLUSIVE" }];
   if (publicKey) return jwkFaults(membersOf(publicKey)).map(keyViolation);
   if (jwksUri === undefined)
-    return [{ field: "publicKey", description: "is required, or jwksUri in its place", reason: "REQUIRED" }];
-  const description = "must be an https URI without user information, fragment and blanks";
-  return isKeySetUri(jwksUri) ? [] : [{ field: "jwksUri", description, reason: "JWKS_URI_INVALID" }];
+    return [{ field: "publicKey", text: "FIELD_OR", params: { other: "jwksUri" }, reason: "REQUIRED" }];
+  return isKeySetUri(jwksUri) ? [] : [{ field: "jwksUri", text: "KEY_SET_URI", reason: "JWKS_URI_INVALID" }];
 }
 
-const keyViolation = ({ member, description }: JwkFault): Violation => ({
+const keyViolation = ({ member, ...fault }: JwkFault): Violation => ({
   field: member ? `publicKey.${member}` : "publicKey",
-  description,
+  ...fault,
   reason: "JWK_INVALID",
 });
 

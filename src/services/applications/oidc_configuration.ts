@@ -85,7 +85,7 @@ export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): 
 const grantName = { [AUTHORIZATION_CODE]: "AUTHORIZATION_CODE", [IMPLICIT]: "IMPLICIT" } as const;
 
 function flowViolation(field: string, needs: string): Violation {
-  return { field, description: `needs the ${needs}`, reason: "FLOW_INCOMPLETE" };
+  return { field, text: "FLOW_NEEDS", params: { needs }, reason: "FLOW_INCOMPLETE" };
 }
 
 /** Finds a malformed clock skew and malformed origins; `path` leads to them in the request. */
@@ -100,15 +100,13 @@ function skewViolations({ clockSkew }: Pick<Settings, "clockSkew">): Violation[]
   if (!clockSkew) return [];
   const { seconds, nanos } = clockSkew;
   const valid = seconds >= 0n && seconds <= longestSeconds && nanos >= 0 && nanos < 1_000_000_000;
-  return valid
-    ? []
-    : [{ field: "clockSkew", description: "must be a duration of 0 or more", reason: "DURATION_MALFORMED" }];
+  return valid ? [] : [{ field: "clockSkew", text: "VALUE_DURATION_POSITIVE", reason: "DURATION_MALFORMED" }];
 }
 
 function originViolations({ additionalOrigins }: Pick<Settings, "additionalOrigins">): Violation[] {
   return additionalOrigins.flatMap((origin, index) => {
     const fault = originFault(origin);
-    const description = `must be scheme://hostname[:port]: ${fault}`;
-    return fault ? [{ field: `additionalOrigins[${index}]`, description, reason: "ORIGIN_MALFORMED" }] : [];
+    const field = `additionalOrigins[${index}]`;
+    return fault ? [{ field, text: "TEXT_ORIGIN", params: { fault }, reason: "ORIGIN_MALFORMED" }] : [];
   });
 }

@@ -70,11 +70,11 @@ function wrongInWatch(request: WatchEventsRequest): Violation[] {
 
 function unknownTypes({ types }: { readonly types: readonly string[] }): Violation[] {
   return types.flatMap((type, at) =>
-    descOf(type) ? [] : [{ field: `types[${at}]`, description: `there is no type of event "${type}"` }],
+    descOf(type) ? [] : [{ field: `types[${at}]`, text: "EVENT_TYPE_UNKNOWN", params: { type } }],
   );
 }
 
-const notAPosition = { field: "after", description: "is not the position of an event", reason: "POSITION_INVALID" };
+const notAPosition: Violation = { field: "after", text: "POSITION_FOREIGN", reason: "POSITION_INVALID" };
 
 type FilterFields = { instance: boolean; objectId: string; actorId: string; types: string[] };
 

@@ -101,8 +101,8 @@ function missingIn({ subject, action, resource }: Parts): Violation[] {
     ...(action ? { "action.name": action.name } : { action: "" }),
     ...(resource ? { "resource.type": resource.type, "resource.id": resource.id } : { resource: "" }),
   };
-  return Object.entries(texts).flatMap(([field, text]) =>
-    text === "" ? [{ field, description: "is required", reason: "REQUIRED" }] : [],
+  return Object.entries(texts).flatMap(([field, value]) =>
+    value === "" ? [{ field, text: "FIELD_REQUIRED", reason: "REQUIRED" }] : [],
   );
 }
 
@@ -110,5 +110,5 @@ function wrongOrganization({ resource }: Parts, path: string): Violation[] {
   const named = resource?.properties?.[organizationProperty];
   if (named === undefined || (typeof named === "string" && named !== "" && named.length <= 200)) return [];
   const field = `${path}resource.properties.${organizationProperty}`;
-  return [{ field, description: "must be the id of an organization", reason: "ORGANIZATION_ID" }];
+  return [{ field, text: "ORGANIZATION_ID", reason: "ORGANIZATION_ID" }];
 }

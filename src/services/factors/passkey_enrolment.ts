@@ -6,7 +6,6 @@ import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { detailsAfter, factOf } from "../../events/fact.ts";
 import { load, loadOne } from "../../events/load.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import {
   type Challenged,
@@ -108,8 +107,8 @@ export const amrOf = ({ isSynced }: { readonly isSynced: boolean }): string[] =>
 
 /** Makes the refusal of an answer that is not of a passkey of the user. */
 export function unproven(field: string) {
-  const violation = { field, description: errorText("PASSKEY_UNPROVEN"), reason: "PASSKEY_INVALID" };
-  return refuse.because("PASSKEY_INVALID", { violations: [violation] });
+  const reason = "PASSKEY_INVALID";
+  return refuse.because(reason, { violations: [{ field, text: "PASSKEY_UNPROVEN", reason }] });
 }
 
 type PasskeyRow = PasskeyName & { readonly handle: Uint8Array };

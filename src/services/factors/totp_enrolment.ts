@@ -3,7 +3,6 @@ import type { ConfirmTotpRequest, FactorService } from "../../../gen/postern/v1/
 import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { detailsAfter, factOf } from "../../events/fact.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import { type PublicSettings, relyingParty } from "../../security/passkey.ts";
 import { base32Of, newTotpSecret, stepOfCode, totpUri } from "../../security/totp.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
@@ -69,6 +68,6 @@ function refuseTotp(user: EnrollingUser): void {
 
 /** Makes the refusal of a code that is wrong, was used before, or is of another time. */
 export function wrongCode(field: string) {
-  const description = errorText("FACTOR_CODE_INVALID");
-  return refuse.because("CODE_INVALID", { violations: [{ field, description, reason: "CODE_INVALID" }] });
+  const reason = "CODE_INVALID";
+  return refuse.because(reason, { violations: [{ field, text: "FACTOR_CODE_INVALID", reason }] });
 }

@@ -239,7 +239,7 @@ function wrongIn(request: ObjectFields & { readonly roles: readonly string[] }):
 function besideInstance({ instance, organizationId, projectId, projectGrantId }: ObjectFields): Violation[] {
   const others = instance ? { organizationId, projectId, projectGrantId } : {};
   return Object.entries(others).flatMap(([field, id]) =>
-    id ? [{ field, description: "must be empty when instance is set", reason: "MUTUALLY_EXCLUSIVE" }] : [],
+    id ? [{ field, text: "FIELD_EMPTY", params: { other: "instance" }, reason: "MUTUALLY_EXCLUSIVE" }] : [],
   );
 }
 
@@ -280,8 +280,8 @@ function foreign(roles: readonly string[], scope: Scope): Violation[] {
     const home = homeOf.get(role);
     // The rule of the field refuses unknown roles.
     if (home === undefined || home === scope) return [];
-    const description = `role ${role} is a role on ${howTo[home]}`;
-    return [{ field: `roles[${at}]`, description, reason: "MEMBER_ROLE_SCOPE" }];
+    const params = { role, place: howTo[home] };
+    return [{ field: `roles[${at}]`, text: "ROLE_SCOPE", params, reason: "MEMBER_ROLE_SCOPE" }];
   });
 }
 

@@ -8,7 +8,7 @@ import {
   type UserRoleService,
 } from "../../../gen/postern/v1/user_role_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, refuse } from "../../errors.ts";
+import { lateRule, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { lostRace } from "../../events/log.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
@@ -130,11 +130,7 @@ function kindsToAllow(giver: Giver, command: Command): readonly RoleKind[] {
   return ended.map(({ kind }) => kind);
 }
 
-const ownOrganization = {
-  field: "organizationId",
-  description: "is the user's own organization, whose roles RemoveMember and RemoveUserGrant end",
-  reason: "OWN_ORGANIZATION",
-};
+const ownOrganization: Violation = { field: "organizationId", text: "OWN_ORGANIZATION", reason: "OWN_ORGANIZATION" };
 
 /** Cross-field rules of requests about the roles of users. */
 export const userRoleRules = [pageRule(ListUserRolesRequestSchema, 2), pageRule(ListEndedUserRolesRequestSchema, 2)];

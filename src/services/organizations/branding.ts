@@ -10,7 +10,6 @@ import { type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import { rasterOf } from "../../security/raster.ts";
 import {
   type OwnRow,
@@ -115,7 +114,7 @@ function wrongLogo({ logo }: SetBrandingRequest): Violation[] {
   const reason = raster ? "LOGO_TOO_LARGE" : "LOGO_TYPE";
   if (raster && Math.min(raster.width, raster.height) > 0 && Math.max(raster.width, raster.height) <= mostPixels)
     return [];
-  return [{ field: "logo", description: errorText(reason, { max: mostPixels }), reason }];
+  return [{ field: "logo", text: reason, params: { max: mostPixels }, reason }];
 }
 
 const color = (name: keyof Branding) => `coalesce(f.payload->'branding'->>'${String(name)}', '')`;

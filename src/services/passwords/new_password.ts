@@ -1,5 +1,4 @@
 import { refuse } from "../../errors.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import { type PasswordBench, samePassword } from "../../security/password.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { hashing, type PasswordUser, refuseBroken, refuseReused, type TriedUser } from "./password.ts";
@@ -47,6 +46,6 @@ export async function replacementHash(
 }
 
 function unchanged() {
-  const [reason, description] = ["PASSWORD_UNCHANGED", errorText("PASSWORD_UNCHANGED")] as const;
-  return refuse.because(reason, { violations: [{ field: "newPassword", description, reason }] });
+  const reason = "PASSWORD_UNCHANGED";
+  return refuse.because(reason, { violations: [{ field: "newPassword", text: reason, reason }] });
 }

@@ -1,7 +1,6 @@
 import { refuse, type Violation } from "../../errors.ts";
 import type { Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../security/policy.ts";
@@ -124,7 +123,8 @@ export function policyViolations(
   const params = { min: policy.minimumLength, max: MAX_PASSWORD_BYTES };
   return brokenPasswordRules(password, rules, { common, names: own }).map((reason) => ({
     field,
-    description: errorText(reason, params),
+    text: reason,
+    params,
     reason,
   }));
 }
@@ -136,7 +136,7 @@ export async function refuseReused(bench: PasswordBench, password: string, earli
   }
 }
 
-const reused = { field: "newPassword", description: errorText("PASSWORD_REUSED"), reason: "PASSWORD_REUSED" };
+const reused: Violation = { field: "newPassword", text: "PASSWORD_REUSED", reason: "PASSWORD_REUSED" };
 
 /** The secret of a fact that sets a password: the hash, and the number of earlier ones to keep. */
 export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) => ({ hash, depth: historyDepth });

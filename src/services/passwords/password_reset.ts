@@ -99,7 +99,7 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
 
 const notInForce: Violation = {
   field: "verificationCode",
-  description: "is not a code in force: it is wrong, was used or has expired",
+  text: "CODE_NOT_IN_FORCE",
   reason: "CODE_INVALID",
 };
 
@@ -110,13 +110,16 @@ export const accountRules = [messageRule(RequestPasswordResetRequestSchema, notO
 function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] {
   if ((loginName === "") !== (email === "")) return [];
   const isBoth = loginName !== "";
-  return (["loginName", "email"] as const).map((field) => ({
-    field,
-    description: isBoth
-      ? `cannot be combined with ${field === "email" ? "loginName" : "email"}`
-      : "one of loginName and email is required",
-    reason: isBoth ? "MUTUALLY_EXCLUSIVE" : "REQUIRED",
-  }));
+  return (["loginName", "email"] as const).map((field) =>
+    isBoth
+      ? {
+          field,
+          text: "FIELD_COMBINED",
+          params: { other: field === "email" ? "loginName" : "email" },
+          reason: "MUTUALLY_EXCLUSIVE",
+        }
+      : { field, text: "FIELD_ONE_OF", params: { one: "loginName", other: "email" }, reason: "REQUIRED" },
+  );
 }
 
 type KeptRequest = Readonly<Record<"loginName" | "email" | "nameOrEmail", string | null>>;

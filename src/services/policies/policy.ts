@@ -8,7 +8,7 @@ import {
   SetLockoutPolicyRequestSchema,
 } from "../../../gen/postern/v1/policy_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse } from "../../errors.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { type At, details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
@@ -113,9 +113,10 @@ export const policyRules = [
   ),
 ];
 
-const lockOfTwoLengths = {
+const lockOfTwoLengths: Violation = {
   field: "policy.lockDuration",
-  description: "must be absent when untilUnlocked is true",
+  text: "FIELD_ABSENT",
+  params: { other: "untilUnlocked" },
   reason: "LOCK_DURATION_UNTIL_UNLOCKED",
 };
 
@@ -339,6 +340,6 @@ export function standing(row: Versioned | undefined, { instance }: { instance: b
 
 /** Returns the policy that a request sets; validation has required it. */
 export function given<P>(policy: P | undefined): P {
-  if (policy === undefined) throw refuse.invalid([{ field: "policy", description: "is required", reason: "REQUIRED" }]);
+  if (policy === undefined) throw refuse.invalid([{ field: "policy", text: "FIELD_REQUIRED", reason: "REQUIRED" }]);
   return policy;
 }

@@ -209,7 +209,7 @@ function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: P
   if (no) throw refuse.because(no.reason, no);
 }
 
-const grantToOwner = { field: "grantedOrganizationId", description: "is the owner of the project" };
+const grantToOwner: Violation = { field: "grantedOrganizationId", text: "PROJECT_OWNER_SAME" };
 
 /** Refuses roles that the project does not have, each by its index. */
 export function refuseUnknownRoles(keys: readonly string[], there: readonly string[]): void {
@@ -231,12 +231,8 @@ function inactiveIn({ owner, project, granted }: Named, prospect: Prospect): No 
   return prospect.organizationActive ? undefined : inactive("organization", granted, "grantedOrganizationId");
 }
 
-function roleUnknown(key: string, at: number) {
-  return {
-    field: `roleKeys[${at}]`,
-    description: `role "${key}" does not exist in the project`,
-    reason: "ROLE_UNKNOWN",
-  };
+function roleUnknown(key: string, at: number): Violation {
+  return { field: `roleKeys[${at}]`, text: "ROLE_NOT_THERE", params: { key }, reason: "ROLE_UNKNOWN" };
 }
 
 function grantExists(projectGrantId: string) {

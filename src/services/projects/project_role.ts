@@ -7,7 +7,7 @@ import {
   type ProjectService,
 } from "../../../gen/postern/v1/project_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, messageRule, refuse } from "../../errors.ts";
+import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -72,11 +72,7 @@ export const projectRoleRules = [
   namedRule(ListProjectRolesRequestSchema, ["key", "keyPrefix"]),
 ];
 
-const dots = {
-  field: "key",
-  description: "must not be one or two full stops, which clients take for a step in a path",
-  reason: "ROLE_KEY_DOTS",
-};
+const dots: Violation = { field: "key", text: "ROLE_KEY_DOTS", reason: "ROLE_KEY_DOTS" };
 
 /** Late rules of requests about roles of projects: the key of a new one must not be taken. */
 export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {

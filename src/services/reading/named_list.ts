@@ -270,13 +270,13 @@ export const namedRule = <R extends NamedRequest>(
 function wrongSearch({ filter }: NamedRequest): Violation[] {
   const count = filter?.search ? wordsIn(filter.search).length : 1;
   if (count >= 1 && count <= mostWords) return [];
-  const description = count === 0 ? "must have a letter or a digit" : `must have at most ${mostWords} words`;
-  return [{ field: "filter.search", description, reason: "SEARCH_WORDS" }];
+  const text = count === 0 ? "SEARCH_EMPTY" : "SEARCH_MAX";
+  return [{ field: "filter.search", text, params: { max: mostWords }, reason: "SEARCH_WORDS" }];
 }
 
 function wrongOrder({ filter, order }: NamedRequest, texts: readonly string[]): Violation[] {
   const set = [...texts, "search"].find((name) => filter && Boolean((filter as Record<string, unknown>)[name]));
   if (!set || !directionOf(order).isByAge) return [];
-  const description = `must be by name when filter.${set} is set`;
-  return [{ field: "order", description, reason: "MUTUALLY_EXCLUSIVE" }];
+  const params = { other: `filter.${set}` };
+  return [{ field: "order", text: "ORDER_BY_NAME", params, reason: "MUTUALLY_EXCLUSIVE" }];
 }

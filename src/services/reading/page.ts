@@ -52,13 +52,13 @@ export function tokenFaults(type: DescMessage, request: PageRequest, keys: numbe
 /** The violation of a token that the list did not issue. */
 export const notAToken: Violation = {
   field: "pageToken",
-  description: "is not a page token of this list",
+  text: "PAGE_TOKEN_FOREIGN",
   reason: "PAGE_TOKEN_INVALID",
 };
 
 const tokenOfAnotherQuery: Violation = {
   field: "pageToken",
-  description: "belongs to another query: the first page of this one has no token",
+  text: "PAGE_OF_OTHER_QUERY",
   reason: "PAGE_TOKEN_INVALID",
 };
 

@@ -36,7 +36,7 @@ export function updateRule<D extends DescMessage>(request: D, content: string): 
     const fields = reflect(type, sent as Message);
     return changed
       .filter((one) => isNeeded(one) && !fields.isSet(one))
-      .map((one) => ({ field: `${jsonName}.${one.jsonName}`, description: "is required", reason: "REQUIRED" }));
+      .map((one): Violation => ({ field: `${jsonName}.${one.jsonName}`, text: "FIELD_REQUIRED", reason: "REQUIRED" }));
   });
 }
 
@@ -70,12 +70,12 @@ function isField({ fields }: DescMessage, [head, ...rest]: readonly string[]): b
 
 function unknownPath(path: string): Violation {
   const shown = path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return { field: "updateMask", description: `no field "${shown}" can be changed here`, reason: "MASK_PATH_UNKNOWN" };
+  return { field: "updateMask", text: "MASK_PATH", params: { path: shown }, reason: "MASK_PATH_UNKNOWN" };
 }
 
 const nothingNamed: Violation = {
   field: "updateMask",
-  description: "names no field, and none is populated",
+  text: "MASK_NOTHING",
   reason: "MASK_EMPTY",
 };
 

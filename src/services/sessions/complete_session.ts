@@ -172,5 +172,5 @@ export const completionRules = [messageRule(CompleteSessionRequestSchema, noAnsw
 
 function noAnswer({ answer }: CompleteSessionRequest): Violation[] {
   if (answer.case !== undefined) return [];
-  return [{ field: "answer", description: "is required", reason: "REQUIRED" }];
+  return [{ field: "answer", text: "FIELD_REQUIRED", reason: "REQUIRED" }];
 }

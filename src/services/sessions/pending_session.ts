@@ -3,7 +3,6 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { loadOne } from "../../events/load.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type PublicSettings, relyingParty, requestOptions } from "../../security/passkey.ts";
 import { userInForce } from "../callers/in_force.ts";
@@ -99,8 +98,8 @@ type Question = { readonly token: string; readonly challenge: Uint8Array; readon
 
 /** Makes the refusal of a token whose sign-in has ended, or never began. */
 export function challengeOver(field: string) {
-  const violation = { field, description: errorText("CHALLENGE_NOT_IN_FORCE"), reason: "CHALLENGE_INVALID" };
-  return refuse.because("CHALLENGE_INVALID", { violations: [violation] });
+  const reason = "CHALLENGE_INVALID";
+  return refuse.because(reason, { violations: [{ field, text: "CHALLENGE_NOT_IN_FORCE", reason }] });
 }
 
 type RightPassword = { readonly user: TriedUser; readonly hashes: Hashes; readonly isKnown: boolean };

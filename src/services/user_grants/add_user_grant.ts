@@ -138,11 +138,10 @@ export function refusedRoles(
   path = "",
 ): No | undefined {
   const there = new Set(known);
-  const where = projectGrantId ? `project grant ${projectGrantId}` : `project ${projectId}`;
+  const text = projectGrantId ? "ROLE_NOT_IN_GRANT" : "ROLE_NOT_IN_PROJECT";
+  const id = projectGrantId || projectId;
   const violations: Violation[] = roleKeys.flatMap((key, at) =>
-    there.has(key)
-      ? []
-      : { field: `${path}roleKeys[${at}]`, description: `role ${key} is not in ${where}`, reason: "ROLE_UNKNOWN" },
+    there.has(key) ? [] : { field: `${path}roleKeys[${at}]`, text, params: { key, id }, reason: "ROLE_UNKNOWN" },
   );
   if (violations.length === 0) return undefined;
   const params = { projectId, ...(projectGrantId ? { projectGrantId } : {}) };
@@ -174,10 +173,11 @@ function refusedProject(wanted: WantedGrant, findings: GrantFindings | undefined
   if (projectGrantId && projectGrantId !== granted)
     return missing("project_grant", projectGrantId, field, { projectId, organizationId: owner });
   if (projectGrantId || !granted) return undefined;
-  const description = `project ${projectId} is not of organization ${owner}, but granted to it`;
-  const violations = [{ field, description, reason: "PROJECT_GRANT_NEEDED" }];
+  const reason = "PROJECT_GRANT_NEEDED";
+  const named = { id: projectId, organization: owner };
+  const violations: Violation[] = [{ field, text: "PROJECT_ONLY_GRANTED", params: named, reason }];
   const params = { projectId, organizationId: owner, projectGrantId: granted };
-  return { reason: "PROJECT_GRANT_NEEDED", field, params, violations };
+  return { reason, field, params, violations };
 }
 
 function refusedInactive(

@@ -193,7 +193,7 @@ function repeatedIn(items: readonly Item[]): (No | undefined)[] {
 }
 
 function repeats(field: string, before: string): No {
-  const violations = [{ field, description: `is for the same user and project as ${before}`, reason: "REPEATED" }];
+  const violations: Violation[] = [{ field, text: "ITEM_LIKE", params: { other: before }, reason: "REPEATED" }];
   return { reason: "VALIDATION_FAILED", field, params: { fields: field }, violations };
 }
 

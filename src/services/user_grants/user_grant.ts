@@ -7,7 +7,7 @@ import {
   UserGrantState,
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, organizationOf, reachOf } from "../../deps.ts";
-import { lateRule, messageRule, refuse } from "../../errors.ts";
+import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
@@ -112,9 +112,10 @@ export function userGrantLateRules({ sql }: Pick<Deps, "sql">) {
   ];
 }
 
-const withoutProject = {
+const withoutProject: Violation = {
   field: "projectId",
-  description: "is required with roleKey: each project has roles of its own",
+  text: "PROJECT_NEEDED",
+  params: { other: "roleKey" },
   reason: "PROJECT_ID_NEEDED",
 };
 

@@ -1,10 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { refuse } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { refusedRoles } from "./add_user_grant.ts";
 import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
@@ -48,9 +47,10 @@ export const userGrantRoles = ({ log, sql, clock }: Deps) => {
   }
 };
 
-const tooMany = {
+const tooMany: Violation = {
   field: "roleKeys",
-  description: errorText("GRANT_ROLES_MANY", { most: mostRoles }),
+  text: "GRANT_ROLES_MANY",
+  params: { most: mostRoles },
   reason: "GRANT_ROLES_MANY",
 };
 

@@ -11,7 +11,6 @@ import {
 import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
 import { lateRule, messageRule, type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, type NewFact } from "../../events/fact.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { loginNameOf } from "../callers/login_name.ts";
 import type { MailSettings } from "../verification/mail_code.ts";
@@ -178,8 +177,7 @@ export const userBatchRules = (settings: PhoneSettings) => [
 ];
 
 function wrongInItem({ kind }: CreateUsersItem, n: number, { phoneDefaultRegion }: PhoneSettings): Violation[] {
-  if (kind.case === undefined)
-    return [{ field: `items[${n}]`, description: errorText("FIELD_REQUIRED"), reason: "REQUIRED" }];
+  if (kind.case === undefined) return [{ field: `items[${n}]`, text: "FIELD_REQUIRED", reason: "REQUIRED" }];
   const { case: name, value } = kind;
   const phone = isHuman(value) ? value.phone : "";
   const wrong = phone === "" || e164(phone, phoneDefaultRegion) ? [] : [notAPhone];
@@ -192,10 +190,10 @@ function tooManyPasswords(items: readonly CreateUsersItem[]): Violation[] {
   const fields = items.flatMap(({ kind }, n) =>
     kind.case === "human" && kind.value.password !== undefined ? `items[${n}].human.password` : [],
   );
-  const description = errorText("TOO_MANY_PASSWORDS", { most: mostPasswords });
+  const reason = "TOO_MANY_PASSWORDS";
   return fields
     .slice(mostPasswords)
-    .map((field): OfAllItems => ({ field, description, reason: "TOO_MANY_PASSWORDS", ofAllItems: true }));
+    .map((field): OfAllItems => ({ field, text: reason, params: { most: mostPasswords }, reason, ofAllItems: true }));
 }
 
 function itemsOf({ items }: CreateUsersRequest, found: readonly Violation[]): Item[] {
@@ -254,6 +252,6 @@ function repeats(named: (request: NewUserRequest) => string | undefined, name: s
 }
 
 function repeated(field: string, other: string): No {
-  const violations = [{ field, description: errorText("ITEM_REPEATED", { other }), reason: "REPEATED" }];
+  const violations: Violation[] = [{ field, text: "ITEM_REPEATED", params: { other }, reason: "REPEATED" }];
   return { reason: "VALIDATION_FAILED", field, params: { fields: field }, violations };
 }

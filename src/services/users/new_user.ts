@@ -10,7 +10,6 @@ import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../e
 import { type At, factOf, first, type NewFact } from "../../events/fact.ts";
 import type { Condition } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import { foreignHash, isFault } from "../../security/foreign_hash.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { base32Bytes } from "../../security/totp.ts";
@@ -201,20 +200,20 @@ export function wrongInUser(request: NewUserRequest): Violation[] {
 
 function reservedId({ userId = "" }: NewUserRequest): Violation[] {
   const [field, reason] = ["userId", "USER_ID_RESERVED"] as const;
-  if (userId === "me") return [{ field, description: errorText("USER_ID_RESERVED"), reason }];
+  if (userId === "me") return [{ field, text: "USER_ID_RESERVED", reason }];
   if (!policyStreams.includes(userId)) return [];
-  return [{ field, description: errorText("USER_ID_OF_POLICY", { id: userId }), reason }];
+  return [{ field, text: "USER_ID_OF_POLICY", params: { id: userId }, reason }];
 }
 
 function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violation[] {
   if (passwordHash === undefined) return [];
   const field = "passwordHash";
-  const together = errorText("FIELD_TOGETHER", { other: "password" });
-  if (password !== undefined) return [{ field, description: together, reason: "FIELD_TOGETHER" }];
+  if (password !== undefined)
+    return [{ field, text: "FIELD_TOGETHER", params: { other: "password" }, reason: "FIELD_TOGETHER" }];
   const hash = foreignHash(passwordHash);
   if (!isFault(hash)) return [];
   const params = "params" in hash ? hash.params : {};
-  return [{ field, description: errorText(hash.reason, params), reason: hash.reason }];
+  return [{ field, text: hash.reason, params, reason: hash.reason }];
 }
 
 /** Finds the reasons why a user cannot have its names. */
@@ -238,9 +237,8 @@ function refusedId({ userId }: NewUserRequest, { idUsed }: TakenNames, path: str
 
 /** Makes the refusal of an id that was used before, by whatever it was. */
 export function takenId(field: string, id: string): No {
-  const params = { id };
-  const violations = [{ field, description: errorText("ID_TAKEN", params), reason: "ID_TAKEN" }];
-  return { reason: "ID_TAKEN", field, params, violations };
+  const [reason, params] = ["ID_TAKEN", { id }] as const;
+  return { reason, field, params, violations: [{ field, text: reason, params, reason }] };
 }
 
 type Checked = { readonly path: string; readonly secrets: Pick<Secrets, "common"> };

@@ -1,6 +1,5 @@
 import { type ListUsersRequest, type UserFilter, UserKind, UserState } from "../../../gen/postern/v1/user_pb.ts";
 import type { Violation } from "../../errors.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } from "../reading/named_list.ts";
 import { e164 } from "../verification/phone_number.ts";
@@ -55,7 +54,7 @@ function textsOf(filter: UserFilter, region: string | undefined): TextFilter[] {
 export const wrongPhones = ({ filter }: ListUsersRequest): Violation[] =>
   (["phone", "phonePrefix"] as const).flatMap((name) =>
     filter?.[name] && digitsOf(filter[name]) === ""
-      ? [{ field: `filter.${name}`, description: errorText("PHONE_EMPTY"), reason: "PHONE_EMPTY" }]
+      ? [{ field: `filter.${name}`, text: "PHONE_EMPTY", reason: "PHONE_EMPTY" }]
       : [],
   );
 

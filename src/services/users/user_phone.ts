@@ -10,7 +10,6 @@ import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
-import { errorText } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { phoneCodeMatches } from "../../security/phone_code.ts";
 import {
@@ -152,6 +151,5 @@ function refuseUnverifiable({ phone, verified }: UserRow): void {
 /** Refuses SMS to a premium-rate number; it can be set as verified, or with a code that is returned. */
 function refusePremiumRate({ phone }: UserRow): void {
   if (!phoneNumber(phone ?? "", undefined)?.isPremiumRate) return;
-  const description = errorText("PHONE_PREMIUM_RATE_CODE");
-  throw refuse.invalid([{ field: "sendCode", description, reason: "PHONE_PREMIUM_RATE" }]);
+  throw refuse.invalid([{ field: "sendCode", text: "PHONE_PREMIUM_RATE_CODE", reason: "PHONE_PREMIUM_RATE" }]);
 }

@@ -54,8 +54,8 @@ const longestLoginName = 200;
 /** Finds a username that is too long in its compatibility form, which can be many times as long as the text typed. */
 export function longName({ username }: { readonly username: string }): Violation[] {
   if ([...loginNameOf(username)].length <= longestLoginName) return [];
-  const description = `must have at most ${longestLoginName} characters also in its compatibility form`;
-  return [{ field: "username", description, reason: "USERNAME_TOO_LONG" }];
+  const params = { max: longestLoginName };
+  return [{ field: "username", text: "TEXT_MAX_COMPATIBLE", params, reason: "USERNAME_TOO_LONG" }];
 }
 
 /** A user and its organization. */

@@ -8,7 +8,5 @@ export function wrongInEmail(email: string): Violation[] {
   const local = email.slice(0, email.lastIndexOf("@"));
   const isAtoms = local.split(".").every((atom) => atom !== "");
   if (local.length <= longestLocalPart && isAtoms) return [];
-  return [{ field: "email", description: notAnEmail, reason: "EMAIL_INVALID" }];
+  return [{ field: "email", text: "EMAIL_LOCAL_PART", params: { max: longestLocalPart }, reason: "EMAIL_INVALID" }];
 }
-
-const notAnEmail = `must have at most ${longestLocalPart} characters before the @, and dots only between others`;

@@ -25,14 +25,14 @@ export const e164 = (text: string, region: string | undefined): string | undefin
 /** The violation of an invalid phone number. */
 export const notAPhone: Violation = {
   field: "phone",
-  description: "is not a valid phone number with its country code",
+  text: "PHONE_MALFORMED",
   reason: "PHONE_INVALID",
 };
 
 /** The violation of a premium-rate number that a code is to be sent to. */
 const premiumRate: Violation = {
   field: "phone",
-  description: "is a premium-rate number, which gets no SMS",
+  text: "PHONE_WITHOUT_SMS",
   reason: "PHONE_PREMIUM_RATE",
 };
 

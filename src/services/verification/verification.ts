@@ -38,7 +38,8 @@ export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violatio
   if (set.length < 2) return [];
   return set.map((field) => ({
     field,
-    description: `cannot be combined with ${set.filter((other) => other !== field).join(" and ")}`,
+    text: "FIELD_COMBINED",
+    params: { other: set.filter((other) => other !== field).join(" and ") },
     reason: "MUTUALLY_EXCLUSIVE",
   }));
 }
@@ -80,10 +81,6 @@ function noTryLeft({ codeAttempts: tries, codeExpiration }: CodeState, now: Date
 }
 
 function wrongCode() {
-  const violation = {
-    field: "verificationCode",
-    description: "is not the code that was generated last",
-    reason: "CODE_INVALID",
-  };
-  return refuse.because("CODE_INVALID", { violations: [violation] });
+  const reason = "CODE_INVALID";
+  return refuse.because(reason, { violations: [{ field: "verificationCode", text: "CODE_NOT_LAST", reason }] });
 }

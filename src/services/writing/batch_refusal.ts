@@ -6,6 +6,7 @@ import {
   type Refusal,
   refuse,
   statusWriter,
+  textKeyOf,
   type Violation,
 } from "../../errors.ts";
 
@@ -63,6 +64,6 @@ const itemOf = (path: string): string | undefined => /^items\[\d+\]/.exec(path)?
 
 /** Returns the violations of a refused item; one for its field where it has none of its own. */
 export function violationsOf(no: No): readonly Violation[] {
-  const { reason, field } = no;
-  return no.violations ?? [{ field, description: refuse.because(reason, no).rawMessage, reason }];
+  const { reason, field, params = {} } = no;
+  return no.violations ?? [{ field, text: textKeyOf(reason, params), params, reason }];
 }

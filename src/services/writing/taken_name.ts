@@ -1,5 +1,4 @@
-import type { Refusal } from "../../errors.ts";
-import { errorText } from "../../messages/catalogue.ts";
+import type { Refusal, Violation } from "../../errors.ts";
 import type { No } from "../writing/batch_refusal.ts";
 
 /** The reasons why a name is refused because another object has it. */
@@ -19,15 +18,9 @@ export type TakenName = Pick<Refusal, "params" | "resource"> & {
 
 /** Makes the refusal of a name that is taken. */
 export function takenName({ reason, field, name, params, resource }: TakenName): No {
-  const violations = [{ field, description: errorText(reason, { name: shortened(name) }), reason }];
+  const violations: Violation[] = [{ field, text: reason, params: { name }, reason }];
   return { reason, field, params: { name, ...params }, violations, ...(resource && { resource }) };
 }
 
 /** The form of a name, in SQL, by which people tell names apart: an index of each table of named objects has it. */
 export const asRead = (name: string): string => `as_read(folded(${name}))`;
-
-const longestShown = 100;
-
-// A description that is cut to fit into a response has no text in other languages.
-const shortened = (name: string): string =>
-  name.length > longestShown ? `${name.slice(0, longestShown).toWellFormed()}…` : name;

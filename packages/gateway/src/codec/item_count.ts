@@ -200,23 +200,17 @@ function countOne(count: Count): void {
 
 type Defect = Omit<Violation, "field">;
 
-// The texts of the rules, which report the same for a message that is only a little too large.
-const tooMany = (max: number): Defect => ({
-  description: `must contain no more than ${max} item(s)`,
-  reason: "REPEATED_MAX_ITEMS",
-});
+// The reasons of the rules, which report the same for a message that is only a little too large.
+const tooMany = (max: number): Defect => ({ text: "LIST_MAX", params: { max }, reason: "REPEATED_MAX_ITEMS" });
 const tooManyInside = (max: number): Defect => ({
-  description: `must contain no more than ${max} items in its inner lists together`,
+  text: "LIST_MAX_INNER",
+  params: { max },
   reason: "REPEATED_MAX_INNER_ITEMS",
 });
-
-const tooManyIn = (max: number): Defect => ({
-  description: `must contain no more than ${max} values`,
-  reason: "STRUCT_MAX_VALUES",
-});
-
+const tooManyIn = (max: number): Defect => ({ text: "OPEN_VALUES_MAX", params: { max }, reason: "STRUCT_MAX_VALUES" });
 const tooManyOpen: Defect = {
-  description: `must contain no more than ${maxOpenValues} values, with those of the other open objects`,
+  text: "OPEN_OBJECT_MAX",
+  params: { max: maxOpenValues },
   reason: "STRUCT_MAX_VALUES",
 };
 

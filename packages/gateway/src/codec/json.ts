@@ -16,7 +16,7 @@ import { isObject, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
 
 /** Returns the rules that a message of one type breaks, beyond the existing violations. */
-export type Rules = (message: Message, existing?: readonly Violation[]) => readonly Violation[];
+export type Rules = (message: Message, existing?: readonly Violation[]) => readonly Violation<string>[];
 
 /** A JSON value to decode, and the violations known before. */
 export type Draft = { readonly value: JsonValue; readonly violations: readonly Violation[] };
@@ -78,7 +78,7 @@ function attempt(type: DescMessage, value: JsonValue, how: JsonRules): Message |
 }
 
 /** Filters out broken rules that only repeat an unreadable field. */
-function notCovered(typeViolations: readonly Violation[]): (rule: Violation) => boolean {
+function notCovered(typeViolations: readonly Violation[]): (rule: Violation<string>) => boolean {
   const unread = new Set(typeViolations.map(({ field }) => field));
   let parents: ReadonlySet<string> | undefined;
   return ({ field, reason }) => {

@@ -1,7 +1,8 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { type Problem, problemTexts } from "./problem_texts.ts";
 import { type RefusalDetails, refusal } from "./refusal.ts";
-import { maxViolations, namedFields, type Violation } from "./violation.ts";
+import { maxViolations, namedFields, type TextParams, type Violation } from "./violation.ts";
+import { type ViolationKey, violationTexts } from "./violation_texts.ts";
 
 /** The reasons of the gateway's own refusals, with their codes. */
 export const gatewayReasons = {
@@ -47,7 +48,7 @@ export class GatewayError extends Error {
 
 /** Refuses wrong fields; `isPartial` when the search for them ended early. */
 export const invalid = (
-  violations: readonly Violation[],
+  violations: readonly Violation<string>[],
   isPartial = violations.length >= maxViolations,
 ): GatewayError => new GatewayError("VALIDATION_FAILED", { violations, isPartial });
 
@@ -61,8 +62,8 @@ export const overloaded = (): GatewayError => new GatewayError("OVERLOADED", { r
 /** Makes the error of a gateway refusal, with its text. */
 export type Refuse = (reason: GatewayReason, details: RefusalDetails) => ConnectError;
 
-/** The text of each reason, and of each problem that says more; `{name}` stands for a parameter. */
-export type Texts = Readonly<Record<GatewayReason | Problem, string>>;
+/** The text of each reason, of each problem that says more, and of each violation; `{name}` stands for a parameter. */
+export type Texts = Readonly<Record<GatewayReason | Problem | ViolationKey, string>>;
 
 /** The default texts. */
 export const englishTexts: Texts = {
@@ -85,6 +86,7 @@ export const englishTexts: Texts = {
   CANCELLED: "the call was canceled",
   INTERNAL: "something went wrong on the server",
   ...problemTexts,
+  ...violationTexts,
 };
 
 /** Makes refusals by a table of texts, in a domain of ErrorInfo. */
@@ -93,15 +95,22 @@ export function refuseWith({ domain, texts }: { readonly domain: string; readonl
     const { violations = [] } = details;
     const params =
       violations.length > 0 ? { fields: namedFields(violations).fields, ...details.params } : details.params;
-    const text = (metadata: Readonly<Record<string, string>>) =>
-      texts[textKeyOf(reason, metadata)].replace(/\{(\w+)\}/g, (_, name: string) => metadata[name] ?? "");
-    return refusal({ domain, reason, code: gatewayReasons[reason], text }, { ...details, ...(params && { params }) });
+    const text = (metadata: TextParams) => filled(texts[textKeyOf(reason, metadata)], metadata);
+    const describe = (one: Violation<string>) =>
+      filled(hasText(texts, one.text) ? texts[one.text] : one.text, one.params);
+    const kind = { domain, reason, code: gatewayReasons[reason], text, describe };
+    return refusal(kind, { ...details, ...(params && { params }) });
   };
 }
 
+const hasText = (texts: Texts, key: string): key is keyof Texts => Object.hasOwn(texts, key);
+
+const filled = (text: string, params: TextParams = {}) =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ""));
+
 /** The key of the text that says most: a problem in the parameters is more exact than the reason. */
-function textKeyOf(reason: GatewayReason, { problem = "" }: Readonly<Record<string, string>>): keyof Texts {
+function textKeyOf(reason: GatewayReason, { problem = "" }: TextParams): keyof Texts {
   return isProblem(problem) ? problem : reason;
 }
 
-const isProblem = (name: string): name is Problem => Object.hasOwn(problemTexts, name);
+const isProblem = (name: string | number): name is Problem => Object.hasOwn(problemTexts, name);

@@ -7,13 +7,13 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 import { HeaderFields } from "../header_fields.ts";
-import { cutText, listed, type Violation } from "./violation.ts";
+import { cutText, type Describe, listed, type Violation } from "./violation.ts";
 
 /** The details of a refusal, beyond its reason. */
-export type RefusalDetails = {
+export type RefusalDetails<Key extends string = string> = {
   /** The parameters of the text; also the metadata of ErrorInfo. */
   readonly params?: Readonly<Record<string, string>>;
-  readonly violations?: readonly Violation[];
+  readonly violations?: readonly Violation<Key>[];
   /** Whether the search for violations ended early, so that there may be more of them. */
   readonly isPartial?: boolean;
   /** The missing or conflicting object. */
@@ -25,18 +25,20 @@ export type RefusalDetails = {
   readonly cause?: unknown;
 };
 
-/** Domain and reason of a refusal, stable and in UPPER_SNAKE, with its code and its text. */
-export type RefusalKind = {
+/** Domain and reason of a refusal, stable and in UPPER_SNAKE, with its code and its texts. */
+export type RefusalKind<Key extends string> = {
   readonly domain: string;
   readonly reason: string;
   readonly code: Code;
   readonly text: (metadata: Readonly<Record<string, string>>) => string;
+  readonly describe: Describe<Key>;
 };
 
 /** Makes the error of a refusal; its texts and lists are cut to fit into a response. */
-export function refusal({ domain, reason, code, text }: RefusalKind, details: RefusalDetails): ConnectError {
+export function refusal<Key extends string>(kind: RefusalKind<Key>, details: RefusalDetails<Key>): ConnectError {
+  const { domain, reason, code, text } = kind;
   const { params, violations, isPartial, resource, retrySeconds, cause } = details;
-  const list = violations && listed(violations);
+  const list = violations && listed(violations, kind.describe);
   const omitted = (violations?.length ?? 0) - (list?.length ?? 0);
   const metadata = { ...cutParams(params), ...omission(omitted, isPartial) };
   const outgoing = [

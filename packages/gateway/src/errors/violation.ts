@@ -1,14 +1,25 @@
-/** A wrong field of a request. */
-export type Violation = {
+import type { ViolationKey } from "./violation_texts.ts";
+
+/** A wrong field of a request; the keys are those of the gateway's texts, or of your own. */
+export type Violation<Key extends string = ViolationKey> = {
   /** The path of the field in the JSON body, with indexes: `items[3].roleKeys[0]`. */
   readonly field: string;
-  readonly description: string;
+  /** The name of the text that says what is wrong; or that text itself, where the table of texts has no such name. */
+  readonly text: Key;
+  /** The parameters of the text. */
+  readonly params?: TextParams;
   /** The name of the broken rule in UPPER_SNAKE, if it has one. */
   readonly reason?: string;
 };
 
-/** A violation as a response lists it. */
-export type ListedViolation = Required<Violation>;
+/** The values for the names in braces of a text. */
+export type TextParams = Readonly<Record<string, string | number>>;
+
+/** A violation as a response lists it, in English. */
+export type ListedViolation = { readonly field: string; readonly description: string; readonly reason: string };
+
+/** Returns the English text of a violation. */
+export type Describe<Key extends string> = (violation: Violation<Key>) => string;
 
 /** Whether a path names the field of another path, or a part of it. */
 export const isWithin = (inner: string, outer: string): boolean =>
@@ -49,11 +60,15 @@ const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
 const isLowSurrogate = (unit: number) => unit >= 0xdc00 && unit < 0xe000;
 
 /** The first violations, as many as fit into a response. */
-export function listed(violations: readonly Violation[]): ListedViolation[] {
+export function listed<Key extends string>(
+  violations: readonly Violation<Key>[],
+  describe: Describe<Key>,
+): ListedViolation[] {
   const list: ListedViolation[] = [];
   let bytes = 0;
-  for (const { field, description, reason = "" } of violations.slice(0, maxListed)) {
-    const one = { field: cutText(field), description: cutText(description), reason };
+  for (const violation of violations.slice(0, maxListed)) {
+    const { field, reason = "" } = violation;
+    const one = { field: cutText(field), description: cutText(describe(violation)), reason };
     bytes += sizeOf(one);
     if (bytes > maxListBytes) break;
     list.push(one);
@@ -76,7 +91,7 @@ export function fittingMessages(
   return messages.map((message) => {
     if (message === undefined) return undefined;
     const cut = cutText(message);
-    bytesLeft -= Math.ceil(2.4 * Buffer.byteLength(cut)) + localizedOverhead;
+    bytesLeft -= Buffer.byteLength(JSON.stringify(cut)) + Math.ceil(Buffer.byteLength(cut) / 3) * 4 + localizedOverhead;
     return bytesLeft >= 0 ? cut : undefined;
   });
 }
@@ -87,7 +102,10 @@ const localizedOverhead = 90;
 const maxNames = 10;
 
 /** The fields named in an error message, and the number of violations of other fields. */
-export function namedFields(violations: readonly Violation[]): { readonly fields: string; readonly more: number } {
+export function namedFields(violations: readonly { readonly field: string }[]): {
+  readonly fields: string;
+  readonly more: number;
+} {
   const names: string[] = [];
   let length = 0;
   for (const { field } of violations.slice(0, maxNames)) {

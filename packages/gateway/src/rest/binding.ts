@@ -84,7 +84,7 @@ function setAt(fields: readonly DescField[], text: string, at: { json: JsonObjec
   }
   if (keys.length === 0) at.json[field.jsonName] = jsonOf(field, text);
   const differs = keys.some((key) => !isSame(field, at.json[key], text));
-  return differs ? [{ field: path, description: "differs from the value in the path", reason: "PATH_DIFFERS" }] : [];
+  return differs ? [{ field: path, text: "FIELD_IN_PATH", reason: "PATH_DIFFERS" }] : [];
 }
 
 function isSame(field: DescField, value: JsonValue | undefined, text: string): boolean {

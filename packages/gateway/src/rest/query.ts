@@ -24,7 +24,7 @@ export function bindQuery(binding: Binding, message: DescMessage, query: string,
 
 const unknown = (field: string): Violation => ({
   field,
-  description: "is not a query parameter of this path",
+  text: "PARAMETER_UNKNOWN",
   reason: "UNKNOWN_FIELD",
 });
 
@@ -76,7 +76,7 @@ function set(fields: readonly DescField[], text: string, { json, path, names }: 
     else json[field.jsonName] = [value];
     return [];
   }
-  if (names.has(at)) return [{ field: at, description: "is there more than once", reason: "REPEATED_FIELD" }];
+  if (names.has(at)) return [{ field: at, text: "FIELD_REPEATED", reason: "REPEATED_FIELD" }];
   names.add(at);
   json[field.jsonName] = value;
   return [];

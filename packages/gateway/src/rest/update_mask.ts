@@ -30,8 +30,8 @@ export function fillMask(message: Message, { request, body, content, mask }: Mas
   if (hasPaths(into.get(mask)) || !isObject(inBody)) return;
   const paths = maskPaths(content, inBody);
   if (paths.length > maxPaths) {
-    const description = `must name no more than ${maxPaths} fields`;
-    throw invalid([{ field: mask.jsonName, description, reason: "REPEATED_MAX_ITEMS" }]);
+    const params = { max: maxPaths };
+    throw invalid([{ field: mask.jsonName, text: "MASK_FIELDS", params, reason: "REPEATED_MAX_ITEMS" }]);
   }
   if (paths.length > 0) into.set(mask, reflect(FieldMaskSchema, create(FieldMaskSchema, { paths })));
 }

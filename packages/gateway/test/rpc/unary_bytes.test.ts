@@ -170,7 +170,7 @@ test.each(noBase64)("gRPC-Web text: %s is no base64", async (text) => {
 test("a refusal with more violations than headers can hold arrives with the first of them", async () => {
   const violations = Array.from({ length: 1000 }, (_, index) => ({
     field: `items[${index}]`,
-    description: "is wrong",
+    text: "is wrong",
   }));
   await using server = await openUnary({ handler: () => Promise.reject(invalid(violations)) });
   const answer = await post(server, frame(""), grpc);
@@ -191,7 +191,7 @@ test("a refusal with more violations than headers can hold arrives with the firs
 test("a refusal of gRPC-Web lists a hundred violations, as its trailers are no headers", async () => {
   const violations = Array.from({ length: 150 }, (_, index) => ({
     field: `items[${index}]`,
-    description: "is wrong ".repeat(15),
+    text: "is wrong ".repeat(15),
   }));
   await using server = await openUnary({ handler: () => Promise.reject(invalid(violations)) });
   const { body } = await post(server, frame(""), { "content-type": "application/grpc-web+proto" });

@@ -9,7 +9,7 @@ import {
 import type { Violation } from "../../errors/violation.ts";
 
 /** The reason why a value is refused. */
-export type Defect = Pick<Violation, "description" | "reason">;
+export type Defect = Omit<Violation, "field">;
 
 /** Whether a message has a special JSON form: a time, a duration, a wrapper. */
 export function isWellKnown(message: DescMessage): boolean {
@@ -66,7 +66,7 @@ function hasRightType(field: DescField, value: JsonValue): boolean {
 const isNamed = (value: JsonValue) => (one: DescEnumValue) => one.name === value || one.jsonName === value;
 const isInt32 = (value: JsonValue) => typeof value === "number" && (value | 0) === value;
 
-const notUnicode: Defect = { description: "must be well-formed Unicode", reason: "STRING_UNICODE" };
+const notUnicode: Defect = { text: "TEXT_UNICODE", reason: "STRING_UNICODE" };
 
 const wellKnownZeros: Readonly<Record<string, JsonValue>> = {
   "google.protobuf.Timestamp": "1970-01-01T00:00:00Z",
@@ -102,60 +102,60 @@ function inField(field: DescField, value: JsonValue): JsonValue {
 function describe(field: DescField, value: JsonValue): Defect {
   if (field.enum && typeof value === "string") {
     const names = field.enum.values.map(({ name }) => name).join(", ");
-    return { description: `must be one of ${names}`, reason: "ENUM_DEFINED_ONLY" };
+    return { text: "VALUE_ENUM", params: { names }, reason: "ENUM_DEFINED_ONLY" };
   }
-  if (field.message) return { description: wellKnownForm(field.message), reason: "WRONG_TYPE" };
-  if (field.enum) return { description: "must be the name or the number of an enum value", reason: "WRONG_TYPE" };
-  const [form, reason] = scalarForm(field.scalar ?? ScalarType.STRING, value);
-  return { description: `must be ${form}`, reason };
+  if (field.message) return { ...wellKnownForm(field.message), reason: "WRONG_TYPE" };
+  if (field.enum) return { text: "VALUE_ENUM_FORM", reason: "WRONG_TYPE" };
+  const form = scalarForm(field.scalar ?? ScalarType.STRING);
+  return { ...form, reason: isNumber(form) && isWhole(value) ? "OUT_OF_RANGE" : "WRONG_TYPE" };
 }
 
-function wellKnownForm({ typeName }: DescMessage): string {
+/** What a value has to be. */
+type Form = Pick<Violation, "text" | "params">;
+
+function wellKnownForm({ typeName }: DescMessage): Form {
   switch (typeName) {
     case "google.protobuf.Timestamp":
-      return 'must be a time as in "2030-01-31T12:00:00Z"';
+      return { text: "VALUE_TIME" };
     case "google.protobuf.Duration":
-      return 'must be a duration in seconds as in "5s"';
+      return { text: "VALUE_DURATION" };
     case "google.protobuf.FieldMask":
-      return 'must be field names separated by commas as in "name,displayName"';
+      return { text: "VALUE_FIELD_MASK" };
     default:
-      return `must be the JSON of a ${typeName}`;
+      return { text: "VALUE_JSON_OF", params: { type: typeName } };
   }
 }
 
-const ranges: Partial<Record<ScalarType, string>> = {
-  [ScalarType.INT32]: "from -2147483648 to 2147483647",
-  [ScalarType.UINT32]: "from 0 to 4294967295",
-  [ScalarType.INT64]: "of 64 bits",
-  [ScalarType.UINT64]: "of 64 bits, not negative",
-};
-const rangeOf: Partial<Record<ScalarType, ScalarType>> = {
-  [ScalarType.SINT32]: ScalarType.INT32,
-  [ScalarType.SFIXED32]: ScalarType.INT32,
-  [ScalarType.FIXED32]: ScalarType.UINT32,
-  [ScalarType.SINT64]: ScalarType.INT64,
-  [ScalarType.SFIXED64]: ScalarType.INT64,
-  [ScalarType.FIXED64]: ScalarType.UINT64,
-};
+const whole32: Form = { text: "VALUE_WHOLE", params: { min: -2147483648, max: 2147483647 } };
+const whole32Positive: Form = { text: "VALUE_WHOLE", params: { min: 0, max: 4294967295 } };
 
-function scalarForm(scalar: ScalarType, value: JsonValue): [form: string, reason: string] {
+function scalarForm(scalar: ScalarType): Form {
   switch (scalar) {
     case ScalarType.STRING:
-      return ["a string", "WRONG_TYPE"];
+      return { text: "VALUE_STRING" };
     case ScalarType.BOOL:
-      return ["true or false", "WRONG_TYPE"];
+      return { text: "VALUE_BOOLEAN" };
     case ScalarType.BYTES:
-      return ["a base64 string", "WRONG_TYPE"];
+      return { text: "VALUE_BASE64" };
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
-      return ["a number", isWhole(value) ? "OUT_OF_RANGE" : "WRONG_TYPE"];
-    default: {
-      const range = ranges[rangeOf[scalar] ?? scalar] ?? "";
-      return [`a whole number ${range}`, isWhole(value) ? "OUT_OF_RANGE" : "WRONG_TYPE"];
-    }
+      return { text: "VALUE_NUMBER" };
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return whole32;
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return whole32Positive;
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return { text: "VALUE_WHOLE_64_POSITIVE" };
+    default:
+      return { text: "VALUE_WHOLE_64" };
   }
 }
 
+const isNumber = ({ text }: Form) => text === "VALUE_NUMBER" || text.startsWith("VALUE_WHOLE");
 const isWhole = (value: JsonValue) => (typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value));
 
 // 64 bits are at most 20 digits with a sign.

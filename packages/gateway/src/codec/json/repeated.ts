@@ -25,7 +25,7 @@ export function repeatedKeys(text: string, shape: Shape): Violation[] {
   for (let at = 0; at < text.length && scan.fields.size < maxViolations; at += 1) at = step(scan, at);
   return [...scan.fields].map((field) => ({
     field,
-    description: "is there more than once",
+    text: "FIELD_REPEATED",
     reason: "REPEATED_FIELD",
   }));
 }

@@ -65,8 +65,8 @@ function checkedFields(message: DescMessage): readonly DescField[] {
 type Place = { readonly path: string; readonly value: JsonValue };
 
 function readMessage(walk: Walk, message: DescMessage, { path, value }: Place): JsonValue | undefined {
-  if (!isObject(value)) return addViolation(walk, path, { description: "must be an object", reason: "WRONG_TYPE" });
-  if (walk.depth >= maxDepth) return addViolation(walk, path, { description: "nests too deep", reason: "TOO_DEEP" });
+  if (!isObject(value)) return addViolation(walk, path, { text: "VALUE_OBJECT", reason: "WRONG_TYPE" });
+  if (walk.depth >= maxDepth) return addViolation(walk, path, { text: "VALUE_DEEP", reason: "TOO_DEEP" });
   walk.depth += 1;
   const readable: JsonObject = {};
   const seen = new Map<DescField | string, string>();
@@ -86,20 +86,22 @@ function readMessage(walk: Walk, message: DescMessage, { path, value }: Place): 
   return readable;
 }
 
-const unknownField: Defect = { description: "is not a field of this request", reason: "UNKNOWN_FIELD" };
+const unknownField: Defect = { text: "FIELD_UNKNOWN", reason: "UNKNOWN_FIELD" };
 
 function remember(field: DescField, key: string, seen: Map<DescField | string, string>): void {
   seen.set(field, key);
   if (field.oneof) seen.set(field.oneof.name, key);
 }
 
-function repeated(field: DescField, seen: ReadonlyMap<DescField | string, string>, value: JsonValue) {
+function repeated(
+  field: DescField,
+  seen: ReadonlyMap<DescField | string, string>,
+  value: JsonValue,
+): Defect | undefined {
   const sameField = seen.get(field);
-  if (sameField) return { description: `is the same field as ${sameField}`, reason: "REPEATED_FIELD" };
+  if (sameField) return { text: "FIELD_SAME", params: { other: sameField }, reason: "REPEATED_FIELD" };
   const sameOneof = field.oneof && value !== null ? seen.get(field.oneof.name) : undefined;
-  return sameOneof
-    ? { description: `cannot be given together with ${sameOneof}`, reason: "REPEATED_FIELD" }
-    : undefined;
+  return sameOneof ? { text: "FIELD_TOGETHER", params: { other: sameOneof }, reason: "REPEATED_FIELD" } : undefined;
 }
 
 function readField(walk: Walk, field: DescField, place: Place): JsonValue | undefined {
@@ -115,7 +117,7 @@ function readField(walk: Walk, field: DescField, place: Place): JsonValue | unde
 }
 
 function readList(walk: Walk, field: DescField, { path, value }: Place): JsonValue | undefined {
-  if (!Array.isArray(value)) return addViolation(walk, path, { description: "must be a list", reason: "WRONG_TYPE" });
+  if (!Array.isArray(value)) return addViolation(walk, path, { text: "VALUE_LIST", reason: "WRONG_TYPE" });
   const readable: JsonValue[] = [];
   for (const [index, item] of value.entries()) {
     if (isFull(walk)) break;
@@ -125,7 +127,7 @@ function readList(walk: Walk, field: DescField, { path, value }: Place): JsonVal
 }
 
 function readMap(walk: Walk, field: DescField, { path, value }: Place): JsonValue | undefined {
-  if (!isObject(value)) return addViolation(walk, path, { description: "must be an object", reason: "WRONG_TYPE" });
+  if (!isObject(value)) return addViolation(walk, path, { text: "VALUE_OBJECT", reason: "WRONG_TYPE" });
   const readable: JsonObject = {};
   for (const key of Object.keys(value)) {
     if (isFull(walk)) break;
@@ -137,7 +139,7 @@ function readMap(walk: Walk, field: DescField, { path, value }: Place): JsonValu
 
 function readItem(walk: Walk, field: DescField, place: Place): JsonValue | undefined {
   if (place.value === null && field.message?.typeName !== "google.protobuf.Value")
-    return addViolation(walk, place.path, { description: "must not be null", reason: "NULL_ITEM" });
+    return addViolation(walk, place.path, { text: "VALUE_NULL", reason: "NULL_ITEM" });
   return readValue(walk, field, place);
 }
 

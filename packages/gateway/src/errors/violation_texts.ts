@@ -1,0 +1,35 @@
+/** What the gateway finds wrong with fields, in English; `{name}` stands for a parameter. */
+export const violationTexts = {
+  FIELD_UNKNOWN: "is not a field of this request",
+  PARAMETER_UNKNOWN: "is not a query parameter of this path",
+  FIELD_REPEATED: "is there more than once",
+  FIELD_SAME: "is the same field as {other}",
+  FIELD_TOGETHER: "cannot be given together with {other}",
+  FIELD_IN_PATH: "differs from the value in the path",
+  VALUE_OBJECT: "must be an object",
+  VALUE_LIST: "must be a list",
+  VALUE_NULL: "must not be null",
+  VALUE_DEEP: "nests too deep",
+  VALUE_STRING: "must be a string",
+  VALUE_BOOLEAN: "must be true or false",
+  VALUE_BASE64: "must be a base64 string",
+  VALUE_NUMBER: "must be a number",
+  VALUE_WHOLE: "must be a whole number from {min} to {max}",
+  VALUE_WHOLE_64: "must be a whole number of 64 bits",
+  VALUE_WHOLE_64_POSITIVE: "must be a whole number of 64 bits, not negative",
+  VALUE_TIME: 'must be a time as in "2030-01-31T12:00:00Z"',
+  VALUE_DURATION: 'must be a duration in seconds as in "5s"',
+  VALUE_FIELD_MASK: 'must be field names separated by commas as in "name,displayName"',
+  VALUE_JSON_OF: "must be the JSON of a {type}",
+  VALUE_ENUM: "must be one of {names}",
+  VALUE_ENUM_FORM: "must be the name or the number of an enum value",
+  MASK_FIELDS: "must name no more than {max} fields",
+  TEXT_UNICODE: "must be well-formed Unicode",
+  LIST_MAX: "must contain no more than {max} item(s)",
+  LIST_MAX_INNER: "must contain no more than {max} items in its inner lists together",
+  OPEN_VALUES_MAX: "must contain no more than {max} values",
+  OPEN_OBJECT_MAX: "must contain no more than {max} values, with those of the other open objects",
+} as const;
+
+/** The name of the text of a violation that the gateway finds. */
+export type ViolationKey = keyof typeof violationTexts;
