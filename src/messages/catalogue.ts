@@ -9,6 +9,7 @@ import { fieldTexts } from "./field.ts";
 import { importTexts } from "./import.ts";
 import type { Language } from "./language.ts";
 import { nounTexts } from "./nouns.ts";
+import { originTexts } from "./origin.ts";
 import { passwordTexts } from "./password.ts";
 import { phoneTexts } from "./phone.ts";
 
@@ -25,6 +26,7 @@ const catalogue = {
   ...emailTexts,
   ...factorTexts,
   ...applicationTexts,
+  ...originTexts,
   ...importTexts,
   ...brandingTexts,
 };

@@ -129,9 +129,9 @@ export const changeTexts = {
     es: "Debe ser un número impar de 3 o más.",
   },
   KEY_ALGORITHM: {
-    en: "Must be {names} for this key.",
-    de: "Für diesen Schlüssel muss es {names} sein.",
-    fr: "Doit être {names} pour cette clé.",
-    es: "Debe ser {names} para esta clave.",
+    en: "Must be one of {names} for this key.",
+    de: "Für diesen Schlüssel sind {names} erlaubt.",
+    fr: "Doit être l’une de ces valeurs pour cette clé\u202f: {names}.",
+    es: "Debe ser uno de estos valores para esta clave: {names}.",
   },
 } as const satisfies Record<string, Texts>;

@@ -251,12 +251,6 @@ export const fieldTexts = {
     fr: "Ce n’est pas une adresse e-mail valide.",
     es: "No es una dirección de correo electrónico válida.",
   },
-  TEXT_ORIGIN: {
-    en: "Must be scheme://hostname[:port]: {fault}.",
-    de: "Hier muss scheme://hostname[:port] stehen: {fault}.",
-    fr: "Doit être scheme://hostname[:port]\u202f: {fault}.",
-    es: "Debe ser scheme://hostname[:port]: {fault}.",
-  },
   BYTES_MAX: {
     en: "Must be at most {max} bytes.",
     de: "Höchstens {max} Bytes sind erlaubt.",
@@ -365,12 +359,6 @@ export const fieldTexts = {
     fr: "C’est un numéro surtaxé, qui ne reçoit pas de SMS.",
     es: "Es un número de tarificación especial, que no recibe SMS.",
   },
-  FLOW_NEEDS: {
-    en: "Needs the {needs}.",
-    de: "Nötig ist: {needs}.",
-    fr: "Il faut\u202f: {needs}.",
-    es: "Hace falta: {needs}.",
-  },
   GRANT_ROLES_MANY: {
     en: "Would give the user grant more than {most} roles.",
     de: "Damit hätte die Benutzerberechtigung mehr als {most} Rollen.",
@@ -395,11 +383,29 @@ export const fieldTexts = {
     fr: "Le rôle «\u202f{key}\u202f» n’existe pas dans le projet.",
     es: "El rol «{key}» no existe en el proyecto.",
   },
-  ROLE_SCOPE: {
-    en: "Role {role} is a role on {place}.",
-    de: "Die Rolle {role} gilt an einer anderen Stelle ({place}).",
-    fr: "Le rôle {role} est un rôle d’un autre niveau ({place}).",
-    es: "El rol {role} es un rol de otro ámbito ({place}).",
+  ROLE_ON_INSTANCE: {
+    en: "Role {role} is a role on the instance: set instance.",
+    de: "Die Rolle {role} gilt für die Instanz: Nötig ist instance.",
+    fr: "Le rôle {role} porte sur l’instance\u202f: il faut instance.",
+    es: "El rol {role} es un rol de la instancia: indique instance.",
+  },
+  ROLE_ON_ORGANIZATION: {
+    en: "Role {role} is a role on an organization: set none of instance, projectId and projectGrantId.",
+    de: "Die Rolle {role} gilt für eine Organisation: ohne instance, projectId und projectGrantId.",
+    fr: "Le rôle {role} porte sur une organisation\u202f: sans instance, projectId ni projectGrantId.",
+    es: "El rol {role} es un rol de una organización: sin instance, projectId ni projectGrantId.",
+  },
+  ROLE_ON_PROJECT: {
+    en: "Role {role} is a role on a project: set projectId without projectGrantId.",
+    de: "Die Rolle {role} gilt für ein Projekt: Nötig ist projectId ohne projectGrantId.",
+    fr: "Le rôle {role} porte sur un projet\u202f: il faut projectId sans projectGrantId.",
+    es: "El rol {role} es un rol de un proyecto: indique projectId sin projectGrantId.",
+  },
+  ROLE_ON_PROJECT_GRANT: {
+    en: "Role {role} is a role on a project grant: set projectGrantId.",
+    de: "Die Rolle {role} gilt für eine Projektfreigabe: Nötig ist projectGrantId.",
+    fr: "Le rôle {role} porte sur un partage de projet\u202f: il faut projectGrantId.",
+    es: "El rol {role} es un rol de una concesión de proyecto: indique projectGrantId.",
   },
   PROJECT_OWNER_SAME: {
     en: "Is the owner of the project.",

@@ -94,5 +94,5 @@ function rsaFaults({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): JwkF
 function algorithmFaults({ kty, crv = "", alg }: PublicJwk): JwkFault[] {
   const fitting = algorithms[kty === "RSA" ? kty : crv] ?? [];
   if (alg === undefined || fitting.includes(alg)) return [];
-  return [{ member: "alg", text: "KEY_ALGORITHM", params: { names: fitting.join(" or ") } }];
+  return [{ member: "alg", text: "KEY_ALGORITHM", params: { names: fitting.join(", ") } }];
 }

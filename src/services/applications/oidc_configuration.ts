@@ -70,23 +70,21 @@ export const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZ
 export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): Violation[] {
   // Other servers store CODE for applications of the device flow, which never use the authorization endpoint.
   const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
-  const uncovered = responseTypes.flatMap((type, index) => {
+  const uncovered = responseTypes.flatMap((type, index): Violation[] => {
     const needed = grantTypeOf(type);
     return grantTypes.includes(needed) || isIdle(type)
       ? []
-      : [flowViolation(`${path}responseTypes[${index}]`, `grant type ${grantName[needed]}`)];
+      : [{ field: `${path}responseTypes[${index}]`, text: "FLOW_NEEDS_GRANT", params: grantName[needed], reason }];
   });
   const implicit = responseTypes.length === 0 ? grantTypes.indexOf(IMPLICIT) : -1;
-  return implicit < 0
-    ? uncovered
-    : [flowViolation(`${path}grantTypes[${implicit}]`, "response type ID_TOKEN or ID_TOKEN_TOKEN")];
+  return implicit < 0 ? uncovered : [{ field: `${path}grantTypes[${implicit}]`, text: "FLOW_NEEDS_TOKEN", reason }];
 }
 
-const grantName = { [AUTHORIZATION_CODE]: "AUTHORIZATION_CODE", [IMPLICIT]: "IMPLICIT" } as const;
-
-function flowViolation(field: string, needs: string): Violation {
-  return { field, text: "FLOW_NEEDS", params: { needs }, reason: "FLOW_INCOMPLETE" };
-}
+const reason = "FLOW_INCOMPLETE";
+const grantName = {
+  [AUTHORIZATION_CODE]: { grant: "AUTHORIZATION_CODE" },
+  [IMPLICIT]: { grant: "IMPLICIT" },
+} as const;
 
 /** Finds a malformed clock skew and malformed origins; `path` leads to them in the request. */
 export function settingViolations(settings: Pick<Settings, "clockSkew" | "additionalOrigins">, path = ""): Violation[] {
@@ -105,8 +103,7 @@ function skewViolations({ clockSkew }: Pick<Settings, "clockSkew">): Violation[]
 
 function originViolations({ additionalOrigins }: Pick<Settings, "additionalOrigins">): Violation[] {
   return additionalOrigins.flatMap((origin, index) => {
-    const fault = originFault(origin);
-    const field = `additionalOrigins[${index}]`;
-    return fault ? [{ field, text: "TEXT_ORIGIN", params: { fault }, reason: "ORIGIN_MALFORMED" }] : [];
+    const text = originFault(origin);
+    return text ? [{ field: `additionalOrigins[${index}]`, text, reason: "ORIGIN_MALFORMED" }] : [];
   });
 }

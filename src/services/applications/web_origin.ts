@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
+import type { TextKey } from "../../messages/catalogue.ts";
 
 /** Whether following the URI could run code or read files, however its scheme is spelt or hidden. */
 export function isDangerous(uri: string): boolean {
@@ -45,10 +46,10 @@ function isLoopbackHost(host: string): boolean {
   return isIPv4(host) && host.startsWith("127.");
 }
 
-/** Finds the fault of a text that should be an origin, scheme://hostname[:port], as a clause; undefined for an origin. */
-export function originFault(origin: string): string | undefined {
+/** Finds what is wrong with a text that should be an origin, scheme://hostname[:port]; undefined for an origin. */
+export function originFault(origin: string): OriginFault | undefined {
   const parts = partsOf(origin);
-  return parts ? originFaults.find(({ stands }) => stands(parts))?.clause : "it has no scheme://";
+  return parts ? originFaults.find(({ stands }) => stands(parts))?.fault : "ORIGIN_NO_SCHEME";
 }
 
 /**
@@ -71,16 +72,19 @@ function partsOf(origin: string): Parts | undefined {
 
 type Parts = Record<"origin" | "scheme" | "authority" | "rest" | "host", string> & { port: string | undefined };
 
-const originFaults: readonly { clause: string; stands: (parts: Parts) => boolean }[] = [
-  { clause: "its scheme can run code or read files", stands: ({ origin }) => isDangerous(origin) },
-  { clause: "its scheme is malformed", stands: ({ scheme }) => !/^[a-z][a-z0-9+.-]*$/i.test(scheme) },
-  { clause: "it has user information", stands: ({ authority }) => authority.includes("@") },
-  { clause: "it has a path", stands: ({ rest }) => rest.startsWith("/") },
-  { clause: "it has a query", stands: ({ rest }) => rest.startsWith("?") },
-  { clause: "it has a fragment", stands: ({ rest }) => rest.startsWith("#") },
-  { clause: "its hostname is missing", stands: ({ host }) => host === "" },
-  { clause: "its hostname is malformed", stands: ({ host }) => hostnameOf(host) === undefined },
-  { clause: "its port is malformed", stands: ({ port }) => !isPort(port) || Number(port) === 0 },
+/** The name of the text for it. */
+type OriginFault = Extract<TextKey, `ORIGIN_${string}`>;
+
+const originFaults: readonly { fault: OriginFault; stands: (parts: Parts) => boolean }[] = [
+  { fault: "ORIGIN_DANGEROUS", stands: ({ origin }) => isDangerous(origin) },
+  { fault: "ORIGIN_SCHEME", stands: ({ scheme }) => !/^[a-z][a-z0-9+.-]*$/i.test(scheme) },
+  { fault: "ORIGIN_USER", stands: ({ authority }) => authority.includes("@") },
+  { fault: "ORIGIN_PATH", stands: ({ rest }) => rest.startsWith("/") },
+  { fault: "ORIGIN_QUERY", stands: ({ rest }) => rest.startsWith("?") },
+  { fault: "ORIGIN_FRAGMENT", stands: ({ rest }) => rest.startsWith("#") },
+  { fault: "ORIGIN_NO_HOST", stands: ({ host }) => host === "" },
+  { fault: "ORIGIN_HOST", stands: ({ host }) => hostnameOf(host) === undefined },
+  { fault: "ORIGIN_PORT", stands: ({ port }) => !isPort(port) || Number(port) === 0 },
 ];
 
 /** Converts a hostname to the form of browsers: ASCII and lower case, addresses in their shortest form. */

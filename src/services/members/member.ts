@@ -268,20 +268,19 @@ const homes = {
 
 const homeOf: ReadonlyMap<string, Scope> = new Map(Object.entries(homes));
 
-const howTo = {
-  instance: "the instance: set instance",
-  organization: "an organization: set none of instance, projectId and projectGrantId",
-  project: "a project: set projectId without projectGrantId",
-  project_grant: "a project grant: set projectGrantId",
-} satisfies Record<Scope, string>;
+const texts = {
+  instance: "ROLE_ON_INSTANCE",
+  organization: "ROLE_ON_ORGANIZATION",
+  project: "ROLE_ON_PROJECT",
+  project_grant: "ROLE_ON_PROJECT_GRANT",
+} as const satisfies Record<Scope, string>;
 
 function foreign(roles: readonly string[], scope: Scope): Violation[] {
   return roles.flatMap((role, at) => {
     const home = homeOf.get(role);
     // The rule of the field refuses unknown roles.
     if (home === undefined || home === scope) return [];
-    const params = { role, place: howTo[home] };
-    return [{ field: `roles[${at}]`, text: "ROLE_SCOPE", params, reason: "MEMBER_ROLE_SCOPE" }];
+    return [{ field: `roles[${at}]`, text: texts[home], params: { role }, reason: "MEMBER_ROLE_SCOPE" }];
   });
 }
 

@@ -39,7 +39,7 @@ export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violatio
   return set.map((field) => ({
     field,
     text: "FIELD_COMBINED",
-    params: { other: set.filter((other) => other !== field).join(" and ") },
+    params: { other: set.filter((other) => other !== field).join(", ") },
     reason: "MUTUALLY_EXCLUSIVE",
   }));
 }
