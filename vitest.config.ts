@@ -9,6 +9,10 @@ export const every = {
   // .ci/run counts from the JSON report, and ten thousand dots would hide what failed.
   reporters: report ? ["minimal", ["json", { outputFile: report }]] : ["default"],
   maxWorkers: 2,
+  // Files share a process, so none may leave it changed.
+  unstubGlobals: true,
+  unstubEnvs: true,
+  restoreMocks: true,
   testTimeout: 180_000,
   hookTimeout: 180_000,
   // How long a poll goes on that fails; one that succeeds waits no longer than it has to.
@@ -30,21 +34,12 @@ export default defineConfig({
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },
-      // The same with servers: each file starts its own, and changes nothing of the process.
-      {
-        extends: true,
-        test: {
-          name: "services",
-          globalSetup: shared.globalSetup,
-          include: ["test/{services,guards}/**/*.test.ts"],
-          exclude: [...pure, ...slowPure, ...longTests],
-          isolate: false,
-        },
-      },
+      // The same with servers: each file starts its own.
       {
         extends: true,
         test: {
           name: "server",
+          isolate: false,
           globalSetup: shared.globalSetup,
           include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           // What takes long is for `npm run test:thorough`; what needs more than npm, for `npm run clients` and `npm run faults`.
@@ -52,7 +47,6 @@ export default defineConfig({
             ...pure,
             ...slowPure,
             ...longTests,
-            "test/{services,guards}/**",
             "test/clients/*/**",
             "test/faults/*.test.ts",
             "test/faults/long/**",
