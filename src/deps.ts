@@ -78,7 +78,7 @@ export type NearLimit = { readonly share: number; readonly fields: Readonly<Reco
 export type RequestFailure = {
   readonly reason: string;
   readonly level: "info" | "warn" | "error";
-  /** The error that no client caused. */
+  /** The error that no client caused, or what the log says of a refusal beyond its reason. */
   readonly cause?: unknown;
 };
 

@@ -138,6 +138,30 @@ test("a request for a page of the account has a line, which names what its form 
   expect(await linesOf(forged)).toEqual([line(refused)]);
 });
 
+test("a client that authenticates by another method than registered is told so, and the log says by which", async () => {
+  const { clientId, clientSecret } = app;
+  const byPost = { client_id: clientId, client_secret: clientSecret };
+  const begin = `${clientId} is registered for BASIC (client_secret_basic), and used`;
+  for (const [path, form, used] of [
+    ["/oauth/token", { ...byPost, grant_type: "authorization_code", code: "oc_x" }, "POST (client_secret_post)"],
+    ["/oauth/introspect", { ...byPost, token: "x" }, "POST (client_secret_post)"],
+    ["/oauth/revoke", { client_id: clientId, token: "x" }, "NONE (none)"],
+  ] as const) {
+    const answer = await post(issuer, path, form);
+    expect(answer.body).toMatchObject({
+      error: "invalid_client",
+      error_description: expect.not.stringContaining("BASIC"),
+    });
+    const error = { type: "Error", message: `${begin} ${used}` };
+    const refused = { endpoint: path, method: "POST", status: 401, reason: "invalid_client", error };
+    expect(await linesOf(answer)).toEqual([line(refused)]);
+  }
+  const posting = await application(postern.admin, { authMethodType: "OIDC_AUTH_METHOD_TYPE_POST" });
+  const byHeader = await post(issuer, "/oauth/introspect", { token: "x" }, basic(posting));
+  const toPosting = expect.stringContaining("for POST (client_secret_post), and used BASIC");
+  expect(await linesOf(byHeader)).toMatchObject([{ error: { message: toPosting } }]);
+});
+
 test("the endpoints for tokens name the error that they answer", async () => {
   const { clientId } = app;
   const asked = (endpoint: string) => ({ endpoint, method: "POST" });

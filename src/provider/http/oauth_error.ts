@@ -41,6 +41,14 @@ export class OauthError extends Error {
   }
 }
 
+/** The refusal of a client that did not prove who it is; the log says what the client itself is not told. */
+export class ClientRefused extends OauthError {
+  constructor(forLog?: string) {
+    super("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");
+    if (forLog !== undefined) this.cause = new Error(forLog);
+  }
+}
+
 /** The refusal of a request that has no access token where it needs one. */
 export class TokenMissing extends OauthError {
   constructor() {

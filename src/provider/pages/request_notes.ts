@@ -12,9 +12,11 @@ export function noteClient(values: ContextValues, { clientId }: { readonly clien
 
 /** Notes why a request is refused, or an error that no client caused, for the line of the request. */
 export function noteFailure(values: ContextValues, reason: string, error: unknown): void {
-  if (isRefusal(error)) values.set(keys.failure, { reason, level: "info" });
+  if (isRefusal(error)) values.set(keys.failure, { reason, level: "info", cause: causeOfRefusal(error) });
   else values.set(keys.failure, { reason, level: isOutage(error) ? "warn" : "error", cause: error });
 }
+
+const causeOfRefusal = (error: unknown) => (error instanceof OauthError ? error.cause : undefined);
 
 /** Notes why a form is shown again. */
 export function noteRefusal(values: ContextValues, error: unknown): void {

@@ -4,7 +4,7 @@ import type { Call, Deps } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { sameBytes } from "../../security/compare.ts";
 import { hashToken } from "../../security/token.ts";
-import { OauthError } from "../http/oauth_error.ts";
+import { ClientRefused, OauthError } from "../http/oauth_error.ts";
 import { type Parameters, required } from "../http/parameters.ts";
 import { noteClient } from "../pages/request_notes.ts";
 import type { Client } from "./client.ts";
@@ -104,8 +104,10 @@ export function clientAuthentication(
 ): Authenticate {
   return async (client, { proof, call, onClient }) => {
     if (client) onClient(client);
-    if (!client?.active || methodOf[client.oidc.authMethodType] !== proof.method || !(await isRight(client, proof)))
-      throw new OauthError("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");
+    if (!client?.active) throw new ClientRefused();
+    const registered = methodOf[client.oidc.authMethodType];
+    if (registered !== proof.method) throw new ClientRefused(mismatch(client, { registered, used: proof.method }));
+    if (!(await isRight(client, proof))) throw new ClientRefused();
     noteClient(call.values, client);
     return client;
   };
@@ -128,6 +130,19 @@ export function clientAuthentication(
     return isFirst(sql, { appId: client.appId, jti: claims.jti, expirationDate: new Date(claims.exp * 1000) });
   }
 }
+
+type Methods = { readonly registered: ClientProof["method"] | undefined; readonly used: ClientProof["method"] };
+
+/** Most libraries choose a method themselves: the line of the refusal says which, and what to register. */
+const mismatch = ({ clientId }: Client, { registered, used }: Methods): string =>
+  `${clientId} is registered for ${registered ? named[registered] : "no method"}, and used ${named[used]}`;
+
+const named: Readonly<Record<ClientProof["method"], string>> = {
+  basic: "BASIC (client_secret_basic)",
+  post: "POST (client_secret_post)",
+  none: "NONE (none)",
+  assertion: "PRIVATE_KEY_JWT (private_key_jwt)",
+};
 
 function isSecret({ secrets }: Client, secret: string): boolean {
   const hash = hashToken(secret);
