@@ -153,6 +153,19 @@ export const pageTexts = {
     fr: "Vous pouvez fermer cette page.",
     es: "Puede cerrar esta página.",
   },
+  lost: { en: "Page not found", de: "Seite nicht gefunden", fr: "Page introuvable", es: "Página no encontrada" },
+  lost_path: {
+    en: "There is no page at this address.",
+    de: "Unter dieser Adresse gibt es keine Seite.",
+    fr: "Il n’y a pas de page à cette adresse.",
+    es: "No hay ninguna página en esta dirección.",
+  },
+  lost_form: {
+    en: "This address only takes forms. To sign in, start from your application.",
+    de: "Diese Adresse nimmt nur Formulare entgegen. Um sich anzumelden, beginnen Sie bei Ihrer Anwendung.",
+    fr: "Cette adresse n’accepte que des formulaires. Pour vous connecter, partez de votre application.",
+    es: "Esta dirección solo acepta formularios. Para iniciar sesión, empiece desde su aplicación.",
+  },
   sign_out_error: {
     en: "This sign-out cannot go on",
     de: "Diese Abmeldung kann nicht fortgesetzt werden",

@@ -19,6 +19,7 @@ import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
 import type { Report } from "../guards/report.ts";
 import { issuerOf, transportSecurity } from "../provider/http/issuer.ts";
 import { limitPage } from "../provider/pages/limit_page.ts";
+import { lostPage } from "../provider/pages/lost_page.ts";
 import { type ProviderRoutes, providerRoutes } from "../provider/provider.ts";
 import { type IsRegistered, mayReadRefusal, registeredOrigins } from "../provider/request/cross_origin.ts";
 import { signingKeys } from "../provider/tokens/signing_keys.ts";
@@ -61,6 +62,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
     onError: lines.onError,
     ...ofContract,
+    pageOf: lostPage,
     responseHeaders: headersOf(transportSecurity(issuerOf(config, config.port))),
     limits: config,
     ...signIn.origins,

@@ -10,6 +10,7 @@ import { type Listening, type ListenOptions, listen, type ServerLimits } from ".
 import { restCalls } from "./rest/calls.ts";
 import { type CallerOrigins, corsFor } from "./rpc/cors.ts";
 import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
+import type { PageOf } from "./rpc/page.ts";
 import { collectRoutes, type RequestGate, type Route, type RouteOptions, type Routes } from "./rpc/router.ts";
 import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
 import { type MethodLimits, type RpcMethod, rpcMethod } from "./rpc/rpc_method.ts";
@@ -51,6 +52,8 @@ export type GatewayOptions = {
   readonly responseHeaders?: (values: ContextValues) => ResponseFields;
   /** Makes the error of a gateway refusal; in English by default. */
   readonly refuse?: Refuse;
+  /** Makes the page of an unknown path or a method that is not allowed, for a person at a browser; JSON when absent. */
+  readonly pageOf?: PageOf | undefined;
   /** Called with errors that no interceptor sees: refusals by the gate, unreadable bodies, unknown paths. */
   readonly onError?: (error: unknown, request: FailedRequest) => ConnectError;
   /** Whether the server can serve, for health and `/readyz`. */
@@ -128,6 +131,7 @@ export function gateway(options: GatewayOptions): Gateway {
     responseHeaders: options.responseHeaders,
     cors: corsFor(options.corsOrigins ?? [], options.callerOrigins),
     refuse,
+    pageOf: options.pageOf,
     onError: options.onError,
     stopping: stopping.signal,
   });
@@ -199,6 +203,7 @@ export type { Certificate } from "./http/tls.ts";
 export type { CallerOrigins } from "./rpc/cors.ts";
 export { type ArrivedRequest, type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { methodName } from "./rpc/method_name.ts";
+export { acceptsHtml, type PageOf, type RefusedVisit } from "./rpc/page.ts";
 export { once, opensAtOnce, single } from "./rpc/pipeline.ts";
 export { codeToString } from "./rpc/protocols/connect_es.ts";
 export { connectStatusOf, httpStatusOf } from "./rpc/protocols/http_error.ts";

@@ -1,5 +1,5 @@
 import { ConnectError } from "@connectrpc/connect";
-import type { HttpRequest, Response } from "@postern/gateway";
+import { acceptsHtml, type HttpRequest, type Response } from "@postern/gateway";
 import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { reasonOf } from "../../errors.ts";
 import { browserLanguage } from "./language.ts";
@@ -12,7 +12,7 @@ export function limitPage(
   { headers, values, path }: Pick<HttpRequest, "headers" | "values" | "path">,
 ): Response | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
-  if (!headers.accept?.includes("text/html")) return undefined;
+  if (!acceptsHtml(headers.accept)) return undefined;
   noteRefusal(values, error);
   const language = browserLanguage({ headers, values });
   const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, { language });

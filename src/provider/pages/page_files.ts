@@ -7,7 +7,14 @@ export const pageFiles = (): readonly HttpRoute[] => [
   fileRoute(paths.style, "page.css", "text/css; charset=utf-8"),
   fileRoute(paths.formPost, "form_post.js", "text/javascript; charset=utf-8"),
   fileRoute(paths.passkeyScript, "passkey.js", "text/javascript; charset=utf-8"),
+  noIcon,
 ];
+
+/** Browsers ask for an icon by themselves, and would report a missing one as an error of the page. */
+const noIcon: HttpRoute = {
+  path: "/favicon.ico",
+  handle: () => ({ status: 204, headers: { "cache-control": "public, max-age=86400" } }),
+};
 
 function fileRoute(path: string, name: string, type: string): HttpRoute {
   const text = readFile(new URL(`./${name}`, import.meta.url), "utf8");

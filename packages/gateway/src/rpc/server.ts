@@ -12,6 +12,7 @@ import type { FindCall } from "./find_call.ts";
 import { type HttpRequest, type HttpRoute, routeAt } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
 import { methodName } from "./method_name.ts";
+import { asksForPage, type PageOf, type RefusedVisit } from "./page.ts";
 import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
@@ -35,6 +36,8 @@ export type RpcServerOptions = {
   /** Answers preflights, and sets the CORS headers of responses; absent where no page may read any. */
   readonly cors: Cors | undefined;
   readonly refuse: Refuse;
+  /** Makes the page of a request that matches no rpc, for a person at a browser. */
+  readonly pageOf: PageOf | undefined;
   /** Reports an error that no interceptor has seen, and returns the error to send. */
   readonly onError: ((error: unknown, request: FailedRequest) => ConnectError) | undefined;
   /** Aborts when the server is about to stop. */
@@ -178,7 +181,7 @@ type Refusal = { readonly error: unknown; readonly negotiated: Negotiated; reado
 
 /** Refuses a request that matches no rpc, and returns the status of the response. */
 function refuseRequest(
-  { call }: ServerState,
+  { call, options }: ServerState,
   { exchange, values }: Incoming,
   { error, negotiated, operation }: Refusal,
 ): number {
@@ -186,10 +189,18 @@ function refuseRequest(
   const signal = neverAborted;
   const refusal = call.onError(error, { values, signal, requestHeader, operation });
   const metadata = { contentType: negotiated.contentType, header: undefined, trailer: undefined };
-  const response = negotiated.protocol.refuse(refusal, metadata);
+  const plain = negotiated.protocol.refuse(refusal, metadata);
+  const page = asksForPage(exchange) ? options.pageOf?.(refusal, visitOf(exchange, values)) : undefined;
+  const response = page ? { ...page, headers: { ...plain.headers, ...page.headers } } : plain;
   call.refuse(exchange, response, values);
   return response.status;
 }
+
+const visitOf = ({ target, headers }: Exchange, values: ContextValues): RefusedVisit => ({
+  path: splitTarget(target)?.path ?? "",
+  headers,
+  values,
+});
 
 const neverAborted = new AbortController().signal;
 

@@ -4,6 +4,7 @@ import { acceptedEncoding, type Encoding } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { Response } from "../http/exchange.ts";
 import type { HttpRequest, HttpRoute } from "../rpc/http_route.ts";
+import { acceptsHtml } from "../rpc/page.ts";
 import { filesIn, pathsIn } from "./docs/paths.ts";
 import type { Site } from "./docs/site.ts";
 import type { Document } from "./openapi/document.ts";
@@ -53,13 +54,6 @@ function start({ headers }: HttpRequest): Response {
     metadata: { link: '</docs>; rel="service-doc", </openapi.json>; rel="service-desc"' },
   });
 }
-
-// Clients of JSON send no header or accept anything; browsers name the type.
-const acceptsHtml = (accept = "") =>
-  accept
-    .toLowerCase()
-    .split(",")
-    .some((range) => /^\s*text\/html\s*(;|$)/.test(range) && !/;\s*q=0(\.0*)?\s*$/.test(range));
 
 /** Memoizes a promise. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
