@@ -27,7 +27,7 @@ export const pureTests: readonly string[] = [
 export const slowPureTests: readonly string[] = [
   "packages/gateway/test/codec/{encoder,json_fault}.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
-  "test/contract/{encoder,item_count,message_limit,openapi,openapi_shape,proto_files}.test.ts",
+  "test/contract/{encoder,item_count,libraries,message_limit,openapi,openapi_shape,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/server/loaded_modules.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",

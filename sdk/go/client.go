@@ -31,14 +31,18 @@ type TokenProvider func(ctx context.Context) (string, error)
 type Client struct {
 	Accounts      posternv1.AccountServiceClient
 	Applications  posternv1.ApplicationServiceClient
+	Authorization posternv1.AuthorizationServiceClient
+	Consents      posternv1.ConsentServiceClient
 	Events        posternv1.EventServiceClient
 	Factors       posternv1.FactorServiceClient
+	Jobs          posternv1.JobServiceClient
 	Members       posternv1.MemberServiceClient
 	Organizations posternv1.OrganizationServiceClient
 	Policies      posternv1.PolicyServiceClient
 	Projects      posternv1.ProjectServiceClient
 	Sessions      posternv1.SessionServiceClient
 	UserGrants    posternv1.UserGrantServiceClient
+	UserRoles     posternv1.UserRoleServiceClient
 	Users         posternv1.UserServiceClient
 
 	conn *grpc.ClientConn
@@ -60,14 +64,18 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 	return &Client{
 		Accounts:      posternv1.NewAccountServiceClient(conn),
 		Applications:  posternv1.NewApplicationServiceClient(conn),
+		Authorization: posternv1.NewAuthorizationServiceClient(conn),
+		Consents:      posternv1.NewConsentServiceClient(conn),
 		Events:        posternv1.NewEventServiceClient(conn),
 		Factors:       posternv1.NewFactorServiceClient(conn),
+		Jobs:          posternv1.NewJobServiceClient(conn),
 		Members:       posternv1.NewMemberServiceClient(conn),
 		Organizations: posternv1.NewOrganizationServiceClient(conn),
 		Policies:      posternv1.NewPolicyServiceClient(conn),
 		Projects:      posternv1.NewProjectServiceClient(conn),
 		Sessions:      posternv1.NewSessionServiceClient(conn),
 		UserGrants:    posternv1.NewUserGrantServiceClient(conn),
+		UserRoles:     posternv1.NewUserRoleServiceClient(conn),
 		Users:         posternv1.NewUserServiceClient(conn),
 		conn:          conn,
 	}, nil
@@ -151,4 +159,3 @@ func isWrite(path string) bool {
 	options, _ := found.Options().(*descriptorpb.MethodOptions)
 	return options.GetIdempotencyLevel() != descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 }
-

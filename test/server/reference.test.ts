@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document, Schema } from "../../packages/gateway/src/services/openapi/document.ts";
 import { broken } from "../contract/schema_check.ts";
-import { sectionsIn } from "../fixture/reference_page.ts";
+import { pagesOf, sectionsOf } from "../fixture/reference_page.ts";
 import { type Answer, type Postern, startPostern } from "../harness.ts";
 
 let postern: Postern;
@@ -165,7 +165,13 @@ test("a body of which the document says that it is wrong is refused", async () =
 });
 
 test("the page needs nothing but itself and its script, and lets nothing else in", async () => {
-  const answer = await page("/docs");
+  for (const path of ["/docs", "/docs/errors", "/docs/types", "/docs/types/User", "/docs/UserService/GetUser"])
+    await expectClosed(path);
+});
+
+/** Expects that a page loads its style and the script of the reference alone, and that its policy allows no more. */
+async function expectClosed(path: string) {
+  const answer = await page(path);
   expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const policy = answer.headers.get("content-security-policy") ?? "";
   const html = await answer.text();
@@ -185,8 +191,8 @@ test("the page needs nothing but itself and its script, and lets nothing else in
   expect(html.replace(scripts[0] ?? "", "")).not.toMatch(
     /<script|<img|<link|<iframe|@import|url\(|style=|src=|\son\w+=/,
   );
-  for (const [, href = ""] of html.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^(#|\/openapi\.json$)/);
-});
+  for (const [, href = ""] of html.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^(#|\/openapi\.json$|\/docs\b)/);
+}
 
 test("the script of the page is a file of this server, and not sent again to who has it", async () => {
   const script = await page("/docs/browser.js");
@@ -223,20 +229,60 @@ test("with a slash at its end, the path of the page leads to it", async () => {
   expect((await page("/docs/")).url).toBe(`${postern.url}/docs`);
 });
 
-test("every operation and type is on the page, and every link leads somewhere", async () => {
-  const html = await (await page("/docs")).text();
-  const ids = [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  for (const [, target] of html.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target);
+test("every operation and type has a page, and every link leads somewhere", async () => {
+  const pages = await pagesOf(postern.url);
+  const idsOf = (html = "") => [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  for (const [path, html] of pages) {
+    expect(new Set(idsOf(html)).size, path).toBe(idsOf(html).length);
+    for (const [, target = "", id] of html.matchAll(/href="(\/docs[^"#]*|)#([^"]*)"/g))
+      expect(idsOf(pages.get(target || path)), `${path} links to ${target}`).toContain(id);
+  }
   for (const item of Object.values(document.paths))
-    for (const operation of Object.values(item)) expect(html).toContain(`<code>${operation["x-rpc"]}</code>`);
-  for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`type-${name}`);
+    for (const { "x-rpc": rpc } of Object.values(item))
+      expect(pages.get(rpc.replace("/postern.v1.", "/docs/")), rpc).toContain(`<code>${rpc}</code>`);
+  for (const name of Object.keys(document.components.schemas))
+    expect([...pages.keys()]).toContain(`/docs/types/${name}`);
+});
+
+test("no page is long: browsers lay out each at once", async () => {
+  const sizes = [...(await pagesOf(postern.url))].map(([path, html]) => [path, html.length] as const);
+  expect(sizes.filter(([path, size]) => size > (path === "/docs" ? 128 : 64) * 1024)).toEqual([]);
+});
+
+test("links of the time when the reference was one page find their operation on the first one, without a script", async () => {
+  const html = await (await page("/docs")).text();
+  for (const item of Object.values(document.paths))
+    for (const { "x-rpc": rpc } of Object.values(item)) {
+      const [service = "", name = ""] = rpc.replace("/postern.v1.", "").split("/");
+      expect(html).toContain(`<li id="${service}-${name}">\n<a href="/docs/${service}/${name}">`);
+    }
+});
+
+test("a page is not sent again to who has it, and a path without a page is refused", async () => {
+  const first = await page("/docs/UserService/GetUser");
+  const etag = first.headers.get("etag") ?? "";
+  const again = await page("/docs/UserService/GetUser", { headers: { "if-none-match": etag } });
+  expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+  for (const path of ["/docs/UserService", "/docs/UserService/Nothing", "/docs/types/Nothing", "/docs/../docs/x"])
+    expect((await page(path)).status, path).toBe(404);
+});
+
+test("the search knows every page by its words", async () => {
+  const answer = await page("/docs/search.json");
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+  const hits = (await answer.json()) as { href: string; title: string; words: string }[];
+  const found = new Set(hits.map(({ href }) => href.replace(/#.*/, "")));
+  const pages = [...(await pagesOf(postern.url)).keys()].filter((path) => !["/docs", "/docs/types"].includes(path));
+  expect(pages.filter((path) => !found.has(path))).toEqual([]);
+  const titlesWith = (word: string) => hits.filter(({ words }) => words.includes(word)).map(({ title }) => title);
+  expect(titlesWith("USER_GRANT_EXISTS".toLowerCase())).toEqual(expect.arrayContaining(["409"]));
+  expect(titlesWith("/v1/users/{userid}/phone")).toEqual(expect.arrayContaining(["ChangePhone", "RemovePhone"]));
 });
 
 const languages = ["curl", "grpcurl", "TypeScript", "Go", "Python"];
 
 test("every operation has its samples and a form for its call", async () => {
-  const sections = sectionsIn(await (await page("/docs")).text());
+  const sections = await sectionsOf(postern.url);
   const rpcs = new Set(Object.values(document.paths).flatMap((item) => Object.values(item).map((one) => one["x-rpc"])));
   expect(sections.length).toBe(rpcs.size);
   for (const { id, call, samples } of sections) {
@@ -246,7 +292,7 @@ test("every operation has its samples and a form for its call", async () => {
 });
 
 test("a sample runs as it stands: TypeScript creates a project, and reads it", async () => {
-  const sections = sectionsIn(await (await page("/docs")).text());
+  const sections = await sectionsOf(postern.url);
   const run = async (id: string, environment: Readonly<Record<string, string>>) => {
     const sample = sections.find((section) => section.id === id)?.samples.TypeScript ?? "";
     const env = { ...process.env, URL: postern.url, TOKEN: postern.admin.token, ...environment };

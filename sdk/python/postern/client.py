@@ -15,8 +15,11 @@ from grpc_status import rpc_status
 from postern.v1 import (
     account_pb2_grpc,
     application_pb2_grpc,
+    authorization_pb2_grpc,
+    consent_pb2_grpc,
     event_pb2_grpc,
     factor_pb2_grpc,
+    job_pb2_grpc,
     member_pb2_grpc,
     organization_pb2_grpc,
     policy_pb2_grpc,
@@ -24,6 +27,7 @@ from postern.v1 import (
     session_pb2_grpc,
     user_grant_pb2_grpc,
     user_pb2_grpc,
+    user_role_pb2_grpc,
 )
 
 TokenProvider = Callable[[], "str | None"]
@@ -50,14 +54,18 @@ class Postern:
         channel = grpc.intercept_channel(self._channel, _Headers(token))
         self.accounts = account_pb2_grpc.AccountServiceStub(channel)
         self.applications = application_pb2_grpc.ApplicationServiceStub(channel)
+        self.authorization = authorization_pb2_grpc.AuthorizationServiceStub(channel)
+        self.consents = consent_pb2_grpc.ConsentServiceStub(channel)
         self.events = event_pb2_grpc.EventServiceStub(channel)
         self.factors = factor_pb2_grpc.FactorServiceStub(channel)
+        self.jobs = job_pb2_grpc.JobServiceStub(channel)
         self.members = member_pb2_grpc.MemberServiceStub(channel)
         self.organizations = organization_pb2_grpc.OrganizationServiceStub(channel)
         self.policies = policy_pb2_grpc.PolicyServiceStub(channel)
         self.projects = project_pb2_grpc.ProjectServiceStub(channel)
         self.sessions = session_pb2_grpc.SessionServiceStub(channel)
         self.user_grants = user_grant_pb2_grpc.UserGrantServiceStub(channel)
+        self.user_roles = user_role_pb2_grpc.UserRoleServiceStub(channel)
         self.users = user_pb2_grpc.UserServiceStub(channel)
 
     def close(self) -> None:

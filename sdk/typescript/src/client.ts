@@ -2,8 +2,11 @@ import { ConnectError, createClient, type Transport } from "@connectrpc/connect"
 import { BadRequestSchema, ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import { AccountService } from "./gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "./gen/postern/v1/application_pb.ts";
+import { AuthorizationService } from "./gen/postern/v1/authorization_pb.ts";
+import { ConsentService } from "./gen/postern/v1/consent_pb.ts";
 import { EventService } from "./gen/postern/v1/event_pb.ts";
 import { FactorService } from "./gen/postern/v1/factor_pb.ts";
+import { JobService } from "./gen/postern/v1/job_pb.ts";
 import { MemberService } from "./gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "./gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "./gen/postern/v1/policy_pb.ts";
@@ -11,6 +14,7 @@ import { ProjectService } from "./gen/postern/v1/project_pb.ts";
 import { SessionService } from "./gen/postern/v1/session_pb.ts";
 import { UserGrantService } from "./gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "./gen/postern/v1/user_pb.ts";
+import { UserRoleService } from "./gen/postern/v1/user_role_pb.ts";
 
 export { type TokenProvider, withIdempotencyKeys, withRetries, withToken } from "./interceptors.ts";
 
@@ -22,14 +26,18 @@ export function posternOf(transport: Transport) {
   return {
     accounts: createClient(AccountService, transport),
     applications: createClient(ApplicationService, transport),
+    authorization: createClient(AuthorizationService, transport),
+    consents: createClient(ConsentService, transport),
     events: createClient(EventService, transport),
     factors: createClient(FactorService, transport),
+    jobs: createClient(JobService, transport),
     members: createClient(MemberService, transport),
     organizations: createClient(OrganizationService, transport),
     policies: createClient(PolicyService, transport),
     projects: createClient(ProjectService, transport),
     sessions: createClient(SessionService, transport),
     userGrants: createClient(UserGrantService, transport),
+    userRoles: createClient(UserRoleService, transport),
     users: createClient(UserService, transport),
   };
 }

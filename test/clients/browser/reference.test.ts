@@ -32,6 +32,7 @@ describe.skipIf(!found("chromium"))("the page of the reference in Chromium", () 
 
   test("the search finds operations by name, path and reason", async () => {
     const search = (query: string) => page.run(inPage("searched"), query);
+    expect(page.requests).not.toContain("GET /docs/search.json");
     expect(await search("change phone")).toContain("ChangePhone");
     expect(await search("/v1/users/{userId}/grants")).toContain("AddUserGrant");
     expect(await search("USER_GRANT_EXISTS")).toEqual(expect.arrayContaining(["409"]));
@@ -39,7 +40,10 @@ describe.skipIf(!found("chromium"))("the page of the reference in Chromium", () 
     expect(await search("")).toEqual([]);
   });
 
+  const operation = (id: string) => page.run(inPage("followed"), `/docs/${id.replace("-", "/")}`);
+
   test("a call is made with the token, here and nowhere else, and shows what came", async () => {
+    await operation("UserService-GetUser");
     const asked = { id: "UserService-GetUser", token: postern.admin.token, fields: { userId: postern.adminId } };
     const { status, output } = (await page.run(inPage("called"), asked)) as Shown;
     expect(status).toMatch(/^200 after \d+ ms/);
@@ -51,8 +55,11 @@ describe.skipIf(!found("chromium"))("the page of the reference in Chromium", () 
     expect(await page.run(kept)).not.toContain(postern.admin.token);
   });
 
-  test("a body goes as it stands in the form, and a refusal is shown", async () => {
-    const project = { id: "ProjectService-CreateProject", token: postern.admin.token };
+  test("the token stays on the next page; a body goes as it stands in the form, and a refusal is shown", async () => {
+    const project = { id: "ProjectService-CreateProject" };
+    const documents = page.requests.filter((one) => one === "GET /docs/browser.js").length;
+    expect(await operation(project.id)).toContain("CreateProject");
+    expect(page.requests.filter((one) => one === "GET /docs/browser.js")).toHaveLength(documents);
     const { status } = (await page.run(inPage("called"), { ...project, body: '{"name": "From the page"}' })) as Shown;
     expect(status).toMatch(/^200 /);
     const { body } = await postern.admin.get("/v1/projects");
@@ -63,8 +70,9 @@ describe.skipIf(!found("chromium"))("the page of the reference in Chromium", () 
 
   test("what an answer holds is shown as text", async () => {
     const body = '{"name": "<img src=x onerror=alert(1)>"}';
-    const created = { id: "ProjectService-CreateProject", token: postern.admin.token, body };
+    const created = { id: "ProjectService-CreateProject", body };
     expect(((await page.run(inPage("called"), created)) as Shown).status).toMatch(/^200 /);
+    await operation("ProjectService-ListProjects");
     const { output } = (await page.run(inPage("called"), { id: "ProjectService-ListProjects" })) as Shown;
     expect(output).toContain("<img src=x");
     expect(await page.run("(() => document.images.length)")).toBe(0);
@@ -76,14 +84,43 @@ describe.skipIf(!found("chromium"))("the page of the reference in Chromium", () 
     expect(page.messages.join()).toMatch(/Content Security Policy|violates/);
   });
 
-  test("it copies a sample, and shows one language everywhere", async () => {
+  test("it copies a sample, and shows the language of the reader on the next page", async () => {
     expect(await page.run(inPage("copied"))).toBe("Copied");
-    expect(await page.run(inPage("goShown"))).toEqual([true, true]);
+    await page.run(inPage("goChosen"));
+    await operation("ProjectService-GetProject");
+    expect(await page.run(inPage("openLanguages"))).toEqual(["Go"]);
   });
 
-  test("a screen of 360 pixels has no sideways scroll", async () => {
-    const narrow = await browser.open(`${postern.url}/docs`);
-    await narrow.narrow(360);
-    expect(await narrow.run("(() => [innerWidth, document.documentElement.scrollWidth])")).toEqual([360, 360]);
+  const place = "(() => [location.pathname, location.hash])";
+
+  test("back leads to the page before, where it was left", async () => {
+    const own = await browser.open(`${postern.url}/docs`);
+    await own.run("(() => scrollTo(0, 900))");
+    await own.run(inPage("followed"), "/docs/SessionService/ListSessions");
+    expect(await own.run("(() => [location.pathname, scrollY])")).toEqual(["/docs/SessionService/ListSessions", 0]);
+    expect(await own.run(inPage("wentBack"))).toContain("Overview");
+    expect(await own.run("(() => [location.pathname, scrollY])")).toEqual(["/docs", 900]);
   });
+
+  test("links of the time when the reference was one page lead to what they meant", async () => {
+    for (const [old, now] of [
+      ["UserService-GetUser", ["/docs/UserService/GetUser", ""]],
+      ["type-User", ["/docs/types/User", ""]],
+      ["status-409", ["/docs/errors", "#status-409"]],
+      ["UserService", ["/docs", "#UserService"]],
+      ["type-../x", ["/docs", "#type-../x"]],
+    ] as const) {
+      const led = await browser.open(`${postern.url}/docs#${old}`);
+      await expect.poll(() => led.run(place).catch(() => [])).toEqual(now);
+    }
+  });
+
+  test.each(["/docs", "/docs/UserService/ListUsers", "/docs/types/User", "/docs/types", "/docs/errors"])(
+    "%s has no sideways scroll on a screen of 360 pixels",
+    async (path) => {
+      const narrow = await browser.open(postern.url + path);
+      await narrow.narrow(360);
+      expect(await narrow.run("(() => [innerWidth, document.documentElement.scrollWidth])")).toEqual([360, 360]);
+    },
+  );
 });

@@ -1,11 +1,39 @@
 // These functions run in the page of the reference, and use it as a reader would.
 
-/** Searches, and returns the titles of what is found. */
-export function searched(query) {
+/** Searches, waits for what is found, and returns the titles. */
+export async function searched(query) {
   const box = document.querySelector("input[type=search]");
+  const list = document.querySelector(".results");
+  const changed = new Promise((resolve) => {
+    new MutationObserver(resolve).observe(list, { childList: true });
+  });
+  const wasEmpty = list.childElementCount === 0;
   box.value = query;
   box.dispatchEvent(new Event("input"));
-  return [...document.querySelectorAll(".results li")].map((item) => (item.querySelector("a") ?? item).firstChild.data);
+  if (query !== "" || !wasEmpty) await changed;
+  return [...list.querySelectorAll("li")].map((item) => (item.querySelector("a") ?? item).firstChild.data);
+}
+
+/** Follows a link of the page, and waits for the content of the other one. */
+export async function followed(href) {
+  await replaced(() => document.querySelector(`a[href="${href}"]`).click());
+  return document.title;
+}
+
+/** Goes back, and waits for the content of the page before. */
+export async function wentBack() {
+  await replaced(() => history.back());
+  return document.title;
+}
+
+async function replaced(act) {
+  const main = document.getElementById("main");
+  const changed = new Promise((resolve) => {
+    const observer = new MutationObserver(() => main.isConnected || resolve());
+    observer.observe(document.body, { childList: true });
+  });
+  act();
+  await changed;
 }
 
 /** Fills the form of an operation, sends it, and waits until its button offers to send again. */
@@ -39,11 +67,14 @@ export async function copied() {
   return button.textContent;
 }
 
-/** Opens the sample in Go of the first operation, and says of the first two whether theirs are open. */
-export async function goShown() {
-  const [first, second] = document.querySelectorAll(".samples [data-language=Go]");
-  const shown = new Promise((resolve) => second.addEventListener("toggle", resolve));
-  first.open = true;
+/** Opens the sample in Go. */
+export async function goChosen() {
+  const go = document.querySelector(".samples [data-language=Go]");
+  const shown = new Promise((resolve) => go.addEventListener("toggle", resolve));
+  go.open = true;
   await shown;
-  return [first.open, second.open];
 }
+
+/** The languages of the samples that are open. */
+export const openLanguages = () =>
+  [...document.querySelectorAll(".samples [open]")].map(({ dataset }) => dataset.language);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Section, sectionsIn } from "../../fixture/reference_page.ts";
+import { type Section, sectionsOf } from "../../fixture/reference_page.ts";
 import { type Postern, startPostern } from "../../harness.ts";
 import { type Command, ended } from "../command.ts";
 import { found, type Toolchain } from "../toolchains.ts";
@@ -14,7 +14,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "postern-samples-"));
   postern = await startPostern();
-  sections = sectionsIn(await (await fetch(`${postern.url}/docs`)).text());
+  sections = await sectionsOf(postern.url);
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });

@@ -25,6 +25,7 @@ export type ArrivedRequest = Pick<HttpRequest, "method" | "headers" | "values">;
 
 /** A handler of a path that is no rpc: health for load balancers, documents, metrics, pages. */
 export type HttpRoute = {
+  /** A path; with `/*` after its first segment, all paths below it that have no route of their own. */
   readonly path: string;
   /** The methods of the route; GET and HEAD when absent. One that lists OPTIONS answers the preflights of browsers itself. */
   readonly methods?: readonly string[];
@@ -40,6 +41,12 @@ export function routesByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, 
   const byPath = new Map(routes.map((route) => [route.path, route]));
   if (byPath.size < routes.length) throw new Error("two routes have the same path");
   return byPath;
+}
+
+/** The route of a path. */
+export function routeAt(routes: ReadonlyMap<string, HttpRoute>, path: string): HttpRoute | undefined {
+  const end = path.indexOf("/", 1);
+  return routes.get(path) ?? (end < 0 ? undefined : routes.get(`${path.slice(0, end)}/*`));
 }
 
 /** A response whose body is JSON text. */

@@ -4,7 +4,7 @@ import type { Fields } from "../header_fields.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
 import type { FindCall } from "./find_call.ts";
-import type { HttpRoute } from "./http_route.ts";
+import { type HttpRoute, routeAt } from "./http_route.ts";
 import { methodName, unknownName } from "./method_name.ts";
 import { type NamedProtocol, protocolNamed, unsupportedType } from "./negotiate.ts";
 import { negotiateConnect, negotiateQuery } from "./protocols/connect.ts";
@@ -130,7 +130,7 @@ function byPath({ findCall, routes }: MatchOptions, { method, headers }: Exchang
   const result = findCall(method, path, query);
   switch (result?.kind) {
     case undefined: {
-      const route = routes.get(path);
+      const route = routeAt(routes, path);
       return route ? { kind: "route", route } : refused(new GatewayError("UNKNOWN_PATH"));
     }
     case "malformed":

@@ -9,7 +9,7 @@ import { authorityCheck, splitTarget, type Target } from "../http/target.ts";
 import { type Cors, isPreflight } from "./cors.ts";
 import { type Due, deadlines } from "./deadlines.ts";
 import type { FindCall } from "./find_call.ts";
-import type { HttpRequest, HttpRoute } from "./http_route.ts";
+import { type HttpRequest, type HttpRoute, routeAt } from "./http_route.ts";
 import { type Match, matcher } from "./match.ts";
 import { methodName } from "./method_name.ts";
 import { withReason } from "./protocols/http_error.ts";
@@ -144,7 +144,7 @@ async function routeRequest(
 const noBody = new Uint8Array();
 
 const answersPreflights = ({ routes }: RpcServerOptions, { path }: Target): boolean =>
-  routes.get(path)?.methods?.includes("OPTIONS") === true;
+  routeAt(routes, path)?.methods?.includes("OPTIONS") === true;
 
 const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 

@@ -4,6 +4,8 @@ import { acceptedEncoding, type Encoding } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { Response } from "../http/exchange.ts";
 import type { HttpRequest, HttpRoute } from "../rpc/http_route.ts";
+import { filesIn, pathsIn } from "./docs/paths.ts";
+import type { Site } from "./docs/site.ts";
 import type { Document } from "./openapi/document.ts";
 import type { ApiOptions } from "./openapi/options.ts";
 import { ownTick } from "./own_tick.ts";
@@ -19,28 +21,33 @@ export function reference(
   options: () => ApiOptions | Promise<ApiOptions>,
   { makesCalls = true }: ReferenceOptions = {},
 ): readonly HttpRoute[] {
-  // Only its bytes are kept: as an object the document takes as much again.
+  // Only its bytes are kept: as an object the document takes as much again. The pages need the object, when somebody opens one.
   const document = once(async () => {
     const { openapi } = await import("./openapi/openapi.ts");
     return Buffer.from(`${JSON.stringify(await openapi(await options()))}\n`);
   });
+  const site = once(async () => siteOf(JSON.parse((await document()).toString()) as Document, makesCalls));
   const json = once(async () => cachedText(await document(), { "content-type": "application/json" }));
-  const page = once(async () => docsText(JSON.parse((await document()).toString()) as Document, makesCalls));
   const script = once(async () => cachedText(await fileOf("browser.js"), { "content-type": "text/javascript" }));
+  const search = once(async () =>
+    cachedText(`${(await site()).searchIndex()}\n`, { "content-type": "application/json" }),
+  );
+  const page = async (request: HttpRequest) => pageOf(await site(), request);
   return [
     { path: "/openapi.json", handle: async (request) => (await json())(request) },
-    { path: "/docs", handle: async (request) => (await page())(request) },
-    { path: scriptPath, handle: async (request) => (await script())(request) },
-    { path: "/docs/", handle: () => ({ status: 308, headers: { location: "/docs" }, body: "" }) },
+    { path: pathsIn.overview, handle: page },
+    { path: `${pathsIn.overview}/*`, handle: page },
+    { path: filesIn.script, handle: async (request) => (await script())(request) },
+    { path: filesIn.search, handle: async (request) => (await search())(request) },
+    { path: "/docs/", handle: () => ({ status: 308, headers: { location: pathsIn.overview }, body: "" }) },
     { path: "/", handle: start },
   ];
 }
 
-const scriptPath = "/docs/browser.js";
-
 /** Redirects a browser to the reference; any other client is refused, and finds in the refusal where the reference is. */
 function start({ headers }: HttpRequest): Response {
-  if (acceptsHtml(headers.accept)) return { status: 303, headers: { location: "/docs", vary: "accept" }, body: "" };
+  if (acceptsHtml(headers.accept))
+    return { status: 303, headers: { location: pathsIn.overview, vary: "accept" }, body: "" };
   throw new GatewayError("UNKNOWN_PATH", {
     params: { docs: "/docs", openapi: "/openapi.json" },
     metadata: { link: '</docs>; rel="service-doc", </openapi.json>; rel="service-desc"' },
@@ -60,15 +67,26 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-async function docsText(document: Document, makesCalls: boolean) {
-  const [{ docsPage }, css] = await Promise.all([import("./docs/page.ts"), fileOf("page.css")]);
-  const { body, policy } = await docsPage(document, { style: css, makesCalls });
-  const headers = {
+async function siteOf(document: Document, makesCalls: boolean): Promise<Site> {
+  const [{ docsSite }, style] = await Promise.all([import("./docs/site.ts"), fileOf("page.css")]);
+  return docsSite(document, { style, makesCalls });
+}
+
+/** A page of the reference. There are hundreds, so none is kept: to make and to compress one takes about a millisecond. */
+async function pageOf({ pageAt, policy }: Site, { path, headers }: HttpRequest): Promise<Response> {
+  await ownTick();
+  const body = pageAt(path);
+  if (body === undefined) throw new GatewayError("UNKNOWN_PATH");
+  const all = {
+    "content-type": "text/html; charset=utf-8",
     "content-security-policy": policy,
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",
+    etag: etagOf(body),
   };
-  return cachedText(`${body}\n`, { "content-type": "text/html; charset=utf-8", ...headers });
+  if (hasEtag(headers["if-none-match"], all.etag)) return { status: 304, headers: all };
+  return { status: 200, headers: all, body };
 }
 
 const fileOf = (name: string) => readFile(new URL(`./docs/${name}`, import.meta.url), "utf8");
@@ -79,7 +97,7 @@ function cachedText(
   headers: Readonly<Record<string, string>>,
 ): (request: HttpRequest) => Promise<Response> {
   const body = typeof text === "string" ? Buffer.from(text) : text;
-  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+  const etag = etagOf(body);
   const all = { ...headers, etag, "cache-control": "no-cache", vary: "accept-encoding" };
   const compressions = new Map<Encoding, () => Promise<Buffer>>();
   return async ({ headers: requestHeaders }) => {
@@ -92,6 +110,8 @@ function cachedText(
     return { status: 200, headers: { ...all, "content-encoding": encoding.name }, body: await compression() };
   };
 }
+
+const etagOf = (body: string | Buffer) => `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
 
 // RFC 9110, 13.1.2: the comparison is weak, since a proxy may have compressed the text.
 function hasEtag(header: string | undefined, etag: string): boolean {

@@ -47,11 +47,11 @@ test("documents are made for the first request, and once for all", async () => {
   });
   expect(made).toBe(0);
   const request = {
-    ...{ method: "GET", path: "", query: "", headers: {}, network: undefined, body: new Uint8Array() },
+    ...{ method: "GET", path: "/docs", query: "", headers: {}, network: undefined, body: new Uint8Array() },
     ...{ values: createContextValues(), signal: new AbortController().signal },
   };
   const statuses = routes.map(async ({ path, handle }) => (path === "/" ? 200 : (await handle(request)).status));
-  expect(await Promise.all(statuses)).toEqual([200, 200, 200, 308, 200]);
+  expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200, 200, 308, 200]);
   expect(made).toBe(1);
 });
 
@@ -74,6 +74,29 @@ test("what is given wins over what is found", async () => {
   const { summary, security } = paths["/echo.v2.EchoService/Echo"].post;
   expect([summary, security]).toEqual(["Answers the same text.", [{ bearer: [] }]]);
   expect(components.securitySchemes.bearer.description).toBe("A key of the console.");
+});
+
+test("each rpc has a page, with a path of its own or not", async () => {
+  for (const path of ["/docs/EchoService/Echo", "/docs/types/Text", "/docs/errors"])
+    expect((await fetched(path, {})).status, path).toBe(200);
+  expect((await fetched("/docs/EchoService/Collect", {})).status).toBe(404);
+});
+
+test("a route of all paths below one leaves those that have their own", async () => {
+  const named = (path: string) => ({
+    path,
+    handle: (request: { path: string }) => jsonResponse(200, `${path} ${request.path}`),
+  });
+  const httpRoutes = [named("/files/*"), named("/files/one")];
+  for (const [path, answer] of [
+    ["/files/one", "/files/one /files/one"],
+    ["/files/two", "/files/* /files/two"],
+    ["/files/a/b", "/files/* /files/a/b"],
+    ["/files/", "/files/* /files/"],
+  ] as const)
+    expect((await fetched(path, { httpRoutes })).text).toBe(answer);
+  for (const path of ["/files", "/filesystem", "//files/one"])
+    expect((await fetched(path, { httpRoutes })).status).toBe(404);
 });
 
 test("the page of an API without tokens speaks of none", async () => {

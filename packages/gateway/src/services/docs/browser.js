@@ -1,5 +1,5 @@
 // The search, the copy buttons and the calls of the API reference. It makes nodes and texts only, keeps the token in this page's
-// memory, and calls no server but the one that served the page.
+// memory, and calls no server but the one that served the page. Links replace the content of the page, so that the token stays.
 
 /** Makes an element with attributes and children. */
 function element(name, attributes = {}, ...children) {
@@ -13,21 +13,24 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 
 // Search
 
-/** The sections of the page with their words, made when the search is first used. */
-function indexOf() {
-  return all("section.operation, section.error, section.type").map((section) => {
-    const title = section.querySelector("h3").textContent;
-    const parts = all("h3, .paths, p, table", section).map((part) => part.textContent.toLowerCase());
-    const path = section.querySelector(".paths code")?.textContent ?? "";
-    return { id: section.id, title, path, name: title.toLowerCase(), words: parts.join(" ") };
-  });
+let index;
+
+/** The pages with their words, fetched when the search is first used. */
+async function indexOf() {
+  const response = await fetch("/docs/search.json", { credentials: "omit" });
+  if (!response.ok) throw new Error(`the search answers ${response.status}`);
+  return (await response.json()).map((hit) => ({ ...hit, name: hit.title.toLowerCase() }));
 }
 
-function found(index, query) {
+/** The hits of a query; undefined when the search cannot be had. */
+async function found(query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [];
+  index ??= indexOf();
+  const hits = await index.catch(() => (index = undefined));
   const rank = ({ name }) => (name.startsWith(words[0]) ? 0 : name.includes(words[0]) ? 1 : 2);
-  return index
-    .filter((entry) => words.every((word) => entry.words.includes(word)))
+  return hits
+    ?.filter((hit) => words.every((word) => hit.words.includes(word)))
     .sort((a, b) => rank(a) - rank(b))
     .slice(0, 40);
 }
@@ -40,30 +43,32 @@ function addSearch() {
     "aria-keyshortcuts": "/",
   });
   const list = element("ul", { class: "results", "aria-label": "Search results" });
-  const menu = document.querySelector("nav .menu");
-  let index;
-  menu.before(element("div", { class: "search", role: "search" }, box), list);
-  box.addEventListener("input", () => {
-    index ??= indexOf();
-    const query = box.value.trim();
-    menu.hidden = query !== "";
-    const hits = query === "" ? [] : found(index, query);
-    const links = hits.map(({ id, title, path }) =>
-      element("li", {}, element("a", { href: `#${id}` }, title, element("small", {}, path))),
-    );
-    list.replaceChildren(...(query !== "" && hits.length === 0 ? [element("li", {}, "Nothing found")] : links));
+  document.querySelector("nav .menu").before(element("div", { class: "search", role: "search" }, box), list);
+  box.addEventListener("input", async () => {
+    const query = box.value;
+    const hits = await found(query);
+    if (box.value !== query) return;
+    const isEmpty = query.trim() === "";
+    document.querySelector("nav .menu").hidden = !isEmpty;
+    const links = hits?.map(({ href, title, note }) => element("a", { href }, title, element("small", {}, note)));
+    const note = hits ? "Nothing found" : "The search is not available";
+    list.replaceChildren(...(isEmpty || links?.length ? links : [note]).map((one) => element("li", {}, one)));
   });
   box.addEventListener("keydown", ({ key }) => {
     if (key === "Enter") list.querySelector("a")?.click();
-    if (key !== "Escape") return;
-    box.value = "";
-    box.dispatchEvent(new Event("input"));
+    if (key === "Escape") endSearch();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target.closest("input, textarea")) return;
     event.preventDefault();
     box.focus();
   });
+}
+
+function endSearch() {
+  const box = document.querySelector("input[type=search]");
+  box.value = "";
+  box.dispatchEvent(new Event("input"));
 }
 
 // Copies
@@ -100,18 +105,18 @@ function addCopy(pre) {
 
 // Samples
 
-/** Shows the samples of one language everywhere, once a reader opened one. */
+let chosen = "curl";
+
+/** Shows the samples in the language that the reader chose, on each page from then on. */
+function openChosen() {
+  for (const details of all(`.samples [data-language="${chosen}"]`)) details.open = true;
+}
+
 function chooseLanguages() {
-  let chosen = "curl";
   document.addEventListener(
     "toggle",
     ({ target }) => {
-      const { language } = target.dataset;
-      if (!target.open || language === undefined || language === chosen) return;
-      chosen = language;
-      const before = target.getBoundingClientRect().top;
-      for (const details of all(`.samples [data-language="${language}"]`)) details.open = true;
-      scrollBy({ top: target.getBoundingClientRect().top - before, behavior: "instant" });
+      if (target.open) chosen = target.dataset.language ?? chosen;
     },
     true,
   );
@@ -120,7 +125,7 @@ function chooseLanguages() {
 /** Writes this server into the samples. */
 function nameServer() {
   const environment = document.getElementById("environment");
-  environment.textContent = environment.textContent.replace(/URL=\S+/, `URL=${location.origin}`);
+  if (environment) environment.textContent = environment.textContent.replace(/URL=\S+/, `URL=${location.origin}`);
   if (location.protocol !== "https:") return;
   for (const code of all('[data-language="grpcurl"] code'))
     code.textContent = code.textContent.replace(" -plaintext", "");
@@ -211,14 +216,14 @@ async function perform({ url, verb, headers, body }, { status, output, signal })
     const response = await fetch(url, { ...fixed, method: verb, headers, body, signal });
     const took = Math.round(performance.now() - began);
     status.textContent = `${response.status} after ${took} ms, request ${response.headers.get("x-request-id") ?? "without an id"}`;
-    await show(response, output);
+    await showBody(response, output);
   } catch (error) {
     status.textContent = signal.aborted ? "Stopped" : `No response: ${error.message}`;
   }
 }
 
 /** Shows a body as it comes, and at its end JSON with its lines indented. */
-async function show(response, output) {
+async function showBody(response, output) {
   let text = "";
   const decoder = new TextDecoder();
   for await (const bytes of bytesOf(response.body)) {
@@ -253,8 +258,79 @@ function addCall(section) {
   section.querySelector(".samples").after(button);
 }
 
-nameServer();
+// Pages
+
+/** Adds to the content of a page what needs the script. */
+function dress() {
+  nameServer();
+  all("main pre").forEach(addCopy);
+  openChosen();
+  if (document.body.dataset.calls === "here") all("section.operation").forEach(addCall);
+}
+
+/** The page at a URL. A request of this kind parses HTML without running anything, and needs no exception from the policy. */
+function pageAt(url) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", url);
+    request.responseType = "document";
+    request.onload = () => (request.status === 200 && request.response ? resolve(request.response) : reject());
+    request.onerror = reject;
+    request.send();
+  });
+}
+
+let shown = location.pathname;
+
+/** Shows the content of another page in place of this one's; `top` is how far it was scrolled when it was left. */
+async function openPage(url, top) {
+  shown = url.pathname;
+  const page = await pageAt(url.pathname).catch(() => undefined);
+  if (shown !== url.pathname) return;
+  if (!page) return location.assign(url);
+  document.title = page.title;
+  for (const part of ["main", "nav .menu"])
+    document.querySelector(part).replaceWith(document.adoptNode(page.querySelector(part)));
+  dress();
+  endSearch();
+  document.getElementById("main").focus({ preventScroll: true });
+  const target = url.hash && document.getElementById(url.hash.slice(1));
+  if (target && top === undefined) target.scrollIntoView();
+  else scrollTo(0, top ?? 0);
+}
+
+const isPage = ({ origin, pathname }) => origin === location.origin && /^\/docs(\/|$)/.test(pathname);
+
+function followLinks() {
+  history.scrollRestoration = "manual";
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (!link || !isPlain || !isPage(link) || link.pathname === shown) return;
+    event.preventDefault();
+    history.replaceState({ top: scrollY }, "");
+    history.pushState(null, "", link.href);
+    openPage(new URL(link.href));
+  });
+  addEventListener("popstate", ({ state }) => {
+    if (location.pathname === shown) leaveOverview();
+    else openPage(new URL(location.href), state?.top);
+  });
+}
+
+/** Links of the time when the reference was one page have the operation, type or status after the number sign. */
+function leaveOverview() {
+  if (location.pathname !== "/docs") return;
+  const id = decodeURIComponent(location.hash.slice(1));
+  const [, name] = /^type-(\w+)$/.exec(id) ?? [];
+  const ofOperation = document.getElementById(id)?.matches(".operations > li") && document.getElementById(id);
+  if (name) location.replace(`/docs/types/${name}`);
+  else if (/^status-\w+$/.test(id)) location.replace(`/docs/errors#${id}`);
+  else if (ofOperation) location.replace(ofOperation.querySelector("a").href);
+}
+
+leaveOverview();
 addSearch();
-all("pre").forEach(addCopy);
+dress();
 chooseLanguages();
-if (document.body.dataset.calls === "here") all("section.operation").forEach(addCall);
+followLinks();

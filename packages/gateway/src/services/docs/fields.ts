@@ -1,5 +1,6 @@
 import type { Parameter, Schema } from "../openapi/document.ts";
 import { type Html, html, prose } from "./html.ts";
+import { pathsIn } from "./paths.ts";
 
 /** A row of a table of fields. */
 export type Row = { readonly name: string; readonly note: string; readonly needed: boolean; readonly schema: Schema };
@@ -45,7 +46,7 @@ export function typeOf(schema: Schema): Html {
 
 function link(ref: string): Html {
   const name = ref.replace(/^.*\//, "");
-  return html`<a href="#type-${name}">${name}</a>`;
+  return html`<a href="${pathsIn.type(name)}">${name}</a>`;
 }
 
 function words({ type = "any", format, pattern }: Schema): string {

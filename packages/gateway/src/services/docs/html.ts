@@ -1,6 +1,9 @@
 /** A piece of escaped HTML. */
 export type Html = { readonly html: string };
 
+/** What a page shows, and its name. */
+export type Content = { readonly title: string; readonly main: Html };
+
 /** A template of HTML; values that are not Html are escaped. */
 export function html(
   texts: TemplateStringsArray,

@@ -2,11 +2,20 @@ import type { Components, Document, OperationObject, Schema } from "../openapi/d
 import { type Called, calledAt, jsonText, type Placed } from "./called.ts";
 import { responseExample } from "./example.ts";
 import { fieldRows, fieldTable, parameterRows, typeOf } from "./fields.ts";
-import { type Html, html, prose } from "./html.ts";
+import { type Content, type Html, html, prose } from "./html.ts";
+import { pathsIn } from "./paths.ts";
 import { samplesOf } from "./samples.ts";
 
 /** An operation with all its paths. */
 export type Entry = { readonly name: string; readonly paths: readonly Placed[] };
+
+/** The operations of a service, under its name in words. */
+export type Group = {
+  readonly tag: string;
+  readonly name: string;
+  readonly description: string;
+  readonly entries: readonly Entry[];
+};
 
 /** The operations of a service; the paths of one rpc are grouped. */
 export function entriesOf({ paths }: Document, tag: string): Entry[] {
@@ -18,25 +27,37 @@ export function entriesOf({ paths }: Document, tag: string): Entry[] {
   return [...byRpc].map(([rpc, paths]) => ({ name: rpc.replace(/^.*\//, ""), paths }));
 }
 
-/** The anchor of an operation's section. */
+/** The id of an operation. */
 export const anchorOf = (tag: string, { name }: Entry) => `${tag}-${name}`;
 
-/** The section of one operation. */
-export function operationSection(tag: string, entry: Entry, components: Components): Html {
+/** The methods and paths of an operation. */
+export const pathList = ({ paths }: Entry) =>
+  html`<ul class="paths">${paths.map(({ method, path }) => html`<li><span class="verb ${method}">${method.toUpperCase()}</span> <code>${path}</code></li>`)}</ul>`;
+
+/** The page of one operation. */
+export function operationPage({ tag, name }: Group, entry: Entry, components: Components): Content {
   const [main] = entry.paths;
-  if (!main) return html``;
+  const title = `${entry.name} · ${name}`;
+  if (!main) return { title, main: html`` };
+  const section = operationSection(anchorOf(tag, entry), { entry, main }, components);
+  return { title, main: html`<p class="way"><a href="${pathsIn.overview}#${tag}">${name}</a></p>${section}` };
+}
+
+type Shown = { readonly entry: Entry; readonly main: Placed };
+
+function operationSection(id: string, { entry, main }: Shown, components: Components): Html {
   const { operation } = main;
   const called = calledAt(main, components);
   const { parameters } = called;
-  const id = anchorOf(tag, entry);
   return html`<section class="operation" id="${id}" aria-labelledby="${id}-title" data-call="${JSON.stringify(formOf(called))}">
-<h3 id="${id}-title"><a href="#${id}">${entry.name}</a></h3>
-<ul class="paths">${entry.paths.map(({ method, path }) => html`<li><span class="verb ${method}">${method.toUpperCase()}</span> <code>${path}</code></li>`)}</ul>
+<h1 id="${id}-title">${entry.name}</h1>
+${pathList(entry)}
 <p>${prose(operation.description)}</p>
 <p class="rpc">gRPC, gRPC-Web, Connect: <code>${operation["x-rpc"]}</code></p>
 ${parameters.length > 0 ? fieldTable("Parameters", parameterRows(parameters), "request") : html``}
 ${bodyTable(operation, components)}
 ${samples(id, called)}
+<p class="none">The samples read <a href="${pathsIn.overview}#environment">environment variables</a>.</p>
 ${answerTable(operation, components)}
 ${answerExample(id, operation, components)}
 <p class="refusals">Errors: ${refusalLinks(operation)}</p>
@@ -68,18 +89,30 @@ function answerExample(id: string, { responses }: OperationObject, components: C
 <pre tabindex="0" aria-label="A response" id="${id}-response"><code>${JSON.stringify(example, null, 2)}</code></pre></details>`;
 }
 
-function bodyTable({ requestBody }: OperationObject, components: Components): Html {
-  const schema = requestBody?.content["application/json"]?.schema;
-  return schema ? fieldTable("Body", fieldRows(opened(schema, components)), "request") : html``;
+function bodyTable(operation: OperationObject, components: Components): Html {
+  const schema = bodySchema(operation, components);
+  return schema ? fieldTable("Body", fieldRows(schema), "request") : html``;
 }
 
-function answerTable({ responses }: OperationObject, components: Components): Html {
-  const done = responses[200];
-  if (!done || "$ref" in done) return html``;
-  const [schema] = Object.values(done.content).map((one) => one.schema);
-  if (!schema) return html``;
+function answerTable(operation: OperationObject, components: Components): Html {
+  const done = operation.responses[200];
+  const schema = answerSchema(operation, components);
+  if (!done || "$ref" in done || !schema) return html``;
   if (schema.anyOf) return html`<p>Responds with ${typeOf(schema.anyOf[0] ?? {})}. ${prose(done.description)}</p>`;
-  return fieldTable("Response", fieldRows(opened(schema, components)), "answer");
+  return fieldTable("Response", fieldRows(schema), "answer");
+}
+
+/** The schema of the body of a request; undefined for none. */
+export function bodySchema({ requestBody }: OperationObject, components: Components): Schema | undefined {
+  const schema = requestBody?.content["application/json"]?.schema;
+  return schema && opened(schema, components);
+}
+
+/** The schema of a response; undefined where the document describes none. */
+export function answerSchema({ responses }: OperationObject, components: Components): Schema | undefined {
+  const done = responses[200];
+  const [body] = done && !("$ref" in done) ? Object.values(done.content) : [];
+  return body && opened(body.schema, components);
 }
 
 const opened = (schema: Schema, { schemas }: Components): Schema =>
@@ -88,5 +121,5 @@ const opened = (schema: Schema, { schemas }: Components): Schema =>
 function refusalLinks({ responses }: OperationObject): Html[] {
   return Object.keys(responses)
     .filter((status) => status !== "200")
-    .map((status) => html`<a href="#status-${status}">${status}</a> `);
+    .map((status) => html`<a href="${pathsIn.errors}#status-${status}">${status}</a> `);
 }

@@ -9,14 +9,18 @@ import com.google.rpc.BadRequest;
 import com.google.rpc.ErrorInfo;
 import com.postern.v1.AccountServiceGrpc;
 import com.postern.v1.ApplicationServiceGrpc;
+import com.postern.v1.AuthorizationServiceGrpc;
+import com.postern.v1.ConsentServiceGrpc;
 import com.postern.v1.EventServiceGrpc;
 import com.postern.v1.FactorServiceGrpc;
+import com.postern.v1.JobServiceGrpc;
 import com.postern.v1.MemberServiceGrpc;
 import com.postern.v1.OrganizationServiceGrpc;
 import com.postern.v1.PolicyServiceGrpc;
 import com.postern.v1.ProjectServiceGrpc;
 import com.postern.v1.SessionServiceGrpc;
 import com.postern.v1.UserGrantServiceGrpc;
+import com.postern.v1.UserRoleServiceGrpc;
 import com.postern.v1.UserServiceGrpc;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
@@ -69,12 +73,24 @@ public final class PosternClient implements AutoCloseable {
     return ApplicationServiceGrpc.newBlockingStub(channel);
   }
 
+  public AuthorizationServiceGrpc.AuthorizationServiceBlockingStub authorization() {
+    return AuthorizationServiceGrpc.newBlockingStub(channel);
+  }
+
+  public ConsentServiceGrpc.ConsentServiceBlockingStub consents() {
+    return ConsentServiceGrpc.newBlockingStub(channel);
+  }
+
   public EventServiceGrpc.EventServiceBlockingStub events() {
     return EventServiceGrpc.newBlockingStub(channel);
   }
 
   public FactorServiceGrpc.FactorServiceBlockingStub factors() {
     return FactorServiceGrpc.newBlockingStub(channel);
+  }
+
+  public JobServiceGrpc.JobServiceBlockingStub jobs() {
+    return JobServiceGrpc.newBlockingStub(channel);
   }
 
   public MemberServiceGrpc.MemberServiceBlockingStub members() {
@@ -99,6 +115,10 @@ public final class PosternClient implements AutoCloseable {
 
   public UserGrantServiceGrpc.UserGrantServiceBlockingStub userGrants() {
     return UserGrantServiceGrpc.newBlockingStub(channel);
+  }
+
+  public UserRoleServiceGrpc.UserRoleServiceBlockingStub userRoles() {
+    return UserRoleServiceGrpc.newBlockingStub(channel);
   }
 
   public UserServiceGrpc.UserServiceBlockingStub users() {
