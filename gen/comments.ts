@@ -1426,6 +1426,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.all_visible": "A text by which people tell objects apart; every character must be visible.",
   "postern.v1.authzen": "The rpc belongs to the Authorization API of OpenID AuthZEN: unknown JSON fields are ignored, and the response has the same header `x-request-id` as the request.",
   "postern.v1.caller_alias": "The field names a user, and `me` means the caller. No user has that id.",
+  "postern.v1.chosen_id": "An id that the caller chooses for a new object. It is refused if it was ever used in any organization, which tells the caller that it was; the setting CHOSEN_IDS can leave such ids to owners of the instance.",
   "postern.v1.max_inner_items": "For a list of messages: the maximum number of items in all their lists together.",
   "postern.v1.max_values": "For an open object (google.protobuf.Struct): the maximum number of values, including nested ones; by default 10,000.",
   "postern.v1.message_bytes": "The maximum size of a message of the rpc in bytes, on the wire and decompressed, if it is lower than what the field rules allow. Without this option, the limit is the largest message that the rules allow, or 16 KiB for an rpc that requires no sign-in. The server does not start if an rpc has neither.",

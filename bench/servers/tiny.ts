@@ -53,6 +53,7 @@ const interceptors = guards({
   rules,
   declared: [],
   late: [],
+  chosenIds: "administrators",
   outages,
   lookups: {
     instanceId: "",

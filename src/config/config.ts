@@ -250,6 +250,11 @@ const declared = {
   hashMemoryKib: whole("HASH_MEMORY_KIB", 19_456, "Memory of one argon2id hash, in KiB", { least: 8, most: 4_194_304 }),
   hashIterations: whole("HASH_ITERATIONS", 2, "Passes of one argon2id hash", { most: 1000 }),
   hashParallelism: whole("HASH_PARALLELISM", 1, "Lanes of one argon2id hash", { most: 255 }),
+  chosenIds: oneOf(
+    "CHOSEN_IDS",
+    ["administrators", "instance_owners"],
+    "Who may choose the id of a new user or client: every administrator who may create one, or only owners of the instance",
+  ),
   phoneDefaultRegion: region(
     "PHONE_DEFAULT_REGION",
     "Region of phone numbers without a prefix (`CH`); empty refuses them",

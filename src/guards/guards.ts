@@ -7,6 +7,7 @@ import { authenticate, type KnownCallers } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { resolveAlias } from "./caller_alias.ts";
 import type { Capacity } from "./capacity.ts";
+import { type ChosenIds, chosenIds } from "./chosen_ids.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./held_permissions.ts";
 import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
@@ -42,16 +43,17 @@ export type GuardOptions = {
   /** The rules of requests that need the database. */
   readonly late: readonly LateRule<Call>[];
   readonly lookups: Lookups;
+  readonly chosenIds: ChosenIds;
   readonly idempotency: IdempotencyOptions;
   readonly outages: Outages;
 };
 
 /** The interceptors between gate and handler, in their order. */
 export function guards(options: GuardOptions): Interceptor[] {
-  const { report, rules, declared, lookups, outages } = options;
+  const { report, rules, declared, outages } = options;
   // The gate has found the caller, but the body may have arrived much later.
   const known = forEachMethod((method) => checked(authenticate(method, options.known)));
-  const allowed = forEachMethod((method) => resolvedAndAllowed(method, lookups));
+  const allowed = forEachMethod((method) => resolvedAndAllowed(method, options));
   const late = (method: Request["method"]) => lateViolations(method, { rules: options.late, allowed, outages });
   const wellFormed = forEachMethod((method) => validate(method, rules, late(method)));
   const keyed = forEachMethod((method) => idempotency(method, options.idempotency));
@@ -71,12 +73,15 @@ export function guards(options: GuardOptions): Interceptor[] {
 }
 
 /** Resolves the caller's alias first: permissions depend on the user that the request names. Masks are completed here too. */
-function resolvedAndAllowed(method: Request["method"], lookups: Lookups): Step {
-  const [resolve, complete, allow] = [resolveAlias(method.input), completeMask(method), authorize(method, lookups)];
+function resolvedAndAllowed(method: Request["method"], options: Pick<GuardOptions, "lookups" | "chosenIds">): Step {
+  const [resolve, complete] = [resolveAlias(method.input), completeMask(method)];
+  const allow = authorize(method, options.lookups);
+  const choose = chosenIds(method.input, options.chosenIds);
   return (request, call) => {
     resolve(request, call);
     complete(request);
-    return allow(request, call);
+    const pending = allow(request, call);
+    return choose && pending ? pending.then(() => choose(request, call)) : (pending ?? choose?.(request, call));
   };
 }
 

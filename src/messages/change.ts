@@ -14,7 +14,7 @@ export const changeTexts = {
     fr: "Aucun champ n’est nommé, et aucun n’est renseigné.",
     es: "No se nombra ningún campo, y ninguno está relleno.",
   },
-  FIRST_PARTY_MARK: {
+  ONLY_INSTANCE_OWNER: {
     en: "Only an INSTANCE_OWNER can set this.",
     de: "Nur ein INSTANCE_OWNER kann das setzen.",
     fr: "Seul un INSTANCE_OWNER peut définir ceci.",

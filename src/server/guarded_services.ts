@@ -4,6 +4,7 @@ import { keys } from "../deps.ts";
 import type { MessageRule } from "../errors.ts";
 import { gate } from "../guards/authenticate.ts";
 import type { Capacity } from "../guards/capacity.ts";
+import type { ChosenIds } from "../guards/chosen_ids.ts";
 import { guards } from "../guards/guards.ts";
 import type { Lookups } from "../guards/held_permissions.ts";
 import type { RateLimits } from "../guards/rate_limits.ts";
@@ -36,6 +37,7 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
       limits,
       capacity,
       streams: streamLimit(config.streamsPerCallerMax),
+      chosenIds: config.chosenIds,
       resourceMetadata: () => resourceMetadataOf(issuer()),
     }),
     routes: routesOf(runtime, config),
@@ -51,12 +53,13 @@ type GuardedOptions = Readonly<{
   limits: RateLimits;
   capacity: Capacity;
   streams: Interceptor;
+  chosenIds: ChosenIds;
   resourceMetadata: () => string | undefined;
 }>;
 
 /** The gate that finds the caller, and the interceptors between the gate and the handler. */
 function guarded(runtime: Runtime, options: GuardedOptions) {
-  const { found, declared, report, limits, capacity: bound, streams, resourceMetadata } = options;
+  const { found, declared, report, limits, capacity: bound, resourceMetadata } = options;
   const { callers, deps, rates } = runtime;
   const known = { callers, limits, rates, tokens: recentTokens(), resourceMetadata };
   const rules = messageRules(declared);
@@ -65,7 +68,8 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     report,
     known,
     capacity: bound,
-    streams,
+    streams: options.streams,
+    chosenIds: options.chosenIds,
     rules,
     declared,
     late: lateRulesOf(deps),

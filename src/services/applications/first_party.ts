@@ -7,7 +7,7 @@ const params = { permission: "instance.write" };
 /** Refuses the first-party mark to all callers but owners of the instance; `field` is its path in the request. */
 export function refuseMark(call: Call, field: string): void {
   if (ownsInstance(call)) return;
-  const violations: Violation[] = [{ field, text: "FIRST_PARTY_MARK", reason: "FIRST_PARTY_MARK" }];
+  const violations: Violation[] = [{ field, text: "ONLY_INSTANCE_OWNER", reason: "FIRST_PARTY_MARK" }];
   throw refuse.because("PERMISSION_DENIED", { params, violations });
 }
 
