@@ -10,7 +10,9 @@ export const lostPage: PageOf = (refusal, visit) => {
   if (!problem) return undefined;
   const language = browserLanguage(visit);
   return pageResponse({
-    ...{ status: problem.status, language, title: pageText("lost", language) },
+    status: problem.status,
+    language,
+    title: pageText("lost", language),
     body: html`<p>${pageText(problem.text, language)}</p>
 <p><a href="/account">${pageText("account", language)}</a></p>`,
   });
