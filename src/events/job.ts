@@ -15,6 +15,18 @@ export type Job = {
   readonly requestId: string;
 };
 
+/** The number of jobs under way, and how long ago the one that least recently went on did so. */
+export type JobsHealth = { readonly underWay: number; readonly stalledSeconds: number };
+
+/** Reads how the jobs of the instance go on. */
+export async function jobsHealth(sql: Sql): Promise<JobsHealth> {
+  const [health] = await sql<JobsHealth[]>`
+    select count(*)::integer as "underWay",
+      greatest(0, coalesce(extract(epoch from now() - min(coalesce(went_on, created))), 0))::float8 as "stalledSeconds"
+    from jobs where ended is null`;
+  return health ?? { underWay: 0, stalledSeconds: 0 };
+}
+
 /** The most facts that a call makes itself; where there are more, a job makes them. */
 export const mostAtOnce = 1_000;
 
@@ -91,6 +103,8 @@ const statementOf = ({ makes, select }: Step, folds: ReadonlyMap<string, Fold>):
   from (
     select * from (${plainInput(select)}) c (n, owner, stream, version, payload) limit $4::integer) c`,
     isOfJob: true,
-    parts: ["progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)"],
+    parts: [
+      `progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)`,
+    ],
     yields: "count(*)::integer as count from input",
   });

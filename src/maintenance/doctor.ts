@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { createLogger } from "../config/logger.ts";
 import { unsettledSeconds } from "../events/follow.ts";
+import { type JobsHealth, jobsHealth } from "../events/job.ts";
 import { rebuild } from "../events/rebuild.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
@@ -39,6 +40,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     deliveryFinding("mail", await mailHealth(sql)),
     // Applications that take no sign-outs are no fault of the service.
     good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
+    jobsFinding(await jobsHealth(sql)),
     await passkeyFinding(sql, relyingParty(config).id),
     ...(replay ? await replayFindings(runtime) : []),
   ];
@@ -119,6 +121,15 @@ function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: Deliver
   const line = `${name}: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
   return { ok: dead === 0, line };
 }
+
+/** Complains of a job that stands still: the log says why. */
+function jobsFinding({ underWay, stalledSeconds }: JobsHealth): Finding {
+  const still = stalledSeconds > longestPauseSeconds;
+  const line = `jobs: ${underWay} under way${still ? `, one of them has stood still for ${Math.round(stalledSeconds)} s` : ""}`;
+  return { ok: !still, line };
+}
+
+const longestPauseSeconds = 300;
 
 /** Warns of passkeys that are bound to another host than that of PUBLIC_URL: no browser finds them for our pages. */
 async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {

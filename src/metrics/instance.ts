@@ -25,6 +25,8 @@ export type InstanceLoad = {
   readonly mail?: DeliveryHealth | undefined;
   /** The delivery of sign-outs to applications; absent when the database does not answer. */
   readonly logouts?: DeliveryHealth | undefined;
+  /** The jobs of the instance; absent when the database does not answer. */
+  readonly jobs?: { readonly underWay: number; readonly stalledSeconds: number } | undefined;
   /** The spans of traces; absent when nothing is traced. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
@@ -54,6 +56,16 @@ const deliveryFamilies = (
         most(`postern_${name}_waiting`, waiting, health.waiting),
         most(`postern_${name}_oldest_seconds`, "How long the oldest of them has waited.", health.oldestSeconds),
         most(`postern_${name}_dead`, dead, health.dead),
+      ]
+    : [];
+
+const stalled = "How long ago the job that least recently went on did so.";
+
+const jobFamilies = (jobs: InstanceLoad["jobs"]): Family[] =>
+  jobs
+    ? [
+        most("postern_jobs_under_way", "Large deletions that go on after their call.", jobs.underWay),
+        most("postern_jobs_stalled_seconds", stalled, jobs.stalledSeconds),
       ]
     : [];
 
@@ -95,9 +107,9 @@ const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
       ]
     : [];
 
-/** Metrics of the database, the hashes, the log, the SMS, the mails and the sign-outs. */
+/** Metrics of the database, the hashes, the log, the SMS, the mails, the sign-outs and the jobs. */
 export function instanceFamilies(load: InstanceLoad): Family[] {
-  const { ready, hashing, logBehindSeconds, sms, mail, logouts, spans } = load;
+  const { ready, hashing, logBehindSeconds, sms, mail, logouts, jobs, spans } = load;
   return [
     most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     ...databaseFamilies(load),
@@ -107,6 +119,7 @@ export function instanceFamilies(load: InstanceLoad): Family[] {
     ...deliveryFamilies(texts.sms, sms),
     ...deliveryFamilies(texts.mail, mail),
     ...deliveryFamilies(texts.logout, logouts),
+    ...jobFamilies(jobs),
     ...spanFamilies(spans),
   ];
 }

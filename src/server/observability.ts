@@ -17,6 +17,7 @@ import {
 import { describeAll, type RpcDescription } from "../contract/describe.ts";
 import { type Call, keys } from "../deps.ts";
 import { unsettledSeconds } from "../events/follow.ts";
+import { jobsHealth } from "../events/job.ts";
 import { report } from "../guards/report.ts";
 import { chooseLanguage } from "../messages/catalogue.ts";
 import { type InstanceLoad, instanceFamilies, workerFamilies } from "../metrics/instance.ts";
@@ -120,6 +121,7 @@ const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
   sms: withinTime(() => smsHealth(sql)),
   mail: withinTime(() => mailHealth(sql)),
   logouts: withinTime(() => logoutHealth(sql)),
+  jobs: withinTime(() => jobsHealth(sql)),
   unsettled: withinTime(() => unsettledSeconds(sql)),
   lockWait: withinTime(lockWaitSeconds),
 });
@@ -134,11 +136,12 @@ async function loadOf(
   { databaseLoad, longLoad, fullDisks, deps, tail }: Runtime,
   { ready, asked, tracing }: LoadOptions,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, mail, logouts, unsettled = 0, lockWait] = await Promise.all([
+  const [isReady, sms, mail, logouts, jobs, unsettled = 0, lockWait] = await Promise.all([
     ready(),
     asked.sms(),
     asked.mail(),
     asked.logouts(),
+    asked.jobs(),
     asked.unsettled(),
     asked.lockWait(),
   ]);
@@ -148,6 +151,7 @@ async function loadOf(
     sms,
     mail,
     logouts,
+    jobs,
     database: databaseLoad(),
     lockWaitSeconds: lockWait,
     fullDisks: fullDisks(),

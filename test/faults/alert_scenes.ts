@@ -139,6 +139,18 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
     values: "'waiting', 'u', 'a'",
     fires: ["PosternSignOutsWait", "PosternSignOutsDead"],
   }),
+  {
+    state: "a job that no node can do",
+    fires: ["PosternJobStalled"],
+    async enter({ direct }, undo) {
+      undo.defer(async () => void (await ask(direct, "delete from jobs where job_id = 'stalled'")));
+      await ask(
+        direct,
+        `insert into jobs (job_id, owner, type, stream, version, payload, request_id, created)
+         values ('stalled', 'o', 'of a newer node', 's', 1, '{}', 'r', now() - interval '6 minutes')`,
+      );
+    },
+  },
 ];
 
 /** Messages that nobody takes, and that were given up. */

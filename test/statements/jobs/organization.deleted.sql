@@ -12,7 +12,7 @@ facts as (
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -29,7 +29,7 @@ facts as (
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -45,7 +45,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -65,7 +65,7 @@ facts as (
 "session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
        from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -94,7 +94,7 @@ facts as (
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -165,7 +165,7 @@ facts as (
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -186,7 +186,7 @@ facts as (
 "application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
 "application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "application.deleted/5" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -203,7 +203,7 @@ facts as (
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -219,7 +219,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -251,7 +251,7 @@ facts as (
 "project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -303,7 +303,7 @@ facts as (
 "project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -335,7 +335,7 @@ facts as (
 "project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -351,7 +351,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -377,7 +377,7 @@ facts as (
 "organization.purged/4" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
 "organization.purged/5" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
 "organization.purged/6" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload)

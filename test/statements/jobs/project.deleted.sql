@@ -16,7 +16,7 @@ facts as (
 "application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
 "application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "application.deleted/5" as (delete from sign_ons s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -33,7 +33,7 @@ facts as (
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -49,7 +49,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -81,7 +81,7 @@ facts as (
 "project_grant.revoked/1" as (delete from all_project_grant_roles r using (select * from facts where type = 'project_grant.revoked') f where r.project_grant_id = f.stream),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),

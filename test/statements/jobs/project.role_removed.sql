@@ -16,7 +16,7 @@ facts as (
    from (select * from facts where type = 'user_grant.role_removed') f where t.owner = f.owner and t.user_grant_id = f.stream),
 "user_grant.role_removed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.role_removed') f
        where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -37,7 +37,7 @@ facts as (
        where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'),
 "project_grant.role_removed/1" as (update project_grants t set version = f.version, changed = f.time
    from (select * from facts where type = 'project_grant.role_removed') f where t.owner = f.owner and t.project_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),

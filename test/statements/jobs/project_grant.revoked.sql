@@ -12,7 +12,7 @@ facts as (
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -28,7 +28,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),

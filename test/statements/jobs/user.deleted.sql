@@ -11,7 +11,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -28,7 +28,7 @@ facts as (
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -48,7 +48,7 @@ facts as (
 "session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
        from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -77,7 +77,7 @@ facts as (
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with input as materialized (
@@ -104,7 +104,7 @@ facts as (
 ),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
-progress as (update jobs set written = written + (select count(*) from input) where job_id = $8::text)
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
