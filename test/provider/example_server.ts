@@ -13,7 +13,11 @@ export type ExampleServer = WebProgram & {
 };
 
 /** Registers and starts an example: on a port that is free, so its URIs are registered once it is known. */
-export async function startExample(postern: Postern, name: string): Promise<ExampleServer> {
+export async function startExample(
+  postern: Postern,
+  name: string,
+  node: string = process.execPath,
+): Promise<ExampleServer> {
   const [project, ...others] = bodiesIn(`examples/${name}/README.md`);
   const settings = others.find((body) => body.includes("redirectUris")) ?? "";
   const { projectId } = await created(postern.admin, "/v1/projects", project);
@@ -22,7 +26,7 @@ export async function startExample(postern: Postern, name: string): Promise<Exam
   const app = await created(postern.admin, `/v1/projects/${projectId}/applications/oidc`, settings);
   const { appId, clientId, clientSecret = "" } = app;
   await using opened = new AsyncDisposableStack();
-  const command = [process.execPath, join(root, "examples", name, "main.ts")] as const;
+  const command = [node, join(root, "examples", name, "main.js")] as const;
   const env = { ISSUER: issuerOf(postern), CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, PORT: "0" };
   const { origin } = opened.use(await startWebProgram({ command, env }));
   const { redirectUris, postLogoutRedirectUris } = JSON.parse(settings.replaceAll("http://localhost:3000", origin));

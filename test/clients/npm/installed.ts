@@ -48,8 +48,8 @@ async function emptyProject(folder: string): Promise<string> {
   return folder;
 }
 
-/** The folder of an old Node's programs, as npm has it. */
-async function nodeOf(version: string, base: string): Promise<string> {
+/** Installs an old Node into a new folder of another one, and returns the folder of its programs. */
+export async function nodeOf(version: string, base: string): Promise<string> {
   const folder = await emptyProject(join(base, "node"));
   const name = `node-linux-${process.arch}`;
   await npm(["install", `${name}@${version}`], { cwd: folder });

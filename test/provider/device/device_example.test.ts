@@ -25,7 +25,7 @@ afterAll(async () => {
 /** Runs the tool of the example; answers what it printed once it shows a code, and its end. */
 function run(command: string) {
   const env = { ISSUER: issuerOf(postern), CLIENT_ID: app.clientId, TOKEN_FILE: join(folder, "token") };
-  const child = spawn(process.execPath, [join(root, "examples/device/main.ts"), command], {
+  const child = spawn(process.execPath, [join(root, "examples/device/main.js"), command], {
     env: { ...process.env, ...env },
   });
   let out = "";

@@ -1,19 +1,15 @@
 // A web server whose users sign in at Postern: a code, PKCE and a client secret. The browser holds a cookie, the server the tokens.
 import { randomBytes } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import * as oidc from "openid-client";
-import { cookieIn, escaped, redirect, setCookie, show } from "./web.ts";
+import { cookieIn, escaped, redirect, setCookie, show } from "./web.js";
 
 const { ISSUER = "http://localhost:8080", CLIENT_ID = "", CLIENT_SECRET = "", PORT = "3000", APP_URL } = process.env;
 
-type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
-type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly url: URL };
-
 // In memory, so a restart signs everybody out: keep them in a database once there are many users or processes.
-const sessions = new Map<string, Tokens>();
+const sessions = new Map();
 const client = await discovered();
-const routes: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = {
+const routes = {
   "GET /": home,
   "GET /sign-in": beginSignIn,
   "GET /callback": endSignIn,
@@ -21,13 +17,13 @@ const routes: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = 
 };
 
 const server = createServer((request, response) => void serve(request, response));
-await new Promise<void>((resolve) => server.listen(Number(PORT), resolve));
+await new Promise((resolve) => server.listen(Number(PORT), resolve));
 // Behind a proxy, APP_URL is the address by which browsers reach it.
-const origin = APP_URL ?? `http://localhost:${(server.address() as AddressInfo).port}`;
+const origin = APP_URL ?? `http://localhost:${server.address().port}`;
 const isSecure = origin.startsWith("https:");
 console.log(`Open ${origin}`);
 
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(request, response) {
   try {
     const url = new URL(`${origin}${request.url}`);
     const route = routes[`${request.method} ${url.pathname}`];
@@ -40,7 +36,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 }
 
 /** Shows who is signed in. */
-async function home({ request, response }: Exchange): Promise<void> {
+async function home({ request, response }) {
   const user = await userOf(cookieIn(request, "session"));
   if (!user) return show(response, 200, '<a href="/sign-in">Sign in</a>');
   const roles = Array.isArray(user.roles) && user.roles.length > 0 ? user.roles.join(", ") : "none";
@@ -49,7 +45,7 @@ async function home({ request, response }: Exchange): Promise<void> {
 }
 
 /** Leads to Postern. A cookie keeps what the response will be checked with. */
-async function beginSignIn({ response }: Exchange): Promise<void> {
+async function beginSignIn({ response }) {
   const checks = { verifier: oidc.randomPKCECodeVerifier(), state: oidc.randomState(), nonce: oidc.randomNonce() };
   setCookie(response, "sign-in", Buffer.from(JSON.stringify(checks)).toString("base64url"), isSecure);
   const to = oidc.buildAuthorizationUrl(client, {
@@ -64,7 +60,7 @@ async function beginSignIn({ response }: Exchange): Promise<void> {
 }
 
 /** Takes the code that Postern sent, and begins a session whose name nobody knew before. */
-async function endSignIn({ request, response, url }: Exchange): Promise<void> {
+async function endSignIn({ request, response, url }) {
   const kept = cookieIn(request, "sign-in");
   if (!kept) throw new Error("This sign-in began in another browser, or has ended.");
   const { verifier, state, nonce } = JSON.parse(Buffer.from(kept, "base64url").toString());
@@ -78,7 +74,7 @@ async function endSignIn({ request, response, url }: Exchange): Promise<void> {
 }
 
 /** Signs out here and at Postern. */
-async function signOut({ request, response }: Exchange): Promise<void> {
+async function signOut({ request, response }) {
   const name = cookieIn(request, "session");
   const hint = sessions.get(name)?.id_token;
   sessions.delete(name);
@@ -89,7 +85,7 @@ async function signOut({ request, response }: Exchange): Promise<void> {
 }
 
 /** The user of a session with the roles of this moment; nobody once the sign-in has ended at Postern, whoever ended it. */
-async function userOf(session: string): Promise<oidc.UserInfoResponse | undefined> {
+async function userOf(session) {
   try {
     const tokens = await tokensOf(session);
     return tokens && (await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims()?.sub ?? ""));
@@ -101,7 +97,7 @@ async function userOf(session: string): Promise<oidc.UserInfoResponse | undefine
 }
 
 /** The tokens of a session, fresh ones in the last minute of the access token. */
-async function tokensOf(session: string): Promise<Tokens | undefined> {
+async function tokensOf(session) {
   const tokens = sessions.get(session);
   if (!tokens || (tokens.expiresIn() ?? 0) > 60) return tokens;
   const fresh = await oidc.refreshTokenGrant(client, tokens.refresh_token ?? "");
@@ -109,17 +105,17 @@ async function tokensOf(session: string): Promise<Tokens | undefined> {
   return fresh;
 }
 
-const isRefused = (error: unknown, code: string): boolean =>
+const isRefused = (error, code) =>
   (error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError) && error.error === code;
 
-function discovered(): Promise<oidc.Configuration> {
+function discovered() {
   const issuer = new URL(ISSUER);
   // Only a Postern on this very machine is without https.
   const options = issuer.protocol === "http:" ? { execute: [oidc.allowInsecureRequests] } : {};
   return oidc.discovery(issuer, CLIENT_ID, CLIENT_SECRET, oidc.ClientSecretBasic(CLIENT_SECRET), options);
 }
 
-function sentenceOf(error: unknown): string {
+function sentenceOf(error) {
   if (isRefused(error, "access_denied")) return "You may not use this application.";
   if (isRefused(error, "invalid_grant")) return "This sign-in has been used, or took too long.";
   return error instanceof Error ? error.message : String(error);

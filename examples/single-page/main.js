@@ -1,15 +1,14 @@
 // Serves the files of the page. Any web server does: the page needs nothing else of its origin.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 
 const { ISSUER = "http://localhost:8080", CLIENT_ID = "", PORT = "3000" } = process.env;
 
 const html = "text/html; charset=utf-8";
 const script = "text/javascript; charset=utf-8";
-const page = [html, await readFile(new URL("index.html", import.meta.url))] as const;
+const page = [html, await readFile(new URL("index.html", import.meta.url))];
 const library = new URL("../browser/oidc-client-ts.min.js", import.meta.resolve("oidc-client-ts"));
-const files: Readonly<Record<string, readonly [type: string, content: Buffer | string]>> = {
+const files = {
   "/": page,
   "/callback": page,
   "/signed-out": page,
@@ -26,5 +25,5 @@ const server = createServer(({ url = "/" }, response) => {
   if (type === undefined) response.writeHead(404).end();
   else response.writeHead(200, { "content-type": type, "content-security-policy": policy }).end(content);
 });
-await new Promise<void>((resolve) => server.listen(Number(PORT), resolve));
-console.log(`Open http://localhost:${(server.address() as AddressInfo).port}`);
+await new Promise((resolve) => server.listen(Number(PORT), resolve));
+console.log(`Open http://localhost:${server.address().port}`);
