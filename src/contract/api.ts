@@ -18,6 +18,7 @@ export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
     summary:
       "Organizations, users, projects, roles and grants, over gRPC, gRPC-Web, Connect and REST/JSON on one port.",
     description,
+    contact: { name: "Postern", url: "https://github.com/postern/postern" },
     license: { name: "Apache-2.0", identifier: "Apache-2.0" },
   },
   methods: rpcs.map(({ method }) => method),

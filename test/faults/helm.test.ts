@@ -33,6 +33,7 @@ const withAll = [
   ...["--set-json", 'secretSettings=[{"name":"SMS_TWILIO_AUTH_TOKEN","secret":"twilio","key":"token"}]'],
   ...["--set", "ingress.enabled=true,ingress.host=id.example,ingress.tlsSecret=outside"],
   ...["--set-string", "settings.TRUSTED_PROXIES=10.244.1.7"],
+  ...["--set", "autoscaling.enabled=true,autoscaling.maxReplicas=9"],
 ];
 
 test("a stop of a pod, a container or a service is given more time than it can take", async () => {
@@ -62,7 +63,7 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
       ...["Service postern-nodes", "Deployment postern", "Pod postern-health"],
     ];
     expect([...(await objects()).keys()].sort()).toEqual([...usual].sort());
-    const more = ["Ingress postern", "ServiceMonitor postern"];
+    const more = ["Ingress postern", "ServiceMonitor postern", "HorizontalPodAutoscaler postern"];
     expect([...(await objects(...withAll)).keys()].sort()).toEqual([...usual, ...more].sort());
   });
 
@@ -83,6 +84,13 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
     expect(text).toMatch(/name: PUBLIC_URL\n +value: "https:\/\/id.example"/);
     const other = await objects(...withAll, "--set-string", "settings.PUBLIC_URL=https://sign-in.example");
     expect(other.get("Deployment postern")).toMatch(/name: PUBLIC_URL\n +value: "https:\/\/sign-in.example"/);
+  });
+
+  test("an autoscaler counts the nodes where one is wanted, and the deployment does where none is", async () => {
+    const scaled = await objects(...withAll);
+    expect(scaled.get("HorizontalPodAutoscaler postern")).toMatch(/minReplicas: 2\n +maxReplicas: 9\n/);
+    expect(scaled.get("Deployment postern")).not.toMatch(/^ {2}replicas:/m);
+    expect((await objects()).get("Deployment postern")).toMatch(/^ {2}replicas: 2$/m);
   });
 
   test("no variable is given twice, whatever the values are", async () => {
@@ -130,6 +138,11 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
       "settings.DATABASE_URL: it is a secret",
     ],
     ["no node", ["--set", "replicas=0"], "replicas"],
+    [
+      "an autoscaler with fewer nodes than the least",
+      ["--set", "autoscaling.enabled=true,autoscaling.maxReplicas=1"],
+      "autoscaling.maxReplicas",
+    ],
     ["a setting that Postern does not have", ["--set-string", "settings.DATABSE_URL=x"], "no such setting"],
     ["a secret of that kind", ["--set-json", secret("DATABSE_URL")], "Postern has no setting DATABSE_URL"],
     ["a secret that has its own value", ["--set-json", secret("DATABASE_URL")], "DATABASE_URL comes from the secret"],

@@ -35,6 +35,24 @@ test("the notes of a release are its part of the changelog, and a version withou
   expect(() => notes("9.9.9")).toThrow();
 });
 
+test("the image has the labels of OCI, and the release fills in what only it knows", () => {
+  const image = textOf("deploy/Dockerfile");
+  const labels = [...image.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  expect(Object.fromEntries(labels)).toEqual({
+    title: "Postern",
+    description: expect.any(String),
+    licenses: JSON.parse(textOf("package.json")).license,
+    version: "$VERSION",
+    revision: "$REVISION",
+    source: "$SOURCE",
+  });
+  const workflow = textOf(".github/workflows/release.yml");
+  for (const [, name] of image.matchAll(/^ARG (\w+)=""$/gm)) expect(workflow).toContain(`--build-arg "${name}=`);
+});
+
 test("a workflow runs no action that could change under its name, and has no permission that it does not ask for", () => {
   const workflow = textOf(".github/workflows/release.yml");
   const actions = [...workflow.matchAll(/uses: (\S+)(.*)$/gm)];

@@ -28,6 +28,7 @@ export type ApiOptions = {
     readonly version: string;
     readonly summary?: string;
     readonly description: string;
+    readonly contact?: Readonly<Record<string, string>>;
     readonly license?: Readonly<Record<string, string>>;
   };
   readonly methods: readonly DescMethod[];
