@@ -6,6 +6,7 @@ import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/pool/connect.ts";
 import type { MakeFailureRate } from "./security/failure_rate.ts";
 import type { Secrets } from "./security/secrets.ts";
+import type { Share } from "./security/turns.ts";
 
 /** The dependencies of a service. */
 export type Deps = {
@@ -129,6 +130,13 @@ export function callerOf(call: Pick<Call, "values">): Caller {
 
 /** The organization that the call works in: the header's, that of the user in question, or the instance. */
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
+
+/** Who pays for the call: the organization worked in, and in it the caller; unknown callers together, and among them the network. */
+export function shareOf({ values }: Pick<Call, "values">): Share {
+  const caller = values.get(keys.caller);
+  if (!caller) return ["", values.get(keys.network) ?? ""];
+  return [values.get(keys.organization) || caller.organization, caller.userId];
+}
 
 /** Whether the caller holds `instance.write` on the instance; only for operations whose access option asks for it. */
 export const ownsInstance = (call: Pick<Call, "values">): boolean => call.values.get(keys.ownsInstance);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { noShare, type Share, Turns } from "./turns.ts";
 
 /** The queue for password hashing is full; another try is likely to succeed after this many seconds. */
 export class HashQueueFull extends Error {
@@ -26,32 +27,61 @@ export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
 /** The number of jobs that run at a time, and of those that may wait. */
 export type HashQueueLimits = { concurrency: number; queue: number };
 
-/** Makes a first-in-first-out queue that runs a few jobs at a time and refuses at once when it is full. */
+/** Who waits for a place, and until when. */
+export type Place = { readonly signal?: AbortSignal; readonly share?: Share };
+
+type Waiter = { readonly start: () => void; readonly refuse: () => void };
+
+/**
+ * Makes a queue that runs a few jobs at a time. Whoever waits is served in turn by organization, and unknown callers in turn by network;
+ * when it is full, those who have the most waiting give a place to others, and nobody else gets one.
+ */
 export function hashQueue({ concurrency, queue }: HashQueueLimits) {
-  const waiting = new Set<() => void>();
+  const waiting = new Turns<Waiter>();
   let running = 0;
   let averageMs = 50;
 
-  function retrySeconds(): number {
+  function full(): HashQueueFull {
     const aheadMs = ((waiting.size + running) * averageMs) / concurrency;
-    return Math.max(1, Math.ceil(aheadMs / 1000));
+    return new HashQueueFull(Math.max(1, Math.ceil(aheadMs / 1000)));
   }
 
   function release(tookMs: number): void {
     averageMs += (tookMs - averageMs) / 8;
-    const [next] = waiting;
-    if (next) next();
+    const next = waiting.next();
+    if (next) next.start();
     else running--;
   }
 
-  async function enqueue<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted();
+  /** Waits for a place; throws where there is none, also for whoever loses a place in the line to another. */
+  function called({ signal, share = noShare }: Place): Promise<void> {
+    if (waiting.size >= queue) {
+      const last = waiting.yieldTo(share);
+      if (!last) throw full();
+      last.refuse();
+    }
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        waiting.delete(share, waiter);
+        reject(signal?.reason);
+      };
+      const settled = (settle: () => void) => () => {
+        signal?.removeEventListener("abort", leave);
+        settle();
+      };
+      const waiter = { start: settled(resolve), refuse: settled(() => reject(full())) };
+      waiting.add(share, waiter);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  async function enqueue<T>(work: () => Promise<T>, place: Place = {}): Promise<T> {
+    place.signal?.throwIfAborted();
     if (running < concurrency) running++;
-    else if (waiting.size < queue) await called(waiting, signal);
-    else throw new HashQueueFull(retrySeconds());
+    else await called(place);
     const since = performance.now();
     try {
-      signal?.throwIfAborted();
+      place.signal?.throwIfAborted();
       return await work();
     } finally {
       release(performance.now() - since);
@@ -59,20 +89,4 @@ export function hashQueue({ concurrency, queue }: HashQueueLimits) {
   }
 
   return { enqueue, load: () => ({ running, waiting: waiting.size, concurrency, queue }) };
-}
-
-function called(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const start = () => {
-      waiting.delete(start);
-      signal?.removeEventListener("abort", leave);
-      resolve();
-    };
-    const leave = () => {
-      waiting.delete(start);
-      reject(signal?.reason);
-    };
-    waiting.add(start);
-    signal?.addEventListener("abort", leave, { once: true });
-  });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
 import { sameBytes } from "./compare.ts";
 import { foreignHash, isFault } from "./foreign_hash.ts";
-import { type HashQueueLimits, hashQueue } from "./hash_queue.ts";
+import { type HashQueueLimits, hashQueue, type Place } from "./hash_queue.ts";
 
 export { HashQueueFull, retryWhileFull } from "./hash_queue.ts";
 
@@ -39,21 +39,19 @@ export function passwordHasher({ concurrency, queue, ...cost }: HashQueueLimits 
 
   return {
     /** Hashes a password into an argon2id PHC string. */
-    hash: (password: string, signal?: AbortSignal) => enqueue(() => bench.hash(password), signal),
+    hash: (password: string, place?: Place) => enqueue(() => bench.hash(password), place),
 
     /** Whether the password is the one that was hashed. */
-    verify: (stored: string, password: string, signal?: AbortSignal) =>
-      enqueue(() => bench.verify(stored, password), signal),
+    verify: (stored: string, password: string, place?: Place) => enqueue(() => bench.verify(stored, password), place),
 
     /** Costs the work of `verify`, for a user who does not exist. */
-    verifyDecoy: async (password: string, signal?: AbortSignal): Promise<false> => {
-      await enqueue(() => bench.verify(decoy, password), signal);
+    verifyDecoy: async (password: string, place?: Place): Promise<false> => {
+      await enqueue(() => bench.verify(decoy, password), place);
       return false;
     },
 
     /** Runs several checks and hashes, and nothing else, as one job, so that a change that has begun is not refused half-way. */
-    inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, signal?: AbortSignal) =>
-      enqueue(() => work(bench), signal),
+    inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, place?: Place) => enqueue(() => work(bench), place),
 
     /** Whether the stored hash was made elsewhere, or at another cost than today's. */
     needsRehash: (stored: string) =>

@@ -47,7 +47,10 @@ export function rateLimit({ perMinute, mostKeys = 100_000 }: RateLimitOptions): 
     return bucket;
   }
 
-  const fullMs = (key: string, now: number) => Math.max(0, ((newer.get(key) ?? older.get(key))?.fullAt ?? now) - now);
+  const fullMs = (key: string, now: number) => {
+    const { fullAt } = newer.get(key) ?? older.get(key) ?? { fullAt: now };
+    return Math.min(windowMs, Math.max(0, fullAt - now));
+  };
 
   return {
     perMinute,

@@ -59,9 +59,12 @@ test("who gives up leaves the queue, starts nothing and makes room", async () =>
   const running = enqueue(first.closed);
   const caller = new AbortController();
   let started = false;
-  const left = enqueue(async () => {
-    started = true;
-  }, caller.signal);
+  const left = enqueue(
+    async () => {
+      started = true;
+    },
+    { signal: caller.signal },
+  );
   caller.abort(new Error("gone"));
   await expect(left).rejects.toThrow("gone");
   expect(load().waiting).toBe(0);
@@ -79,7 +82,7 @@ test("who gave up before asking starts nothing", async () => {
     async () => {
       started = true;
     },
-    AbortSignal.abort(new Error("gone")),
+    { signal: AbortSignal.abort(new Error("gone")) },
   );
   await expect(asked).rejects.toThrow("gone");
   expect(started).toBe(false);
@@ -92,9 +95,12 @@ test("who gives up in the moment of being called starts nothing and hands its pl
   const caller = new AbortController();
   let started = false;
   enqueue(first.closed);
-  const called = enqueue(async () => {
-    started = true;
-  }, caller.signal);
+  const called = enqueue(
+    async () => {
+      started = true;
+    },
+    { signal: caller.signal },
+  );
   const after = enqueue(async () => "after");
   // Runs after the first has called the second, and before the second goes on.
   first.closed().then(() => {
@@ -113,4 +119,40 @@ test("work that fails gives its place back", async () => {
   await expect(enqueue(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   expect(load().running).toBe(0);
   expect(await enqueue(async () => "fine")).toBe("fine");
+});
+
+test("an organization that takes all places gets a part of them while others wait", async () => {
+  const { enqueue } = hashQueue({ concurrency: 1, queue: 100 });
+  const first = gate();
+  const order: string[] = [];
+  const hash = (group: string, member: string) =>
+    enqueue(async () => void order.push(group + member), { share: [group, member] });
+  const all = [enqueue(first.closed)];
+  for (let n = 0; n < 6; n++) all.push(hash("A", "1"));
+  all.push(hash("A", "2"), hash("B", "1"), hash("B", "1"), hash("", "x"));
+  first.open();
+  await Promise.all(all);
+  expect(order).toEqual(["A1", "B1", "x", "A2", "B1", "A1", "A1", "A1", "A1", "A1"]);
+});
+
+test("a full queue has room for whoever has fewer waiting, and refuses the last of those who have the most", async () => {
+  const { enqueue, load } = hashQueue({ concurrency: 1, queue: 4 });
+  const first = gate();
+  const running = enqueue(first.closed);
+  const ran: string[] = [];
+  const refused: string[] = [];
+  const hash = (group: string, member: string, name: string) =>
+    enqueue(async () => void ran.push(name), { share: [group, member] }).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(HashQueueFull);
+      refused.push(name);
+    });
+  const all = [hash("", "1", "a"), hash("", "1", "b"), hash("", "1", "c"), hash("", "2", "d")];
+  // Of the unknown callers the network with the most gives way; one with as many as the others gets nothing.
+  all.push(hash("B", "1", "e"), hash("", "3", "f"), hash("", "2", "g"));
+  expect(load().waiting).toBe(4);
+  first.open();
+  await Promise.all([running, ...all]);
+  expect(refused.sort()).toEqual(["b", "c", "g"]);
+  expect(ran).toEqual(["a", "e", "d", "f"]);
+  expect(load()).toMatchObject({ running: 0, waiting: 0 });
 });

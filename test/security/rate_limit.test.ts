@@ -56,3 +56,15 @@ test("with a limit of 0 nothing is counted", () => {
   for (let times = 0; times < 1000; times++) expect(limit.take("ada", 0)).toBeGreaterThan(0);
   expect([limit.size(), limit.waitMs("ada", 0), limit.fullMs("ada", 0)]).toEqual([0, 0, 0]);
 });
+
+test("nobody is told to wait longer than a minute by an error of rounding", () => {
+  const times = Array.from({ length: 1000 }, (_, n) => 1 + n * 1234.5678901);
+  for (const now of times) {
+    const limit = rateLimit({ perMinute: 1 });
+    limit.take("ada", now);
+    expect(
+      [limit.fullMs("ada", now), limit.waitMs("ada", now)].every((ms) => ms <= 60_000),
+      `${now}`,
+    ).toBe(true);
+  }
+});

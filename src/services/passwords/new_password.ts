@@ -1,17 +1,18 @@
+import type { Call } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { type PasswordBench, samePassword } from "../../security/password.ts";
 import type { Secrets } from "../../security/secrets.ts";
-import { hashing, type PasswordUser, refuseBroken, refuseReused, type TriedUser } from "./password.ts";
+import { hashing, type PasswordUser, placeOf, refuseBroken, refuseReused, type TriedUser } from "./password.ts";
 
 /** A password that somebody else than its user sets, or a user without the old one. */
 export type PasswordToSet = {
   readonly user: Pick<PasswordUser, "names" | "policy" | "hash" | "history">;
   readonly password: string;
-  readonly signal: AbortSignal;
+  readonly call: Call;
 };
 
 /** Hashes the field `newPassword`, or refuses a password that breaks the policy or was used before. */
-export function newPasswordHash(secrets: Secrets, { user, password, signal }: PasswordToSet): Promise<string> {
+export function newPasswordHash(secrets: Secrets, { user, password, call }: PasswordToSet): Promise<string> {
   const { names, policy, hash, history } = user;
   refuseBroken({ field: "newPassword", password, names, policy }, secrets);
   const { historyDepth } = policy;
@@ -21,7 +22,7 @@ export function newPasswordHash(secrets: Secrets, { user, password, signal }: Pa
   const work = secrets.passwords.inOnePlace(async (bench) => {
     await refuseReused(bench, password, earlier);
     return bench.hash(password);
-  }, signal);
+  }, placeOf(call));
   return hashing(work);
 }
 

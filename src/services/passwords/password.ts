@@ -1,3 +1,4 @@
+import { type Call, shareOf } from "../../deps.ts";
 import { refuse, type Violation } from "../../errors.ts";
 import type { Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
@@ -210,6 +211,9 @@ export const clearAttempts: readonly string[] = [
 export const spendAttempts: readonly string[] = [
   `update password_attempts a set attempts = ${spent}, locks = a.locks + 1 from $facts f where a.user_id = f.stream`,
 ];
+
+/** The place of a call in the line for hashes. */
+export const placeOf = (call: Call) => ({ signal: call.signal, share: shareOf(call) });
 
 /** Runs a piece of hashing; a full queue refuses the call at once. */
 export async function hashing<T>(work: Promise<T>): Promise<T> {

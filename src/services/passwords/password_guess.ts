@@ -12,7 +12,16 @@ import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.t
 import type { PolicyInForce } from "../policies/policy.ts";
 import { aside } from "../writing/aside.ts";
 import { type KnownAttempt, knownAttempts } from "./known_browser.ts";
-import { hashing, isLocked, isTried, type PasswordUser, passwordUserRead, spent, type TriedUser } from "./password.ts";
+import {
+  hashing,
+  isLocked,
+  isTried,
+  type PasswordUser,
+  passwordUserRead,
+  placeOf,
+  spent,
+  type TriedUser,
+} from "./password.ts";
 
 /** A guess at a password; the work after a right one runs in the same job of the queue. */
 export type Guess<T> = {
@@ -47,7 +56,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     const attempt = await reserve(sql, user, clock());
     if (attempt !== undefined) return checked(guess, user, attempt);
     // The wait is as long as a wrong guess takes: guesses that are counted and unchecked are checked meanwhile.
-    await hashing(secrets.passwords.verifyDecoy(tried(guess.password), call.signal));
+    await hashing(secrets.passwords.verifyDecoy(tried(guess.password), placeOf(call)));
     return late(guess, user);
   };
 
@@ -57,7 +66,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     user: PasswordUser | undefined,
   ): Promise<GuessOutcome<never>> {
     await reserve(sql, nobody, clock());
-    await hashing(secrets.passwords.verifyDecoy(tried(password), call.signal));
+    await hashing(secrets.passwords.verifyDecoy(tried(password), placeOf(call)));
     return { is: user && isLocked(user, clock()) ? "locked" : "wrong" };
   }
 
@@ -111,7 +120,7 @@ export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords,
     if (stage === "waiting") await takeBack(attempts.giveBack);
     if (stage === "right") await attempts.clear();
   };
-  return hashing(passwords.inOnePlace(work, guess.call.signal)).finally(count);
+  return hashing(passwords.inOnePlace(work, placeOf(guess.call))).finally(count);
 }
 
 /** Bounds the password to be hashed: one that no user can have costs no more than others. */

@@ -76,7 +76,7 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
 
     async reset({ verificationCode, newPassword }, call) {
       const user = await userOf(verificationCode, call);
-      const hash = await newPasswordHash(secrets, { user, password: newPassword, signal: call.signal });
+      const hash = await newPasswordHash(secrets, { user, password: newPassword, call });
       const at = next(user, clock());
       const value = { byAdministrator: false, byCode: true, emailVerified: user.wasMailed };
       const secret = { ...passwordSecret(hash, user.policy), ...notice("password_changed", call) };

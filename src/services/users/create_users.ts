@@ -88,7 +88,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
 
   // One hash at a time: a batch takes one place in the queue, and sign-ins the others.
   async function creatable(request: NewUserRequest, findings: NewUserFindings, call: Call) {
-    const secret = await credentials(request, findings, call.signal);
+    const secret = await credentials(request, findings, call);
     const typed = isHuman(request) ? request.phone : "";
     const phone = typed === "" ? undefined : e164(typed, settings.phoneDefaultRegion);
     return { at: place(request, call), extras: { phone, ...(secret ? { secret } : {}) } };

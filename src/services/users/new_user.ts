@@ -15,7 +15,7 @@ import type { Secrets } from "../../security/secrets.ts";
 import { base32Bytes } from "../../security/totp.ts";
 import { loginNameOf } from "../callers/login_name.ts";
 import { secretContext } from "../factors/factor_read.ts";
-import { hashing, passwordSecret, policyViolations } from "../passwords/password.ts";
+import { hashing, passwordSecret, placeOf, policyViolations } from "../passwords/password.ts";
 import { type PolicyInForce, policyColumn, policyStreams } from "../policies/policy.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
 import type { PhoneSettings } from "../verification/phone_code.ts";
@@ -86,12 +86,12 @@ export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" 
     place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
 
     /** Hashes the password of a new user, or takes the hash that it came with; undefined when it has neither. */
-    async credentials(request: NewUserRequest, { policy }: NewUserFindings, signal: AbortSignal) {
+    async credentials(request: NewUserRequest, { policy }: NewUserFindings, call: Call) {
       if (!isHuman(request)) return undefined;
       const { password, passwordHash, passwordChangeRequired: mustChange } = request;
       if (passwordHash) return { hash: passwordHash, imported: true, depth: policy.historyDepth, mustChange };
       if (!password) return undefined;
-      return { ...passwordSecret(await hashing(secrets.passwords.hash(password, signal)), policy), mustChange };
+      return { ...passwordSecret(await hashing(secrets.passwords.hash(password, placeOf(call))), policy), mustChange };
     },
   };
 }

@@ -71,7 +71,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       refuseNew(refusal(request, found, { call, path: "" }));
       const { phone, inactive } = request;
       const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone, inactive }, call.signal)) ?? {};
-      const secret = { ...code, ...(await credentials(request, found, call.signal)) };
+      const secret = { ...code, ...(await credentials(request, found, call)) };
       return mailed({ at, request, call }, (mail) =>
         log.append(
           call,
@@ -107,7 +107,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       const row = await passwordUser({ owner: organizationOf(call), id: userId }, call.signal);
       if (!row) throw refuse.notFound("user", userId);
       if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
-      const hash = await newPasswordHash(secrets, { user: row, password: newPassword, signal: call.signal });
+      const hash = await newPasswordHash(secrets, { user: row, password: newPassword, call });
       const at = next(row, clock());
       const { userId: callerId, tokenId } = callerOf(call);
       const keepTokenId = callerId === userId ? tokenId : undefined;
