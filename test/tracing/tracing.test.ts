@@ -173,15 +173,18 @@ test("a write names its tables and nothing that it wrote", async () => {
 test("a statement that calls share is in the trace of each of them", async () => {
   const path = (await postern.admin.post("/v1/projects", { name: `Shared ${randomBytes(4).toString("hex")}` })).body;
   const roles = `/v1/projects/${path.projectId}`;
-  const many = Array.from({ length: 40 }, newTrace);
-  await Promise.all(many.map((mine) => postern.admin.get(roles, traceparent(mine))));
-  const found = await Promise.all(many.map(({ traceId }) => heard(traceId)));
-  // On a busy machine some of the calls read their caller again.
-  const reads = ({ name }: Span) => name === "SELECT projects project_grants organizations";
-  for (const { call, statements } of found)
-    expect(statements.filter(reads).map(({ parentSpanId }) => hex(parentSpanId))).toEqual([hex(call.spanId)]);
-  const shared = found.flatMap(({ statements }) => statements.map((one) => attributesOf(one)["postern.calls"]));
-  expect(shared.some((calls) => typeof calls === "bigint" && calls > 1n)).toBe(true);
+  const round = async () => {
+    const many = Array.from({ length: 40 }, newTrace);
+    await Promise.all(many.map((mine) => postern.admin.get(roles, traceparent(mine))));
+    const found = await Promise.all(many.map(({ traceId }) => heard(traceId)));
+    // On a busy machine some of the calls read their caller again.
+    const reads = ({ name }: Span) => name === "SELECT projects project_grants organizations";
+    for (const { call, statements } of found)
+      expect(statements.filter(reads).map(({ parentSpanId }) => hex(parentSpanId))).toEqual([hex(call.spanId)]);
+    return found.flatMap(({ statements }) => statements.map((one) => Number(attributesOf(one)["postern.calls"] ?? 0)));
+  };
+  // On a busy machine the calls may come one after the other.
+  await expect.poll(async () => Math.max(...(await round()))).toBeGreaterThan(1);
 });
 
 test("a stream is one span, to its end", async () => {
