@@ -5,13 +5,13 @@ import { factorChores } from "./factors/factor_expiry.ts";
 import type { MailSettings } from "./verification/mail_code.ts";
 import type { PhoneSettings } from "./verification/phone_code.ts";
 
-// A session ends by its time, which its first event says: the end is no event of its own. The clock of a node may be ahead of that
-// of the database, which decides whether a row has to be there when the log is replayed.
+// A session ends at a time stated in its first event, so expiry is not an event of its own. A node's clock may be ahead of the database's,
+// which decides whether a row must exist when the log is replayed.
 const marginSeconds = 60;
 
 const bearers = { table: "bearers", key: "hash" };
 
-/** Deletes sessions whose time is over, and codes and tokens that can no longer be presented. */
+/** Deletes expired sessions, and codes and tokens that can no longer be presented. */
 export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings): readonly Chore[] => {
   const { sql, clock } = deps;
   const secondsAgo = (seconds: number) => new Date(clock().getTime() - seconds * 1000);
@@ -70,7 +70,7 @@ const deleteFailures = (sql: Sql, now: Date, most: number) => sql`
     select subject from sign_in_failures where expiration_date <= ${now}
     order by expiration_date limit ${most} for update skip locked)`;
 
-// A worker answers them within a second; one that still waits failed each time.
+// A worker answers them within a second; one still waiting has failed every time.
 const deleteRequests = (sql: Sql, most: number) => sql`
   delete from password_reset_requests where request_id in (
     select request_id from password_reset_requests where created < now() - interval '10 minutes'

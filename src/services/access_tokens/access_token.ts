@@ -28,7 +28,6 @@ import { countOfSession } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { aside } from "../writing/aside.ts";
 
-/** The personal access tokens of users. */
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   const userExists = userExistsRead(sql);
   const roomRead = tokenRoomRead(sql);
@@ -78,24 +77,24 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
     },
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 
-  /** Revokes a token of a session that ended meanwhile, and refuses the call. */
+  /** Revokes the new token if its session has ended since, and fails the call. */
   async function confirm({ at, userId, sessionId }: TokenOfSession, call: Call): Promise<void> {
     if (await isSession(sql, sessionId)) return;
     const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
     const revoked = factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } });
-    // The end of the session may have seen the token, and ended it too.
+    // Whatever ended the session may have seen the token and ended it too.
     await log.append(aside(call), [revoked], true).catch(lostRace);
     throw refuse.because("TOKEN_INVALID");
   }
 
-  /** The token that the call presents, if it is one of the user. */
+  /** The token that the call presents, if it belongs to the user. */
   async function presentedOf(userId: string, call: Call): Promise<AccessTokenRow | undefined> {
     const { userId: id, organization: owner, tokenId } = callerOf(call);
     if (id !== userId || tokenId === undefined) return undefined;
     return tokenById({ owner, user: userId, id: tokenId }, call.signal);
   }
 
-  /** The token by which a machine makes its own successor; refuses one that was revoked meanwhile. */
+  /** The token with which a machine creates its own successor; fails if it was revoked meanwhile. */
   async function makerOf(userId: string, call: Call): Promise<AccessTokenRow | undefined> {
     const { userId: id, tokenId } = callerOf(call);
     if (id !== userId || tokenId === undefined) return undefined;
@@ -104,7 +103,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
     return maker;
   }
 
-  /** The fact that a token took the place of the one that made it. */
+  /** The fact that a successor has replaced the token that created it. */
   function inheriting(successor: AccessTokenRow | undefined, { makerId }: AccessTokenRow): NewFact[] {
     if (!successor) return [];
     const value = makerId === null ? {} : { makerId };
@@ -112,19 +111,22 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
-/** Who answers for a new token: whoever created the one that makes it. */
+/** Who answers for a new token: whoever created the token that creates it. */
 const creatorOf = (maker: AccessTokenRow | undefined, call: Call): string | undefined =>
   maker ? (maker.creatorId ?? undefined) : callerOf(call).userId;
 
 type TokenOfSession = { readonly at: At; readonly userId: string; readonly sessionId: string };
 
-/** The session in which users make a token of their own. */
+/** The session in which users create tokens for themselves. */
 function ownSession(userId: string, call: Call): string | undefined {
   const { userId: id, sessionId } = callerOf(call);
   return id === userId ? sessionId : undefined;
 }
 
-/** Whether a session goes on: a statement that ends it sees its tokens and ends them, or came first and is seen here. */
+/**
+ * Whether a session is still in force. A statement that ends the session either sees its tokens and ends them, or ran first and is seen
+ * here.
+ */
 async function isSession(sql: Sql, sessionId: string): Promise<boolean> {
   const rows = await sql`select from sessions where session_id = ${sessionId}`;
   return rows.length > 0;
@@ -137,7 +139,7 @@ const tokenRead = (sql: Sql) =>
                on t.owner = asked.owner and t.token_id = asked.id and t.user_id = asked."user"`,
   });
 
-/** Refuses a token that would outlive the one that makes it. */
+/** Refuses a token that would outlive the one that creates it. */
 function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTokenRow | undefined): void {
   const most = maker?.expirationDate;
   if (!most || (expirationDate && timestampDate(expirationDate) <= most)) return;
@@ -151,7 +153,7 @@ function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTok
   throw refuse.because("VALIDATION_FAILED", { violations: [violation] });
 }
 
-// All that the token made, and what that made; not what its successor did.
+// Covers every token that it created, and those that they created in turn, but nothing that its successor did.
 const madeEnd: Cascade = {
   makes: "access_token.revoked",
   extent: "few",
@@ -192,7 +194,7 @@ export const accessTokenFolds = {
 
 const mostTokens = 1_000;
 
-/** Reads a user, and whether it has as many access tokens in force as a user may have. */
+/** Reads a user, and whether it already has the maximum number of access tokens in force. */
 const tokenRoomRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; now: string }, { isFull: boolean }>(sql, {
     asked: "owner text, id text, now timestamptz",
@@ -212,9 +214,9 @@ type AccessTokenRow = Versioned & {
   readonly expirationDate: Date | null;
   readonly name: string;
   readonly permissions: readonly string[];
-  /** The token of the same user that made it. */
+  /** The token of the same user that created it. */
   readonly makerId: string | null;
-  /** The user who created it; null where nobody knows. */
+  /** The user who created it; null if unknown. */
   readonly creatorId: string | null;
 };
 
@@ -241,13 +243,11 @@ const accessToken = ({ userId, expirationDate, name, permissions, creatorId, las
 
 const lastMoment = new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999));
 
-// Ends that were stored before they were rounded down can be in the year 10000, which no Timestamp has.
+// Expiry dates stored before they were rounded down can be in the year 10000, which Timestamp cannot represent.
 const shownDate = (date: Date): Date => (date > lastMoment ? lastMoment : date);
 
-/** How long an access token may last. */
 export type AccessTokenSettings = { readonly accessTokenLifetimeMaxSeconds: number };
 
-/** Cross-field rules of requests about access tokens. */
 export const accessTokenRules = ({ clock }: Pick<Deps, "clock">, settings: AccessTokenSettings) => [
   messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => past(expirationDate, clock())),
   messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => late(expirationDate, clock(), settings)),

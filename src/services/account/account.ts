@@ -20,7 +20,6 @@ import { user } from "../users/user.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { ownAccountRead } from "./own_account.ts";
 
-/** The service for the caller's own account. */
 export const accountService = (deps: Deps, resets: PasswordResets, settings: NoticeSettings) => {
   const { log, sql, clock, secrets } = deps;
   const ownAccount = ownAccountRead(sql);
@@ -60,7 +59,6 @@ export const accountService = (deps: Deps, resets: PasswordResets, settings: Not
   } satisfies ServiceImpl<typeof AccountService>;
 };
 
-/** Late rules of requests about the caller's own account. */
 export function accountLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {
   const passwordUser = passwordUserRead(sql);
   const ofNewPassword = async (password: string, call: Call) => {
@@ -88,14 +86,14 @@ function refuseWithout(caller: PasswordUser | undefined): asserts caller is Trie
 
 const mostRoles = 1000;
 
-/** The roles of memberships, those on the instance and in the own organization first: others may give as many as they like. */
+/** Shows the roles on the instance and in the user's own organization first: other organizations can give any number of roles. */
 function shownRoles(memberships: readonly Membership[], own: string) {
   const isOwn = ({ scope, organization }: Membership) => scope === "instance" || organization === own;
   const roles = [...memberships.filter(isOwn), ...memberships.filter((one) => !isOwn(one))].flatMap(heldRoles);
   return { roles: roles.slice(0, mostRoles), hasMoreRoles: roles.length > mostRoles };
 }
 
-/** The roles of a membership, each with where it is held. */
+/** The roles of a membership, each with the object it is held on. */
 function heldRoles({ scope, organization, project, id, roles }: Membership) {
   const where = {
     ...(scope === "instance" ? {} : { organizationId: organization }),

@@ -7,7 +7,6 @@ import { accountLateRules, accountService } from "./account.ts";
 
 type Parts = { readonly deps: Deps; readonly resets: PasswordResets };
 
-/** The caller's own account. */
 export const account = {
   serves: [
     serving(AccountService, ({ deps, resets }: Parts, settings: NoticeSettings) =>

@@ -4,7 +4,7 @@ import type { OrganizationRow } from "../organizations/organization.ts";
 import { type HeldProjectRole, heldProjectRoles, heldRolesOfProject } from "../projects/held_project_roles.ts";
 import { type UserRow, userColumns } from "../users/user_row.ts";
 
-/** A user with its organization and the roles that it holds in projects. */
+/** A user with its organization and the roles it holds in projects. */
 type OwnAccount = {
   readonly user: UserRow;
   readonly organization: OrganizationRow;
@@ -23,8 +23,7 @@ type Row = OwnAccount["user"] & {
 type AccountKey = { readonly owner: string; readonly id: string };
 
 /**
- * Reads a user, its organization and the roles that it holds in projects, or in the one that is asked for; a statement for each of
- * them costs twice as much.
+ * Reads a user, its organization, and the roles it holds in all projects or in the requested one. Separate statements cost twice as much.
  */
 export function ownAccountRead(sql: Sql) {
   const whole = loadOne<AccountKey, Row>(sql, questionOf("owner text, id text", heldProjectRoles));

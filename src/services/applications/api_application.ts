@@ -29,7 +29,7 @@ import { type ApplicationToUpdate, updateRead } from "./update_application.ts";
 
 type Service = Pick<ServiceImpl<typeof ApplicationService>, "createApiApplication" | "updateApiApplication">;
 
-/** The API applications of projects: resource servers, which only ask about tokens. */
+/** API applications: resource servers, which only introspect tokens. */
 export const apiApplications = ({ log, sql, clock, ids }: Deps) => {
   const applicationToUpdate = updateRead(sql);
 
@@ -63,13 +63,11 @@ export const apiApplications = ({ log, sql, clock, ids }: Deps) => {
   } satisfies Service;
 };
 
-/** Cross-field rules of requests about API applications. */
 export const apiApplicationRules = [
   messageRule(CreateApiApplicationRequestSchema, hashViolations, ["authMethodType"]),
   updateRule(UpdateApiApplicationRequestSchema, "application"),
 ];
 
-/** Late rules of requests about API applications: name and client id must be free. */
 export function apiApplicationLateRules({ sql }: Pick<Deps, "sql">) {
   const projectForName = projectForNameRead(sql);
   const applicationToUpdate = updateRead(sql);
@@ -91,7 +89,7 @@ function hashViolations(request: CreateApiApplicationRequest): Violation[] {
   return [{ field: "clientSecretHash", text: "SECRET_NOT_KEPT", reason: "SECRET_NOT_KEPT" }];
 }
 
-/** The secret of a new application: the hash that it came with, or a new one that the answer shows. */
+/** The secret of a new application: the hash in the request, or a new secret that the response shows. */
 function secretFor(request: CreateApiApplicationRequest) {
   const { clientSecretHash: hash } = request;
   if (hash !== undefined) return { secret: { hash: hash.toLowerCase() } };
@@ -105,7 +103,6 @@ function lookupKeyOf(request: UpdateApiApplicationRequest, call: Call) {
 
 type Updated = { readonly name: string; readonly before: ApiConfiguration; readonly api: ApiConfiguration };
 
-/** Applies an update to an application. */
 function updated(row: ApplicationToUpdate, { application, updateMask }: UpdateApiApplicationRequest): Updated {
   const before = apiConfigurationOf(configurationIn(row));
   const { name = row.name, ...changes } = changesOf(ApiApplicationUpdateSchema, application, updateMask);

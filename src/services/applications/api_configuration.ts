@@ -14,15 +14,13 @@ const methods: ReadonlyMap<OidcAuthMethodType, ApiAuthMethodType> = new Map([
   [OidcAuthMethodType.PRIVATE_KEY_JWT, ApiAuthMethodType.PRIVATE_KEY_JWT],
 ]);
 
-/** Converts the stored configuration of an API application. */
 export const apiConfigurationOf = ({ authMethodType }: OidcConfiguration): ApiConfiguration =>
   create(ApiConfigurationSchema, { authMethodType: methods.get(authMethodType) ?? ApiAuthMethodType.BASIC });
 
-/** Whether an API application has a client secret. */
 export const keepsApiSecret = ({ authMethodType }: Pick<ApiConfiguration, "authMethodType">): boolean =>
   authMethodType !== ApiAuthMethodType.PRIVATE_KEY_JWT;
 
-// The provider knows clients by their OIDC configuration: this one has no redirect URIs and no grant types.
+// The provider identifies clients by their OIDC configuration, so API applications get one without redirect URIs and grant types.
 const asOidc = `jsonb_strip_nulls(jsonb_build_object(
   'authMethodType', replace(f.payload->'api'->>'authMethodType', 'API_AUTH_', 'OIDC_AUTH_')))`;
 
@@ -42,7 +40,7 @@ export const apiApplicationFolds = {
   },
   apiChanged: {
     views: [touch("applications", "app_id", `name = f.payload->>'name', oidc = ${asOidc}`)],
-    // A new secret comes only where there was none; a method without one ends those that there are.
+    // A secret is added only where there was none; an authentication method that needs none ends the existing ones.
     credentials: [
       keepSecret,
       `delete from client_secrets s using $facts f

@@ -35,7 +35,6 @@ type Elsewhere =
   | ("updateOidcApplication" | "createApiApplication" | "updateApiApplication")
   | ("addApplicationKey" | "listApplicationKeys" | "removeApplicationKey");
 
-/** The applications of projects; their updates, their keys and API applications are in files of their own. */
 export const applicationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const projectForName = projectForNameRead(sql);
@@ -137,7 +136,7 @@ export const applicationFolds = {
   },
   oidcChanged: {
     views: [touch("applications", "app_id", "name = f.payload->>'name', oidc = f.payload->'oidc'")],
-    // A new secret comes only where there was none; methods without one end those that there are.
+    // A secret is added only where there was none; an authentication method that needs none ends the existing ones.
     credentials: [
       `insert into client_secrets (app_id, hash)
        select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`,
@@ -173,7 +172,6 @@ export const applicationFolds = {
   },
 } satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds>;
 
-/** Cross-field rules of requests about applications. */
 export const applicationRules = [
   messageRule(CreateOidcApplicationRequestSchema, (request) => flowViolations(flowOf(request)), [
     "responseTypes",
@@ -190,7 +188,6 @@ function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
   return [{ field: "clientSecretHash", text: "SECRET_NOT_KEPT", reason: "SECRET_NOT_KEPT" }];
 }
 
-/** An application as its row holds it. */
 export type ApplicationRow = {
   id: string;
   owner: string;
@@ -206,20 +203,18 @@ export type ApplicationRow = {
   changed: Date;
 };
 
-/** The row of a project that has no application to show. */
+/** The row of a project without the requested application. */
 export type Absent = { id: null };
 
 /** The key of an application in its project. */
 export type ApplicationKey = { owner: string; project: string; app: string };
 
-/** Returns the key of the application that a request names. */
 export const keyOf = ({ projectId, appId }: { projectId: string; appId: string }, call: Call): ApplicationKey => ({
   owner: organizationOf(call),
   project: projectId,
   app: appId,
 });
 
-/** Returns the row of an application; refuses a missing one, or a missing project. */
 export function found<R extends ApplicationRow>(
   row: R | Absent | undefined,
   ids: { projectId: string; appId: string },
@@ -243,24 +238,22 @@ function configurationShown(row: ApplicationRow, language: Language) {
   return { oidc, ...complianceOf(oidc, language, row.hasKey) };
 }
 
-/** The configuration in a row. An older node ignores values that it does not know. */
+/** Ignores unknown values, which a newer node may have written. */
 export const configurationIn = ({ oidc }: ApplicationRow) =>
   fromJson(OidcConfigurationSchema, oidc, { ignoreUnknownFields: true });
 
-/** The language of the texts in a response. */
 export const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
 
-/** Whether an application has a client secret. */
 export const keepsSecret = ({ authMethodType }: Pick<OidcConfiguration, "authMethodType">) =>
   authMethodType === OidcAuthMethodType.BASIC || authMethodType === OidcAuthMethodType.POST;
 
-/** Makes a client secret: the text to show, and the hash to keep. */
+/** Generates a client secret: the text to show, and the hash to store. */
 export function newSecret() {
   const clientSecret = newToken("cs");
   return { clientSecret, secret: { hash: hashToken(clientSecret).toString("hex") } };
 }
 
-/** The secret of a new application: the hash that it came with, or a new one that the answer shows. */
+/** The secret of a new application: the hash in the request, or a new secret that the response shows. */
 function secretFor({ clientSecretHash: hash }: CreateOidcApplicationRequest, oidc: OidcConfiguration) {
   if (hash !== undefined) return { secret: { hash: hash.toLowerCase() } };
   return keepsSecret(oidc) ? newSecret() : {};
@@ -271,20 +264,20 @@ function after(time: Date, overlap: Duration | undefined): Date {
   return new Date(time.getTime() + milliseconds);
 }
 
-/** The application of the project that has a name, and whether the client id was ever used. */
+/** The application of the project that already has the name, and whether the client id was ever used. */
 export type ProjectForName = { takenBy: string | null; clientIdUsed: boolean };
 
-// Asks for the project alone.
+// Looks up the project alone.
 const unnamed = { name: "", client_id: null } as const;
 
-// In a join the name was only a filter while the table was new: every application of the project was read for each key. Without
-// the offset all client ids that there ever were might be hashed.
+// In a join the planner used the name only as a filter while the table was new, and read every application of the project for each key.
+// Without the offset, it might hash every client id ever used.
 const takenColumns = `(
                select a.app_id from applications a
                where a.project_id = asked.project and ${asRead("a.name")} = ${asRead("asked.name")} limit 1) as "takenBy",
                exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"`;
 
-/** The condition of the fact that creates an application: its project is there, its name and its client id are free. */
+/** The condition of the fact that creates an application: the project exists, and name and client id are free. */
 export const applicationCondition: Condition = {
   asked: `owner, payload->>'projectId' as project, payload->>'name' as name, payload->>'clientId' as client_id`,
   select: `select found.*, "isThere" and "takenBy" is null and not "clientIdUsed" as holds
@@ -292,7 +285,7 @@ export const applicationCondition: Condition = {
       from asked left join projects p on p.owner = asked.owner and p.project_id = asked.project offset 0) found`,
 };
 
-/** Reads a project, with what of a new application is taken. */
+/** Reads a project, and which names of a new application are taken. */
 export const projectForNameRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; name: string; client_id: string | null }, ProjectForName>(sql, {
     asked: "owner text, project text, name text, client_id text",
@@ -300,17 +293,15 @@ export const projectForNameRead = (sql: Sql) =>
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
 
-/** Refuses an application without its project, and one whose name or client id is taken. */
 function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
   if (!project) throw refuse.notFound("project", projectId);
   const no = joined(takenIn({ name, clientId }, project));
   if (no) throw refuse.because(no.reason, no);
 }
 
-/** The findings of a condition of a new application that does not hold. */
+/** The state of a new application whose condition fails. */
 export type RefusedApplication = ProjectForName & { readonly isThere: boolean };
 
-/** Refuses an application whose condition does not hold. */
 export function refuseNew(names: NewNames, refused: RefusedApplication): never {
   refuseTaken(names, refused.isThere ? refused : undefined);
   throw new Error("an application was not created for no reason");
@@ -319,13 +310,12 @@ export function refuseNew(names: NewNames, refused: RefusedApplication): never {
 /** The names of a new application. */
 export type NewNames = Pick<CreateOidcApplicationRequest, "projectId" | "name" | "clientId">;
 
-/** Finds what another application has: the name in the project, and the client id anywhere. */
+/** Finds what another application already has: the name in the project, or the client id anywhere. */
 const takenIn = ({ name, clientId }: { name: string; clientId?: string | undefined }, project: ProjectForName) => [
   project.takenBy ? applicationNameTaken({ field: "name", name, appId: project.takenBy }) : undefined,
   clientId !== undefined && project.clientIdUsed ? takenId("clientId", clientId) : undefined,
 ];
 
-/** Late rules of requests for a new application: its name and its client id must be free. */
 export function applicationLateRules({ sql }: Pick<Deps, "sql">) {
   const projectForName = projectForNameRead(sql);
   return [
@@ -337,7 +327,7 @@ export function applicationLateRules({ sql }: Pick<Deps, "sql">) {
 
 type Found = { readonly call: Call; readonly wrong: readonly Violation[] };
 
-/** Finds what of a request for a new application is taken, but for fields that are wrong already. */
+/** Finds which names in a request for a new application are taken, skipping fields that are already invalid. */
 export async function takenInRequest(
   projectForName: ReturnType<typeof projectForNameRead>,
   request: NewNames,
@@ -351,15 +341,13 @@ export async function takenInRequest(
   return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
 }
 
-/** The columns of an application's row, for reads of it. */
 const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
     a.active, a.version, a.created, a.changed,
     exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
 
-/** The columns of an application `a`. */
 export const applicationColumns = `a.app_id as id, ${listedColumns}`;
 
-/** The application that a shared read asks for, by its key. */
+/** The application that a shared read looks up by its key. */
 export const ofApplication = `
     from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
     left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`;
@@ -370,7 +358,6 @@ const applicationRead = (sql: Sql) =>
     select: `select n, ${applicationColumns} ${ofApplication}`,
   });
 
-/** The list of the applications of a project. */
 const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedList => ({
   texts: query.texts,
   words: query.words,
@@ -387,7 +374,6 @@ const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedL
   ownWords: "a.words",
 });
 
-/** Makes the refusal of a name that another application of the project has. */
 export function applicationNameTaken({ field, name, appId }: TakenApplicationName): No {
   const resource = { noun: "application", id: appId };
   return takenName({ reason: "APPLICATION_NAME_TAKEN", field, name, params: { appId }, resource });

@@ -22,7 +22,7 @@ type Keys = Pick<
   "addApplicationKey" | "listApplicationKeys" | "removeApplicationKey"
 >;
 
-/** The public keys of applications, and the URIs where they are. */
+/** The public keys of applications, and the URIs they are fetched from. */
 export const applicationKeys = ({ log, sql, clock, ids }: Deps) => {
   const keysOf = keysRead(sql);
 
@@ -65,7 +65,6 @@ type Named = { readonly projectId: string; readonly appId: string };
 type Source = Pick<AddApplicationKeyRequest, "publicKey" | "jwksUri">;
 type Added = Exclude<ApplicationKey["source"], { case: undefined }>;
 
-/** Cross-field rules of requests about the keys of applications. */
 export const applicationKeyRules = [
   messageRule(AddApplicationKeyRequestSchema, sourceViolations, ["publicKey", "jwksUri"]),
 ];
@@ -91,13 +90,11 @@ function isKeySetUri(text: string): boolean {
   return hostname !== "" && username === "" && hash === "";
 }
 
-/** The members of a key that its request has. */
 function membersOf({ kty, kid, alg, n, e, crv, x, y }: JsonWebKey) {
   const optional = Object.entries({ kid, alg, n, e, crv, x, y }).filter(([, value]) => value !== undefined);
   return { kty, ...Object.fromEntries(optional) };
 }
 
-/** Converts the key of a request to the one that is stored. */
 function keyFrom({ publicKey, jwksUri = "" }: Source): Added {
   if (!publicKey) return { case: "jwksUri", value: jwksUri };
   const { alg, use } = publicKey;
@@ -137,7 +134,7 @@ const applicationKey = ({ id, created, jwk, jwksUri }: KeyRow) => ({
   source: jwk === null ? ({ case: "jwksUri", value: jwksUri ?? "" } as const) : publicKeyOf(jwk),
 });
 
-// An older node ignores members that it does not know.
+// Ignores unknown members, which a newer node may have written.
 const publicKeyOf = (jwk: JsonObject) =>
   ({ case: "publicKey", value: fromJson(JsonWebKeySchema, jwk, { ignoreUnknownFields: true }) }) as const;
 

@@ -8,7 +8,7 @@ import { activeStateFolds, activeStates } from "../writing/active_state.ts";
 type Named = { readonly projectId: string; readonly appId: string };
 type FoundApplication = Versioned & { readonly active: boolean };
 
-/** Deactivating and reactivating applications; `find` refuses when there is none. */
+/** `find` fails if there is no such application. */
 export const applicationState = (deps: Deps, find: (named: Named, call: Call) => Promise<FoundApplication>) => {
   const states = activeStates(deps, (at, kind) => plainFact("application", at, kind));
   return {
@@ -17,7 +17,6 @@ export const applicationState = (deps: Deps, find: (named: Named, call: Call) =>
   } satisfies Partial<ServiceImpl<typeof ApplicationService>>;
 };
 
-/** The folds of facts about the state of an application: they write its row. */
 export const applicationStateFolds = activeStateFolds("applications", "app_id") satisfies Pick<
   NounFolds<"application">,
   "deactivated" | "reactivated"

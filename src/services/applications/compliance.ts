@@ -3,13 +3,13 @@ import { OidcAppType, OidcAuthMethodType, OidcGrantType } from "../../../gen/pos
 import { type ComplianceKey, type Language, text } from "../../messages/catalogue.ts";
 import { isDangerous, isLoopback, schemeOf } from "./web_origin.ts";
 
-/** A field of a configuration at fault, with the URI where it is one. */
+/** An invalid field of a configuration, with the URI if it holds one. */
 export type FieldAtFault = { readonly path: string; readonly uri?: string };
 
-/** A rule that a configuration breaks, with every place. */
+/** A rule that a configuration breaks, with every field that breaks it. */
 export type Problem = { readonly key: ComplianceKey; readonly fields: readonly FieldAtFault[] };
 
-/** Finds every rule that the configuration of an application breaks, with a key or without one, in the order of the table. */
+/** Finds every rule that an application's configuration breaks, in the order of the table. */
 export function problemsOf(oidc: OidcConfiguration, hasKey = false): Problem[] {
   const uris = uriLists.flatMap((list) => (isUsed(list, oidc) ? redirects(list, oidc) : []));
   return rules
@@ -18,7 +18,7 @@ export function problemsOf(oidc: OidcConfiguration, hasKey = false): Problem[] {
     .filter(({ fields }) => fields.length > 0);
 }
 
-/** Makes the search for the rule that one URI of a configuration breaks, among the rules with these keys. */
+/** Makes a search for the rule that one URI of a configuration breaks, among the rules with these keys. */
 export function brokenByUri(isWanted: (key: ComplianceKey) => boolean) {
   const wanted = rules.filter(({ key }) => isWanted(key));
   return (oidc: OidcConfiguration, list: UriList, uri: string): ComplianceKey | undefined => {
@@ -30,15 +30,14 @@ export function brokenByUri(isWanted: (key: ComplianceKey) => boolean) {
 
 const applies = ({ inDevMode }: Rule, { devMode }: OidcConfiguration): boolean => inDevMode || !devMode;
 
-// Sign-out is possible with every flow.
+// Sign-out works with every flow.
 const isUsed = (list: UriList, oidc: OidcConfiguration): boolean =>
   list === "postLogoutRedirectUris" || !isDeviceOnly(oidc);
 
-/** Describes the compliance of a configuration for a response, in the language. */
 export const complianceOf = (oidc: OidcConfiguration, language: Language, hasKey = false) =>
   described(problemsOf(oidc, hasKey), language);
 
-/** Describes the compliance of an API application, which has nothing but its way to authenticate. */
+/** Describes the compliance of an API application, which has nothing to check but its authentication method. */
 export function apiComplianceOf(oidc: OidcConfiguration, language: Language, hasKey: boolean) {
   const problems = problemsOf(oidc, hasKey).filter(({ key }) => key === "PRIVATE_KEY_JWT_WITHOUT_KEY");
   return described(problems, language);
@@ -60,7 +59,7 @@ type Kind = "https" | "http" | "loopback" | "custom" | "relative" | "dangerous";
 
 const uriLists = ["redirectUris", "postLogoutRedirectUris"] as const;
 
-/** The lists of URIs that users may be sent to, after sign-in and after sign-out. */
+/** The lists of URIs that users may be redirected to after sign-in and after sign-out. */
 export type UriList = (typeof uriLists)[number];
 
 type Redirect = {
@@ -68,7 +67,7 @@ type Redirect = {
   readonly path: string;
   readonly uri: string;
   readonly kind: Kind;
-  /** Whether the same URI comes earlier in its list. */
+  /** Whether the same URI appears earlier in its list. */
   readonly repeated: boolean;
 };
 
@@ -84,7 +83,7 @@ const { WEB, USER_AGENT, NATIVE } = OidcAppType;
 
 const { NONE, PRIVATE_KEY_JWT } = OidcAuthMethodType;
 
-// A logout transmits neither code nor token: fragments are the client's router's business, and the rules of http and flows do not apply.
+// A logout transmits neither code nor token: fragments are for the client's router, and the rules about http and flows do not apply.
 const rules: readonly Rule[] = [
   { key: "NO_REDIRECT_URIS", inDevMode: true, broken: at("redirectUris", lacksRedirectUris) },
   {
@@ -109,7 +108,7 @@ const rules: readonly Rule[] = [
     broken: each(({ kind }, { appType }) => appType === NATIVE && kind === "http"),
   },
   {
-    // RFC 8252, 7.1: a private scheme is a reversed domain name, so that no other application has it.
+    // RFC 8252, 7.1: a private-use scheme is a reversed domain name, so that no other application claims it.
     key: "NATIVE_SCHEME_WITHOUT_DOT",
     inDevMode: false,
     broken: each(
@@ -165,12 +164,12 @@ function lacksRedirectUris(oidc: OidcConfiguration): boolean {
   return oidc.redirectUris.length === 0 && !isDeviceOnly(oidc);
 }
 
-// OpenID Connect Core 1.0, 3.1.2.1: with the code flow http is for confidential clients.
+// OpenID Connect Core 1.0, 3.1.2.1: with the code flow, only confidential clients may use http.
 function leaksCodes(to: Redirect, { appType, authMethodType, grantTypes }: OidcConfiguration): boolean {
   return appType === WEB && authMethodType === NONE && grantTypes.includes(AUTHORIZATION_CODE) && isHttp(to);
 }
 
-// OpenID Connect Core 1.0, 3.2.2.1: with the implicit flow http is for native applications, on the loopback address.
+// OpenID Connect Core 1.0, 3.2.2.1: with the implicit flow, only native applications may use http, on the loopback address.
 function leaksTokens({ kind }: Redirect, { appType, grantTypes }: OidcConfiguration): boolean {
   const safe = kind === "loopback" && appType === NATIVE;
   return grantTypes.includes(IMPLICIT) && !safe && ["custom", "http", "loopback"].includes(kind);
@@ -189,7 +188,7 @@ function isSkewLong({ clockSkew }: OidcConfiguration): boolean {
   return seconds > mostSkewSeconds || (seconds === mostSkewSeconds && nanos > 0);
 }
 
-/** Whether logout tokens can be sent to a URI: it is https, without user information and fragment. */
+/** Whether logout tokens can be sent to a URI: it uses https and has neither user information nor a fragment. */
 export const isBackChannelUri = (uri: string): boolean =>
   kindOf(uri) === "https" && !uri.includes("#") && !hasWildcard(uri) && !/^https:\/\/[^/?#]*@/i.test(uri);
 
@@ -211,10 +210,10 @@ function redirects(list: UriList, oidc: OidcConfiguration): Redirect[] {
   });
 }
 
-// Browsers and servers differ on characters that no URI may contain, so such a text does not count as absolute.
+// Browsers and servers disagree on characters that no URI may contain, so a text with one does not count as absolute.
 const foreign = /[\s\p{Cc}\p{Cf}\\<>"]/u;
 
-// `localhost:3000/callback` is a URI with the scheme localhost, which nobody means.
+// `localhost:3000/callback` parses as a URI with the scheme localhost, which nobody means.
 const hostWithPort = /^[a-z0-9.-]+:\d+(?:[/?#]|$)/i;
 
 function kindOf(uri: string): Kind {
@@ -227,7 +226,7 @@ function kindOf(uri: string): Kind {
   return isLoopback(uri) ? "loopback" : "http";
 }
 
-// The parser decodes forms that hide a wildcard in a host: percent-encoding and full-width characters.
+// The URL parser decodes forms that hide a wildcard in a host: percent-encoding and full-width characters.
 function hasWildcard(uri: string): boolean {
   return uri.includes("*") || (URL.canParse(uri) && new URL(uri).hostname.includes("*"));
 }

@@ -9,7 +9,6 @@ import { applicationUpdate, applicationUpdateLateRules, applicationUpdateRules }
 
 type Parts = { readonly deps: Deps };
 
-/** OIDC applications, API applications and their keys. */
 export const applications = {
   serves: [
     serving(ApplicationService, ({ deps }: Parts) =>

@@ -10,11 +10,9 @@ import type { Violation } from "../../errors.ts";
 import { isDeviceOnly } from "./compliance.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
-/** Completes the configuration of a request by the default flow. */
 export const configurationOf = (request: CreateOidcApplicationRequest): OidcConfiguration =>
   completed({ ...request, additionalOrigins: originsOf(request.additionalOrigins) });
 
-/** Completes settings by the default flow. */
 export function completed(settings: Settings): OidcConfiguration {
   const { clockSkew } = settings;
   return create(OidcConfigurationSchema, {
@@ -38,10 +36,8 @@ export function completed(settings: Settings): OidcConfiguration {
   } satisfies Settings);
 }
 
-/** Normalizes origins to the form that browsers send, each once. */
 export const originsOf = (origins: readonly string[]): string[] => [...new Set(origins.map(originOf))];
 
-/** The settings that make up a configuration. */
 type Settings = Omit<OidcConfiguration, keyof Message>;
 
 type Flow = Pick<OidcConfiguration, "responseTypes" | "grantTypes">;
@@ -50,7 +46,7 @@ const { AUTHORIZATION_CODE, IMPLICIT } = OidcGrantType;
 const { CODE } = OidcResponseType;
 
 /**
- * Completes the types of a flow (RFC 7591, 2): a client that names no response type means the code flow, and each response type has its
+ * Completes the types of a flow (RFC 7591, 2): a client that names no response type means the code flow, and each response type implies its
  * grant type.
  */
 export function flowOf({ responseTypes, grantTypes }: Flow): Flow {
@@ -63,12 +59,11 @@ export function flowOf({ responseTypes, grantTypes }: Flow): Flow {
   return { responseTypes, grantTypes: [AUTHORIZATION_CODE, IMPLICIT].filter((type) => needed.has(type)) };
 }
 
-/** The grant type that an application needs for a response type. */
 export const grantTypeOf = (type: OidcResponseType) => (type === CODE ? AUTHORIZATION_CODE : IMPLICIT);
 
-/** Finds response types and grant types that do not fit each other; `path` leads to them in the request. */
+/** Finds response types and grant types that do not match; `path` leads to them in the request. */
 export function flowViolations({ responseTypes, grantTypes }: Flow, path = ""): Violation[] {
-  // Other servers store CODE for applications of the device flow, which never use the authorization endpoint.
+  // Other servers store CODE for device-flow applications, which never use the authorization endpoint.
   const isIdle = (type: OidcResponseType) => type === CODE && isDeviceOnly({ grantTypes });
   const uncovered = responseTypes.flatMap((type, index): Violation[] => {
     const needed = grantTypeOf(type);

@@ -35,7 +35,6 @@ import { completed, flowViolations, originsOf, settingViolations } from "./oidc_
 
 type Update = Pick<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;
 
-/** The update of an OIDC application. */
 export const applicationUpdate = ({ log, sql, clock }: Deps) => {
   const applicationToUpdate = updateRead(sql);
 
@@ -59,7 +58,6 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
   } satisfies Update;
 };
 
-/** Cross-field rules of the update of an application. */
 export const applicationUpdateRules = [
   updateRule(UpdateOidcApplicationRequestSchema, "application"),
   messageRule(UpdateOidcApplicationRequestSchema, ({ application }) =>
@@ -71,7 +69,6 @@ const path = "application.";
 
 const flowFields = ["application.responseTypes", "application.grantTypes"];
 
-/** Late rules of the update of an application: a new name must be free, and new types fit those that are not changed. */
 export function applicationUpdateLateRules({ sql }: Pick<Deps, "sql">) {
   const applicationToUpdate = updateRead(sql);
   const rowOf = async (request: UpdateOidcApplicationRequest, call: Call) => {
@@ -85,7 +82,7 @@ export function applicationUpdateLateRules({ sql }: Pick<Deps, "sql">) {
       return row ? (takenBy(lookupKeyOf(request, call).name ?? "", row)?.violations ?? []) : [];
     }),
     lateRule(UpdateOidcApplicationRequestSchema, [...needed, ...flowFields], async (request, call: Call) => {
-      // The name may be what is wrong with the request.
+      // The name may be the invalid field.
       const row = await rowOf({ ...request, application: undefined }, call);
       return row ? flowViolations(completed({ ...configurationIn(row), ...flowChanges(request) }), path) : [];
     }),
@@ -97,7 +94,7 @@ function flowChanges({ application, updateMask }: UpdateOidcApplicationRequest) 
   return { ...(responseTypes && { responseTypes }), ...(grantTypes && { grantTypes }) };
 }
 
-/** Refuses response types and grant types that do not fit, and a name that is taken: both at once. */
+/** Reports mismatched response and grant types together with a name that is taken. */
 function refuseUnfit(oidc: OidcConfiguration, row: ApplicationToUpdate, name: string): void {
   const no = takenBy(name, row);
   const unfit = flowViolations(oidc, path);
@@ -108,7 +105,6 @@ function refuseUnfit(oidc: OidcConfiguration, row: ApplicationToUpdate, name: st
 const takenBy = (name: string, { takenBy }: ApplicationToUpdate) =>
   takenBy === null ? undefined : applicationNameTaken({ field: `${path}name`, name, appId: takenBy });
 
-/** Applies an update to an application. */
 function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApplicationRequest) {
   const { name = row.name, ...changes } = changesOf(OidcApplicationUpdateSchema, application, updateMask);
   const before = configurationIn(row);
@@ -117,7 +113,6 @@ function updated(row: ApplicationRow, { application, updateMask }: UpdateOidcApp
   return { name, before, oidc };
 }
 
-/** The key of an application that is updated, with its new name. */
 export type UpdateKey = ApplicationKey & { readonly name: string | null };
 
 function lookupKeyOf(request: UpdateOidcApplicationRequest, call: Call): UpdateKey {
@@ -125,10 +120,9 @@ function lookupKeyOf(request: UpdateOidcApplicationRequest, call: Call): UpdateK
   return { ...keyOf(request, call), name };
 }
 
-/** An application that is updated, and the other one of its project that has the new name. */
+/** An application to update, and the other one of its project that already has the new name. */
 export type ApplicationToUpdate = ApplicationRow & { readonly takenBy: string | null };
 
-/** Reads an application, and another one of its project that has the new name. */
 export const updateRead = (sql: Sql) =>
   loadOne<UpdateKey, ApplicationToUpdate | Absent>(sql, {
     asked: "owner text, project text, app text, name text",

@@ -2,13 +2,12 @@ import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
 import type { TextKey } from "../../messages/catalogue.ts";
 
-/** Whether following the URI could run code or read files, however its scheme is spelt or hidden. */
+/** Whether following the URI could run code or read files, however its scheme is spelled or disguised. */
 export function isDangerous(uri: string): boolean {
   const scheme = schemeOf(uri) ?? schemeOf(unhidden(uri));
   return scheme !== undefined && dangerousSchemes.has(scheme);
 }
 
-/** Returns the scheme that a URI begins with, in lower case. */
 export const schemeOf = (uri: string): string | undefined => /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
 
 const dangerousSchemes: ReadonlySet<string> = new Set(
@@ -16,7 +15,7 @@ const dangerousSchemes: ReadonlySet<string> = new Set(
    ms-its res resource vbs vbscript view-source wyciwyg`.split(/\s+/),
 );
 
-// Browsers drop leading controls and blanks and every tab and line feed; proxies and templates decode percent signs.
+// Browsers strip leading control characters and spaces, and every tab and line feed; proxies and templates decode percent-encoding.
 function unhidden(uri: string): string {
   let seen = shown(uri);
   for (let round = 0; round < 4 && seen.includes("%"); round++) seen = shown(seen.replace(/%([0-7][0-9a-f])/gi, ascii));
@@ -33,7 +32,7 @@ const shown = (uri: string) =>
 
 const ascii = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
-/** Whether an http URI surely stays on the machine: its host is spelt localhost, 127.x.x.x or [::1]. */
+/** Whether an http URI certainly stays on the machine: its host is literally localhost, 127.x.x.x or [::1]. */
 export function isLoopback(uri: string): boolean {
   const authority = /^[a-z]+:\/\/([^/?#]*)/i.exec(uri)?.[1] ?? "";
   const { host, port } = hostAndPort(authority);
@@ -46,15 +45,15 @@ function isLoopbackHost(host: string): boolean {
   return isIPv4(host) && host.startsWith("127.");
 }
 
-/** Finds what is wrong with a text that should be an origin, scheme://hostname[:port]; undefined for an origin. */
+/** Finds what is wrong with an origin, scheme://hostname[:port]; undefined if it is valid. */
 export function originFault(origin: string): OriginFault | undefined {
   const parts = partsOf(origin);
   return parts ? originFaults.find(({ stands }) => stands(parts))?.fault : "ORIGIN_NO_SCHEME";
 }
 
 /**
- * Normalizes an origin without a fault to the form that browsers send (RFC 6454, 6.2): scheme and host in lower case, the host
- * in ASCII, no default port.
+ * Normalizes a valid origin to the form that browsers send (RFC 6454, 6.2): scheme and host in lower case, the host in ASCII, no default
+ * port.
  */
 export function originOf(origin: string): string {
   const { scheme = "", host = "", port } = partsOf(origin) ?? {};
@@ -72,7 +71,6 @@ function partsOf(origin: string): Parts | undefined {
 
 type Parts = Record<"origin" | "scheme" | "authority" | "rest" | "host", string> & { port: string | undefined };
 
-/** The name of the text for it. */
 type OriginFault = Extract<TextKey, `ORIGIN_${string}`>;
 
 const originFaults: readonly { fault: OriginFault; stands: (parts: Parts) => boolean }[] = [
@@ -87,7 +85,7 @@ const originFaults: readonly { fault: OriginFault; stands: (parts: Parts) => boo
   { fault: "ORIGIN_PORT", stands: ({ port }) => !isPort(port) || Number(port) === 0 },
 ];
 
-/** Converts a hostname to the form of browsers: ASCII and lower case, addresses in their shortest form. */
+/** Converts a hostname as browsers do: to ASCII and lower case, with addresses in their shortest form. */
 function hostnameOf(host: string): string | undefined {
   if (host.startsWith("[")) return isBracketed(host) ? new URL(`http://${host}`).hostname : undefined;
   const inAscii = /^[\p{L}\p{M}\p{N}._-]+$/u.test(host) ? domainToASCII(host) : "";
@@ -103,7 +101,7 @@ const isPort = (port: string | undefined) => port === undefined || (/^\d{1,5}$/.
 
 const isBracketed = (host: string) => host.endsWith("]") && isIPv6(host.slice(1, -1)) && !host.includes("%");
 
-// A last label that looks like a number makes browsers read the whole as an IPv4 address (WHATWG URL, 3.5).
+// If the last label looks like a number, browsers parse the whole host as an IPv4 address (WHATWG URL, 3.5).
 function isHostname(host: string): boolean {
   if (/(?:^|\.)(?:\d+|0x[0-9a-f]*)$/i.test(host)) return isIPv4(host);
   return host.length <= 253 && host.split(".").every((label) => /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/i.test(label));

@@ -24,7 +24,6 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
 import { type EventFilter, isReached, matching, watch } from "./event_watch.ts";
 
-/** The audit log: every event with its actor and its time. */
 export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
@@ -47,7 +46,6 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
     },
   }) satisfies ServiceImpl<typeof EventService>;
 
-/** Cross-field rules of requests about events. */
 export const eventRules = [
   messageRule(ListEventsRequestSchema, wrongInList),
   messageRule(WatchEventsRequestSchema, wrongInWatch),
@@ -94,16 +92,15 @@ const periodOf = ({ since, until }: Pick<ListEventsRequest, "since" | "until">):
 
 const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Rounds a bound up to whole milliseconds, the precision of events; no event is later than the last moment. */
+/** Rounds a bound up to whole milliseconds, the precision of events. No event is later than the last moment. */
 function momentOf({ seconds, nanos }: Timestamp): Date {
   return new Date(Math.min(Number(seconds) * 1000 + Math.ceil(nanos / 1e6), lastMoment));
 }
 
-/** Finds the position where a watch begins, before its stream opens, so that no later event is missed. */
+/** Finds the position where a watch begins, before its stream opens, so that it misses no later event. */
 async function begun(sql: Sql, after: string): Promise<Mark> {
   const mark = parsePosition(after);
   if (!mark) return { ...(await endOfLog(sql)), open: [] };
-  // A position beyond the end of the log is refused.
   if (!(await isReached(sql, mark))) throw refuse.invalid([notAPosition]);
   return mark;
 }
@@ -135,11 +132,11 @@ function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined 
 
 type Before = { readonly before: EventCursor | undefined; readonly limit: number };
 
-/** An event that was read for a page; see `cut`. */
+/** An event read for a page; see `cut`. */
 type ReadEvent = StoredEvent & Mark & { readonly isMatch: boolean; readonly isLast: boolean };
 
-// The order is by time and not by place in the log, so that an index leads to any time in the past. Those that match all of a filter may
-// be rare, so the rows that one index leads to are counted, and a page ends after so many of them.
+// Ordered by time rather than by position, because an index leads to any past time. Events that match the whole filter may be rare, so a
+// page ends after a fixed number of rows read from the one index used.
 async function eventsBefore(
   sql: Sql,
   { since, until, ...filter }: EventFilter & Period,
@@ -159,10 +156,11 @@ async function eventsBefore(
 
 const unfiltered: EventFilter = { owner: "", objectId: "", actorId: "", types: [] };
 
-/** The part of a filter that an index serves: that by object, else by actor, else by organization. */
+/** The part of a filter that an index serves: the object, else the actor, else the organization. */
 async function leadingOf(sql: Sql, { owner, objectId, actorId }: EventFilter): Promise<EventFilter> {
   const isOurs = !owner || (await isKnown(sql, { owner, objectId, actorId }));
-  // The token after a page without events tells the time of one that was read: it must not be of somebody else's object.
+  // The token after a page without events reveals the time of an event that was read, which must not be about another organization's
+  // object.
   if (!isOurs) return { ...unfiltered, owner };
   if (objectId) return { ...unfiltered, objectId };
   return actorId ? { ...unfiltered, actorId } : { ...unfiltered, owner };
@@ -170,7 +168,7 @@ async function leadingOf(sql: Sql, { owner, objectId, actorId }: EventFilter): P
 
 type OwnKey = Pick<EventFilter, "owner" | "objectId" | "actorId">;
 
-/** Whether the object has events in the organization, or else the actor is a user of it. */
+/** Whether the object has events in the organization, or, without an object, whether the actor is one of its users. */
 async function isKnown(sql: Sql, { owner, objectId, actorId }: OwnKey): Promise<boolean> {
   if (!objectId && !actorId) return true;
   const [row] = await (objectId
@@ -179,7 +177,7 @@ async function isKnown(sql: Sql, { owner, objectId, actorId }: OwnKey): Promise<
   return row !== undefined;
 }
 
-/** The transactions, in the statement's snapshot, that may still write events before this one. */
+/** The transactions that, in the statement's snapshot, may still write earlier events. */
 const openBefore = (sql: Sql) => sql`
   case when is_settled(events.epoch, events.xid) then '{}'
     else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end`;

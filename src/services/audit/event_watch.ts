@@ -10,7 +10,7 @@ import {
 } from "../../events/follow.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** The filter of a watch; an empty text matches every event. */
+/** The filter of a watch; empty fields match every event. */
 export type EventFilter = {
   readonly owner: string;
   readonly objectId: string;
@@ -18,7 +18,6 @@ export type EventFilter = {
   readonly types: readonly string[];
 };
 
-/** A watch and its options. */
 export type Following = {
   readonly sql: Sql;
   readonly tail: Tail;
@@ -26,13 +25,13 @@ export type Following = {
   readonly signal: AbortSignal;
 };
 
-// The most events that are buffered for a watcher before it must read the log again, and the most that one statement scans.
+// How many events are buffered for a watcher before it must read the log again, and how many one statement scans.
 const most = 500;
 const stretch = 5_000;
 
 /** Yields every matching event after the mark, in order: from the log until it has caught up, then from the tail. */
 export async function* watch({ sql, tail, filter, signal }: Following, from: Mark) {
-  // Listening begins before the log is read: events received meanwhile may come twice, and are recognized by their position.
+  // Listening begins before the log is read. Events that arrive meanwhile may be seen twice; their position gives them away.
   using hearing = hear(tail, filter, signal);
   let at = beginOf(from);
   let behind = true;
@@ -49,10 +48,10 @@ export async function* watch({ sql, tail, filter, signal }: Following, from: Mar
   signal.throwIfAborted();
 }
 
-/** The next events, the position where they end, and whether the log must be read for more. */
+/** The next events, the position they extend to, and whether the log must be read for more. */
 type News = { readonly events: readonly StoredEvent[]; readonly upTo?: Position | undefined; readonly missed: boolean };
 
-/** Reads the matching events of the next stretch: finding a rare one takes many statements rather than a long one. */
+/** Reads the matching events of the next stretch. Finding a rare event thus takes many short statements instead of one long one. */
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News> {
   const end = await endOfStretch(sql, at);
   const events = await eventsMatching(sql, filter, { after: at, upTo: end });
@@ -60,7 +59,7 @@ async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<Ne
   return { events, upTo: full ? undefined : end, missed: full || end !== undefined };
 }
 
-/** Buffers the events of the tail for the watch; beyond the limit they are dropped, and the log must be read again. */
+/** Buffers the tail's events for the watch. Events beyond the limit are dropped, and the log must be read again. */
 function hear(tail: Tail, filter: EventFilter, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
   let events: StoredEvent[] = [];
   let upTo: Position | undefined;
@@ -95,7 +94,6 @@ const matches = (event: StoredEvent, { owner, objectId, actorId, types }: EventF
   (!actorId || event.actor === actorId) &&
   (types.length === 0 || types.includes(event.type));
 
-/** Composes the condition that an event matches the filter. */
 export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFilter) => sql`
   ${owner ? sql`owner = ${owner}` : sql`true`}
   ${objectId ? sql`and stream = ${objectId}` : sql``}
@@ -105,7 +103,7 @@ export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFil
 const place = (sql: Sql, { epoch, xid, position }: Position) =>
   sql`(${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)`;
 
-/** Finds the end of the next stretch of the log; undefined if less is left. */
+/** Finds the end of the next stretch of the log; undefined if less than a stretch is left. */
 async function endOfStretch(sql: Sql, after: Position): Promise<Position | undefined> {
   const [end] = await sql<Position[]>`
     select epoch, xid::text as xid, position from events
@@ -116,7 +114,7 @@ async function endOfStretch(sql: Sql, after: Position): Promise<Position | undef
 
 type Stretch = { readonly after: Position; readonly upTo: Position | undefined };
 
-// The stretch is read first: by an index of the filter, all that ever matched it would be read for each stretch.
+// The stretch is read first: an index of the filter would read everything that ever matched it, again for each stretch.
 const eventsMatching = (sql: Sql, filter: EventFilter, { after, upTo }: Stretch) => sql<StoredEvent[]>`
   select ${eventColumns(sql)} from (
     select * from events
@@ -127,7 +125,6 @@ const eventsMatching = (sql: Sql, filter: EventFilter, { after, upTo }: Stretch)
   where ${matching(sql, filter)}
   order by events.epoch, events.xid, events.position limit ${most}`;
 
-/** Whether the log has come as far as the position. */
 export async function isReached(sql: Sql, position: Position): Promise<boolean> {
   const [row] = await sql<{ reached: boolean }[]>`
     select exists (select from events

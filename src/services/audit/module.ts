@@ -6,7 +6,6 @@ import { eventRules, eventService } from "./event.ts";
 
 type Parts = { readonly deps: Deps; readonly tail: Tail };
 
-/** The events of the log, as clients see them. */
 export const audit = {
   serves: [serving(EventService, ({ deps, tail }: Parts) => eventService(deps, tail))],
   rules: () => eventRules,

@@ -18,7 +18,7 @@ type BearerRow = {
   memberships: Held[];
 };
 
-// A membership counts in its owner: the instance, the organization, the project's owner, or the grantee.
+// A membership counts in its owner: the instance, the organization itself, the project's owner, or the grantee.
 const memberships = (which = "") => `
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
@@ -27,7 +27,7 @@ const memberships = (which = "") => `
     where m.user_id = u.user_id${which}
   ), '[]'::jsonb) as memberships`;
 
-// Those of a deactivated organization give a caller nothing; the instance is none.
+// A deactivated organization's memberships give a caller nothing. The instance has no row among the organizations.
 const inForce = " and not exists (select from organizations d where d.organization_id = m.owner and not d.active)";
 
 // Sessions and personal access tokens.
@@ -39,7 +39,7 @@ const ofBearer = `
   left join access_tokens t on t.token_id = b.token_id
   where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null)`;
 
-// Access tokens of first-party applications for this API, while user, session and application may have them.
+// Access tokens that first-party applications have for this API, as long as user, session and application may have them.
 const ofApplication = `
   select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
@@ -55,8 +55,8 @@ const ofApplication = `
   where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())`;
 
 /**
- * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token or one of a
- * first-party application in force.
+ * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token, or a first-party
+ * application's token in force.
  */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
@@ -79,7 +79,7 @@ export function callerRead(sql: Sql) {
       ...(only ? { isLimited: true } : {}),
       ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
       ...(row.application ? { application: row.application } : {}),
-      // A password alone gives nothing that a factor is wanted for: not over others either.
+      // If a second factor is required, a password alone gives no permissions, not even over other users.
       memberships: (row.enrolmentOnly ? [] : row.memberships)
         .map(membership)
         .map((held) => (only ? { ...held, only } : held)),
@@ -88,7 +88,7 @@ export function callerRead(sql: Sql) {
   };
 }
 
-/** Reads the memberships of a user, also those that give nothing at the moment: nobody gets above it meanwhile. */
+/** Reads a user's memberships, including those without effect at the moment, so that nobody can act above the user meanwhile. */
 export function membershipsRead(sql: Sql) {
   const ofUser = loadOne<{ id: string }, { memberships: Held[] }>(sql, {
     asked: "id text",
@@ -97,7 +97,6 @@ export function membershipsRead(sql: Sql) {
   return async (id: string) => ((await ofUser({ id }))?.memberships ?? []).map(membership);
 }
 
-/** Reads which organization owns a user. */
 export function ownerOfUserRead(sql: Sql) {
   const read = loadOne<{ id: string }, { owner: string }>(sql, {
     asked: "id text",
@@ -110,7 +109,6 @@ export function ownerOfUserRead(sql: Sql) {
   };
 }
 
-/** Reads the user of a login name. */
 export function userOfLoginNameRead(sql: Sql) {
   const read = loadOne<{ login_name: string }, { userId: string; owner: string }>(sql, {
     asked: "login_name text",
@@ -120,7 +118,6 @@ export function userOfLoginNameRead(sql: Sql) {
   return async (name: string) => read({ login_name: loginNameOf(name) });
 }
 
-/** Reads the user of a session. */
 export function userOfSessionRead(sql: Sql) {
   const read = loadOne<{ id: string }, { userId: string; owner: string }>(sql, {
     asked: "id text",
@@ -139,7 +136,6 @@ export function organizationExistsRead(sql: Sql) {
   return async (id: string) => ((await read({ id })) ? true : undefined);
 }
 
-/** Reads the owner of a user grant and its project. */
 export function userGrantPlaceRead(sql: Sql) {
   const read = loadOne<{ id: string }, { owner: string; projectId: string; projectGrantId: string | null }>(sql, {
     asked: "id text",
@@ -149,7 +145,6 @@ export function userGrantPlaceRead(sql: Sql) {
   return async (id: string) => read({ id });
 }
 
-/** Reads the record of an earlier write. */
 export function doneBeforeRead(sql: Sql) {
   return loadOne<{ caller: string; operation: string; key: string }, { request: Buffer; answer: Buffer }>(sql, {
     asked: "caller text, operation text, key text",
@@ -157,7 +152,7 @@ export function doneBeforeRead(sql: Sql) {
   });
 }
 
-/** Interns equal texts, so that entries cached for a million users share the name of their organization. */
+/** Interns equal texts, so that cached entries for a million users share the name of their organization. */
 function sameTexts(most = 10_000): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {

@@ -2,10 +2,10 @@ import type { Caller, Deps } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import { isMultiFactor } from "./authentication_class.ts";
 
-/** How long a sign-in is fresh. */
+/** How long a sign-in counts as fresh. */
 export type FreshSignInSettings = { readonly freshSignInSeconds: number };
 
-/** When and how somebody signed in, and whether the user has a factor beside the password. */
+/** When and how a user signed in, and whether they have a second factor. */
 export type SignInState = {
   readonly authTime: Date;
   readonly methods: readonly string[];
@@ -13,8 +13,8 @@ export type SignInState = {
 };
 
 /**
- * Whether a sign-in was a short while ago, with a factor where the user has one: with a stolen token nobody changes what a sign-in or
- * a reset asks for, nor by a password that was enough before the factor came.
+ * Whether a sign-in was recent, and used a factor if the user has one. With a stolen token, nobody can change what a sign-in or a reset
+ * asks for; nor with a sign-in by password alone from before the factor was added.
  */
 export const isFreshSignIn = (
   { authTime, methods, hasFactor }: SignInState,
@@ -24,7 +24,7 @@ export const isFreshSignIn = (
 
 type Row = { readonly kind: string; readonly authTime: Date | null } & Omit<SignInState, "authTime">;
 
-/** Makes the question whether callers may change their own account: people by a session that is fresh, machines by their token. */
+/** Makes the check whether callers may change their own account: people need a fresh session, machines their token. */
 export function freshSignInRead({ sql, clock }: Pick<Deps, "sql" | "clock">, settings: FreshSignInSettings) {
   const read = loadOne<{ user: string; session: string | null }, Row>(sql, {
     asked: `"user" text, session text`,

@@ -1,2 +1,2 @@
-/** Normalizes a username for the comparison of login names. */
+/** Normalizes a username for comparison with login names. */
 export const loginNameOf = (username: string): string => username.normalize("NFKC").toLowerCase();

@@ -2,7 +2,7 @@ import { type Call, keys } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import type { FailureRate } from "../../security/failure_rate.ts";
 
-/** Counts a request by the network that it comes from, and refuses it beyond the limit; returns how to take it back. */
+/** Counts a request against the limit of its network, and refuses it beyond the limit; returns a function that takes the count back. */
 export function countNetwork(rate: FailureRate, { values }: Call): () => void {
   const network = values.get(keys.network);
   if (network === undefined) return () => {};

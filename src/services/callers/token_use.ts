@@ -5,12 +5,11 @@ import { callerRead } from "./caller_lookups.ts";
 
 const hourMs = 3_600_000;
 
-// A database that takes no writes is not asked with every look-up.
+// After a failed write, as on a read-only database, writes pause instead of being tried on every lookup.
 const pauseMs = 60_000;
 
 /**
- * Finds callers as `callerRead` does, and notes when a personal access token is used: at most once an hour, by a statement that no call
- * waits for.
+ * Finds callers as `callerRead` does, and records the use of personal access tokens: at most once an hour, without making any call wait.
  */
 export function notingUse({ sql, clock }: Pick<Deps, "sql" | "clock">): ReturnType<typeof callerRead> {
   const find = callerRead(sql);
@@ -36,7 +35,7 @@ export function notingUse({ sql, clock }: Pick<Deps, "sql" | "clock">): ReturnTy
   }
 }
 
-/** Notes the use of an access token, unless one within the hour before it was noted. */
+/** Records the use of an access token, unless a use within the last hour is recorded. */
 export const useWrite = (sql: Sql) =>
   sharedWrite<{ token_id: string; time: string }, object>(sql, {
     asked: "token_id text, time timestamptz",

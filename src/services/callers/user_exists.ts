@@ -1,7 +1,6 @@
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** Reads whether a user belongs to the organization. */
 export const userExistsRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, object>(sql, {
     asked: "owner text, id text",

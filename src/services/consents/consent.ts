@@ -12,7 +12,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 
-/** The applications that users have signed in to, and what they allowed those of other organizations. */
+/** The applications that users have signed in to, and the consents they gave to those of other organizations. */
 export const consentService = ({ log, sql, clock, ids }: Deps) => {
   const userExists = userExistsRead(sql);
   const connectionOf = connectionRead(sql);
@@ -40,10 +40,8 @@ export const consentService = ({ log, sql, clock, ids }: Deps) => {
   } satisfies ServiceImpl<typeof ConsentService>;
 };
 
-/** Cross-field rules of requests about consents. */
 export const consentRules = [pageRule(ListConnectedApplicationsRequestSchema, 1)];
 
-/** The consent that a user gives: to the application of this id, for these scopes. */
 export type NewConsent = {
   readonly owner: string;
   readonly userId: string;
@@ -51,11 +49,11 @@ export type NewConsent = {
   readonly scopes: readonly string[];
 };
 
-// A request can name any organization: the list has an end all the same.
+// A request can name any organization in its scopes, so the list is capped.
 const mostScopes = 100;
 const mostRaces = 5;
 
-/** Makes the way in which users give their consent: it covers what they allowed before, too. */
+/** Makes the function that records a user's consent, which includes what the user allowed before. */
 export function consents({ log, sql, clock, ids }: Pick<Deps, "log" | "sql" | "clock" | "ids">) {
   const connectionOf = connectionRead(sql);
 
@@ -86,7 +84,6 @@ const signOnsEnd: Cascade = {
            join browser_sessions b on b.session_id = s.session_id`,
 };
 
-/** The folds of facts about a consent. */
 export const consentFolds = {
   given: {
     views: [
@@ -105,7 +102,7 @@ export const consentFolds = {
 
 type StoredConsent = Versioned & { readonly scopes: readonly string[] };
 
-/** The consent of a user to an application, its columns null where there is none, and whether the two are connected. */
+/** A user's consent to an application, with null columns if there is none, and whether the two are connected. */
 type Connection = { readonly isConnected: boolean } & (StoredConsent | { readonly id: null; readonly scopes: null });
 
 const isStored = (row: StoredConsent | { readonly id: null }): row is StoredConsent => row.id !== null;

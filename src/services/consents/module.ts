@@ -5,7 +5,6 @@ import { consentFolds, consentRules, consentService } from "./consent.ts";
 
 type Parts = { readonly deps: Deps };
 
-/** The applications that users are connected to. */
 export const consents = {
   serves: [serving(ConsentService, ({ deps }: Parts) => consentService(deps))],
   folds: { consent: consentFolds },

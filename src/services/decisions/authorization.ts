@@ -11,7 +11,7 @@ import type { Deps } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { type Denial, denialRead, denialsRead, organizationProperty, type Parts } from "./decision.ts";
 
-/** The decisions whether users may act in roles in projects. */
+/** Decides whether users may act in roles in projects. */
 export const authorizationService = ({ sql }: Pick<Deps, "sql">, settings: PublicSettings) => {
   const denialOf = denialRead(sql);
   const denialsOf = denialsRead(sql);
@@ -40,7 +40,6 @@ export const authorizationService = ({ sql }: Pick<Deps, "sql">, settings: Publi
   } satisfies ServiceImpl<typeof AuthorizationService>;
 };
 
-/** The settings that name the URL of the instance. */
 export type PublicSettings = { readonly publicUrl: string | undefined; readonly tlsCertFile: string };
 
 const completedBy =
@@ -53,7 +52,7 @@ const completedBy =
 
 const isNotPermitted = (denial: Denial) => denial === DenialReason.NOT_PERMITTED;
 
-/** Refuses the call when the caller may not ask its one question. */
+/** Fails the call if the caller may not ask its only question. */
 function permitted(denial: Denial): Denial {
   if (isNotPermitted(denial)) throw notPermitted();
   return denial;
@@ -64,7 +63,7 @@ const notPermitted = () => refuse.because("PERMISSION_DENIED", { params: { permi
 const decision = (reason: Denial) =>
   reason === undefined ? { decision: true } : { decision: false, context: { reason } };
 
-/** The decisions up to the first that decides all by the semantic. */
+/** The decisions up to the first one that, by the semantic, settles the rest. */
 function upToLast(denials: readonly Denial[], semantic = ""): readonly Denial[] {
   const isLast = ends.get(semantic);
   const last = isLast ? denials.findIndex(isLast) : -1;
@@ -78,14 +77,13 @@ const ends = new Map([
   ["permit_on_first_permit", isPermitted],
 ]);
 
-/** The URL of the instance without a slash at its end: as it is set, else as it was called. */
+/** The URL of the instance without a trailing slash: PUBLIC_URL, or else the URL of the call. */
 function publicUrlOf({ publicUrl, tlsCertFile }: PublicSettings, { url }: Pick<HandlerContext, "url">): string {
   if (publicUrl === undefined) return `${tlsCertFile ? "https" : "http"}://${new URL(url).host}`;
   const { origin, pathname } = new URL(publicUrl);
   return `${origin}${pathname.replace(/\/+$/, "")}`;
 }
 
-/** Cross-field rules of requests for decisions. */
 export const authorizationRules = [
   messageRule(EvaluateRequestSchema, (request) => [...missingIn(request), ...wrongOrganization(request, "")]),
   messageRule(EvaluateManyRequestSchema, (request) => [

@@ -9,16 +9,16 @@ import { load, loadEach, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { granteeIsInForce, roleIsThere } from "../callers/in_force.ts";
 
-/** The parts of a question: a user, a role and a project. */
+/** The parts of a question: user, role and project. */
 export type Parts = Pick<EvaluateRequest | EvaluateManyRequest | Evaluation, "subject" | "action" | "resource">;
 
-/** The reason of a denial; undefined for a permission. */
+/** The reason for a denial; undefined for a permission. */
 export type Denial = DenialReason | undefined;
 
 /** The property of a resource that names the organization whose grants count. */
 export const organizationProperty = "organizationId";
 
-/** A key of the shared read; an organization only where the grants of one count. */
+/** A key of the shared read. It has an organization only if just that organization's grants count. */
 type Lookup = {
   readonly user_id: string;
   readonly role_key: string;
@@ -26,26 +26,26 @@ type Lookup = {
   readonly organization_id: string;
 };
 
-/** A row of a question: its project, and one user grant of its role, if there is one. */
+/** A row for a question: its project, and a user grant of the role, if there is one. */
 type Finding = {
   /** The organization that owns the project; null without a project. */
   readonly projectOwner: string | null;
-  /** The grant of the project to the organization that the question names; absent where it names none. */
+  /** The grant of the project to the organization that the question names; absent if it names none. */
   readonly projectGrantId?: string | null;
   readonly isProjectActive: boolean | null;
   readonly isOwnerActive: boolean | null;
   /** Null without a user grant. */
   readonly isGrantActive: boolean | null;
-  /** The organization that a project grant gave the role to is active; so it is where there is no project grant. */
+  /** Whether the organization that received the role by a project grant is active; true without a project grant. */
   readonly isGranteeActive: boolean | null;
-  /** The user and its organization are active; null where the organization is deleted. */
+  /** Whether the user and its organization are active; null if the organization is deleted. */
   readonly isUserActive: boolean | null;
 };
 
 type InSql = { readonly columns: string; readonly grants: string };
 
-// Each part is read for each question by its indexes, also by a plan that was made while there were few projects or users: a
-// chain of left joins has one order, and those to organizations can be remembered (Memoize).
+// A chain of left joins has a single order, so each part is read by index for each question, even under a plan made while there were few
+// projects or users. The joins to organizations can be memoized (Memoize).
 const questionOf = ({ columns, grants }: InSql): Question => ({
   asked: "user_id text, role_key text, project_id text, organization_id text",
   select: `select n, case when not h.deleted then p.owner end as "projectOwner",${columns}
@@ -80,7 +80,7 @@ const ofOneOrganization = questionOf({
 
 const namesOne = ({ organization_id }: Lookup): boolean => organization_id !== "";
 
-/** Makes the decision of one question; questions that come together share a statement. */
+/** Decides one question; concurrent questions share a statement. */
 export function denialRead(sql: Sql) {
   const findOfAll = load<Lookup, Finding>(sql, ofAll);
   const findOfOne = load<Lookup, Finding>(sql, ofOneOrganization);
@@ -92,7 +92,7 @@ export function denialRead(sql: Sql) {
   };
 }
 
-/** Makes the decisions of many questions, in their order, by one statement. */
+/** Decides many questions, in order, in one statement. */
 export function denialsRead(sql: Sql) {
   const findOfAll = loadEach<Lookup, Finding>(sql, ofAll);
   const findOfOne = loadEach<Lookup, Finding>(sql, ofOneOrganization);
@@ -107,7 +107,7 @@ export function denialsRead(sql: Sql) {
   };
 }
 
-/** The key of a question; the reason of its denial where the database has no say. */
+/** The lookup key of a question, or the reason for a denial that needs no database. */
 function lookupOf({ subject, action, resource }: Parts): Lookup | DenialReason {
   if (!subject?.type || !subject.id || !action?.name || !resource?.type || !resource.id) return DenialReason.INCOMPLETE;
   if (subject.type !== "user" || resource.type !== "project") return DenialReason.ROLE_NOT_HELD;
@@ -122,7 +122,7 @@ function lookupOf({ subject, action, resource }: Parts): Lookup | DenialReason {
 
 const isLookup = (lookup: Lookup | DenialReason): lookup is Lookup => typeof lookup === "object";
 
-/** The caller, and how far its permission reaches; a limited token does not stand for its user. */
+/** The caller, and the reach of its permission; a limited token does not stand for its user. */
 type Asker = { readonly self: string | undefined; readonly reach: Reach };
 
 function askerOf(call: Call): Asker {
@@ -141,7 +141,7 @@ function denialOf(lookup: Lookup, findings: readonly Finding[], asker: Asker): D
 
 const isHeld = ({ isGrantActive, isUserActive }: Finding): boolean => isGrantActive !== null && isUserActive !== null;
 
-// One grant that counts suffices; else the first of these reasons is answered.
+// One grant in force is enough; otherwise the first of these reasons that applies is returned.
 const ranked: readonly Denial[] = [
   undefined,
   DenialReason.USER_GRANT_INACTIVE,
@@ -150,7 +150,6 @@ const ranked: readonly Denial[] = [
   DenialReason.USER_INACTIVE,
 ];
 
-/** The part that keeps a user grant from counting. */
 function shutBy({ isProjectActive, isOwnerActive, isGrantActive, isGranteeActive, isUserActive }: Finding): Denial {
   if (!isProjectActive) return DenialReason.PROJECT_INACTIVE;
   if (!isOwnerActive || !isGranteeActive) return DenialReason.ORGANIZATION_INACTIVE;

@@ -8,7 +8,6 @@ import { isEnrolmentOff } from "../policies/factor_policy.ts";
 import { policyOfUserColumn } from "../policies/policy.ts";
 import { type FactorRow, factorsRead, isFullFactor } from "./factor_read.ts";
 
-/** The caller as the holder of factors, and the session that it presents. */
 export type EnrollingUser = {
   readonly owner: string;
   readonly id: string;
@@ -26,7 +25,6 @@ type Row = Omit<EnrollingUser, "session" | "factors"> & {
   readonly amr: readonly string[];
 } & Pick<Versioned, "version" | "created" | "changed">;
 
-/** Reads the caller with its session and its factors. */
 export function enrollingUser({ sql }: Pick<Deps, "sql">): (call: Call) => Promise<EnrollingUser> {
   const userOf = userRead(sql);
   const factorsOf = factorsRead(sql);
@@ -54,18 +52,20 @@ const userRead = (sql: Sql) =>
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
   });
 
-/** Refuses a machine, and an enrolment that the factor policy does not allow; who has to have a factor may enrol one in any case. */
+/** Refuses machines, and enrolments that the factor policy does not allow. Users who are required to have a factor may always enrol one. */
 export function refuseEnrolment({ id, kind, requiresFactor, policy }: EnrollingUser): void {
   if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
   if (isEnrolmentOff(policy.factorRequirement) && !requiresFactor) throw refuse.because("FACTORS_OFF");
 }
 
-/** Refuses to end an enrolment in a session of the password alone, where a factor came meanwhile in another one. */
+/** Refuses to complete an enrolment in a password-only session if a factor has been added in another session meanwhile. */
 export function refuseWithoutFactor({ session, factors }: EnrollingUser): void {
   if (factors.some(isFullFactor) && !isMultiFactor(session?.amr ?? [])) throw refuse.because("SIGN_IN_NOT_FRESH");
 }
 
-/** The fact that the user of a session of one factor confirmed another one in it; it may do everything, if it could only enrol one. */
+/**
+ * The fact that a user confirmed a second factor in a session begun with one. If the session could only enrol, the restriction is lifted.
+ */
 export function unrestricted({ session, id: userId }: EnrollingUser, amr: string[], now: Date): NewFact[] {
   if (!session || isMultiFactor(session.amr)) return [];
   return [factOf("session", next(session, now), { case: "unrestricted", value: { userId, amr } })];

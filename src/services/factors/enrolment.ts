@@ -8,18 +8,17 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import type { EnrollingUser } from "./enrolling_user.ts";
 import { secretContext } from "./factor_read.ts";
 
-/** A kind of factor that is enrolled in two steps. */
 type Kind = "totp" | "passkey";
 
-/** How long an enrolment waits for its confirmation. */
+/** How long an enrolment can be confirmed. */
 export const enrolmentSeconds = 600;
 
-/** An enrolment that waits for its confirmation, and its secret. */
+/** An unconfirmed enrolment, and its secret. */
 export type Enrolment = { readonly factorId: string; readonly sealed: Uint8Array; readonly secret: Uint8Array };
 
 const kinds: Readonly<Record<Kind, FactorKind>> = { totp: FactorKind.TOTP, passkey: FactorKind.PASSKEY };
 
-/** Enrolments of one kind: how one begins, in place of an earlier one of the user, and how it is found again. */
+/** Enrolments of one kind; a new one replaces the user's earlier one. */
 export function enrolments({ sql, clock, ids, secrets }: Deps, kind: Kind) {
   const read = enrolmentRead(sql);
   const { keyring } = secrets;
@@ -34,14 +33,14 @@ export function enrolments({ sql, clock, ids, secrets }: Deps, kind: Kind) {
       return { started, expirationDate: timestampFromDate(until) };
     },
 
-    /** Finds the enrolment that began in the same session: another one may be of somebody who knows the password alone. */
+    /** Finds the enrolment begun in the same session: one from another session may belong to somebody who only knows the password. */
     async find({ id, session }: EnrollingUser, signal: AbortSignal): Promise<Enrolment> {
       const found = await read({ user: id, kind, session: session?.id ?? "", now: clock().toISOString() }, signal);
       if (!found) throw refuse.because("ENROLMENT_EXPIRED");
       return { ...found, secret: keyring.open(found.sealed, secretContext(found.factorId)) };
     },
 
-    /** The place of the fact that ends an enrolment: after the one that began it. */
+    /** The position of the fact that ends an enrolment: after the one that began it. */
     end: ({ owner }: EnrollingUser, { factorId }: Enrolment): At => ({
       ...first(owner, factorId, clock()),
       version: 2n,

@@ -15,7 +15,7 @@ import { type FactorRow, factorsRead, isFullFactor, secretContext } from "./fact
 import { passkeyEnrolment } from "./passkey_enrolment.ts";
 import { totpEnrolment } from "./totp_enrolment.ts";
 
-/** The factors of users beside their passwords. */
+/** Second factors of users. */
 export const factorService = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, sql, clock, ids, secrets } = deps;
   const caller = enrollingUser(deps);
@@ -80,13 +80,12 @@ function named(factors: readonly FactorRow[], factorId: string): FactorRow {
   return row;
 }
 
-/** The factors that go when one is removed: recovery codes stand in for others, and go with the last of them. */
+/** The factors removed together with one: recovery codes only stand in for others, so they go with the last of them. */
 export function withCodes(factors: readonly FactorRow[], row: FactorRow): readonly FactorRow[] {
   const others = factors.filter(({ id }) => id !== row.id);
   return others.some(isFullFactor) ? [row] : [row, ...others];
 }
 
-/** Makes the fact that a factor was removed. */
 export function removed(row: FactorRow, { byAdministrator, now, notice }: Removal) {
   const value = { userId: row.userId, byAdministrator };
   return factOf("factor", next(row, now), { case: "removed", value }, notice && { notice });
@@ -100,7 +99,6 @@ const kinds: Readonly<Record<FactorKindName, FactorKind>> = {
   recovery_codes: FactorKind.RECOVERY_CODES,
 };
 
-/** Converts the stored name of a kind of factor. */
 export const factorKindOf = (kind: FactorKindName): FactorKind => kinds[kind];
 
 const factor = ({ kind, name, isSynced, lastUsed, codesLeft, ...row }: FactorRow) => ({

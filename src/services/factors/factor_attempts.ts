@@ -6,9 +6,8 @@ import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.t
 export const codesUntilWait = 5;
 
 /**
- * Counts a try of a user's codes before it is checked, on all nodes together, and refuses it while the user waits. The last try
- * that is allowed begins the wait at once, so a process that ends before it is checked leaves nothing open; it returns the end of
- * that wait.
+ * Counts an attempt at a user's codes, across all nodes, before checking it; refuses it while the user has to wait. The last attempt
+ * allowed starts the wait immediately, so a process that crashes before the check leaves no gap. Returns the end of that wait.
  */
 export async function countFactorTry(sql: Sql, userId: string, now: Date): Promise<Date | undefined> {
   const [row] = await sql<{ until: Date | null }[]>`
@@ -23,13 +22,13 @@ export async function countFactorTry(sql: Sql, userId: string, now: Date): Promi
   return row.until ?? undefined;
 }
 
-/** Whether codes of a user are not taken for the moment. */
+/** Whether a user's codes are refused at the moment. */
 export async function codesWait(sql: Sql, userId: string, now: Date): Promise<boolean> {
   const rows = await sql`select from factor_attempts where user_id = ${userId} and blocked_until > ${now}`;
   return rows.length > 0;
 }
 
-/** Credentials of a fact after which codes of the user are taken again, and counted from the start. */
+/** Credentials of a fact that ends the wait and resets the count of wrong codes. */
 export const endCodesWait: readonly string[] = [
   `delete from factor_attempts a using $facts f where a.user_id = f.stream`,
 ];

@@ -3,10 +3,10 @@ import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { secretContext } from "./factor_read.ts";
 
-// A challenge that is over by the clock of one node may be in force by that of another: it stays spent meanwhile.
+// A challenge that has expired by one node's clock may still be valid by another's, so it stays spent for this long.
 const marginSeconds = 60;
 
-/** Deletes enrolments and sign-ins that nobody ended, and challenges that can no longer be presented. */
+/** Deletes abandoned enrolments and sign-ins, and challenges that can no longer be presented. */
 export const factorChores = ({ sql, clock }: Pick<Deps, "sql" | "clock">): readonly Chore[] => {
   const before = () => new Date(clock().getTime() - marginSeconds * 1000);
   return [
@@ -32,8 +32,8 @@ const deleteSpent = (sql: Sql, until: Date, most: number) => sql`
     order by expiration_date limit ${most} for update skip locked)`;
 
 /**
- * Seals the secrets of factors under the current master key, which an earlier one sealed: they last for years, and a key that is
- * taken off the list after a rotation would take them along.
+ * Re-seals factor secrets under the current master key. They last for years, and would be lost with an old key that is removed from the
+ * list after a rotation.
  */
 export const resealedFactors = ({ sql, secrets }: Pick<Deps, "sql" | "secrets">): Chore => ({
   name: "factors sealed under an earlier master key",

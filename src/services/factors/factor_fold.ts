@@ -58,7 +58,7 @@ export const factorFolds = {
     ],
   },
   renamed: { views: [touch("factors", "factor_id", "name = f.payload->>'name'")] },
-  // The token of a sign-in is written once, so a race for it has one winner.
+  // The token of a sign-in is written once, so concurrent uses have one winner.
   used: {
     views: [touch("factors", "factor_id", "last_used = f.time")],
     credentials: [

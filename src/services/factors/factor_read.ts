@@ -3,23 +3,20 @@ import { load, loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
 
-/** A factor of a user. */
 export type FactorRow = Versioned & {
   readonly userId: string;
   readonly kind: FactorKindName;
   readonly name: string;
   readonly isSynced: boolean;
   readonly lastUsed: Date | null;
-  /** Recovery codes that are left. */
+  /** The number of unused recovery codes. */
   readonly codesLeft: number;
 };
 
-/** The columns of a FactorRow, of a factor `f`. */
 export const factorColumns = `f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.is_synced as "isSynced",
   f.last_used as "lastUsed", f.version, f.created, f.changed,
   (select count(*) from recovery_codes r where r.factor_id = f.factor_id)::integer as "codesLeft"`;
 
-/** Reads the factors of a user, the oldest first. */
 export const factorsRead = (sql: Sql) =>
   load<{ owner: string; user: string }, FactorRow>(sql, {
     asked: `owner text, "user" text`,
@@ -27,7 +24,6 @@ export const factorsRead = (sql: Sql) =>
              from asked join factors f on f.user_id = asked."user" and f.owner = asked.owner order by n, f.factor_id`,
   });
 
-/** Reads the secret of a user's factor of one kind, with the factor. */
 export const factorSecretRead = (sql: Sql) =>
   loadOne<{ user: string; kind: FactorKindName }, FactorSecretRow>(sql, {
     asked: `"user" text, kind text`,
@@ -36,11 +32,11 @@ export const factorSecretRead = (sql: Sql) =>
              join factor_secrets s on s.factor_id = f.factor_id`,
   });
 
-/** A factor with its sealed secret, and the step of the last code that was used. */
+/** A factor with its sealed secret, and the time step of the last code used. */
 export type FactorSecretRow = FactorRow & { readonly sealed: Uint8Array; readonly lastStep: bigint | null };
 
-/** The context that the sealed secret of a factor is bound to. */
+/** The context that a factor's sealed secret is bound to. */
 export const secretContext = (factorId: string): string => `factor ${factorId}`;
 
-/** Whether a factor is one by which sign-ins are completed; recovery codes only stand in for such a one. */
+/** Whether a factor can complete a sign-in by itself; recovery codes only stand in for such a factor. */
 export const isFullFactor = ({ kind }: Pick<FactorRow, "kind">): boolean => kind !== "recovery_codes";

@@ -8,17 +8,18 @@ import type { FactorRow } from "./factor_read.ts";
 
 export { FactorRefusal };
 
-/** A factor that a sign-in refuses, the reason, and until when codes are not taken after it. */
+/** A factor that failed at sign-in, the reason, and until when codes are refused after it. */
 export type RefusedFactor = {
   readonly row: FactorRow;
   readonly reason: FactorRefusal;
   readonly until?: Date | undefined;
 };
 
-// Wrong codes are bounded by the wait after five of them. Answers of passkeys are not, and who knows a name of one can send them.
+// The wait after five wrong codes bounds guesses at codes. Passkey responses have no such wait, and anybody who knows a credential id can
+// send them.
 const passkeysPerMinute = 5;
 
-/** Makes the recording of refused factors, by which operators see guesses and copied keys. */
+/** Makes the function that records refused factors, so that operators notice guessing and cloned keys. */
 export function factorRefusals({ log, clock, failureRate }: Pick<Deps, "log" | "clock" | "failureRate">) {
   const ofPasskey = failureRate("refused passkeys", passkeysPerMinute);
 
@@ -27,7 +28,7 @@ export function factorRefusals({ log, clock, failureRate }: Pick<Deps, "log" | "
     if (reason !== FactorRefusal.CODE && !mayRecord(row.id)) return;
     const value = { userId: row.userId, reason, ...(until ? { until: timestampFromDate(until) } : {}) };
     const fact = factOf("factor", next(row, clock()), { case: "refused", value });
-    // Of two refusals at once one has the fact; the sign-in is refused all the same.
+    // Of two concurrent refusals only one records the fact; both sign-ins fail.
     await log.append(aside(call), [fact], true).catch(lostRace);
   };
 
@@ -39,5 +40,4 @@ export function factorRefusals({ log, clock, failureRate }: Pick<Deps, "log" | "
   }
 }
 
-/** Records a refused factor. */
 export type RecordRefusal = ReturnType<typeof factorRefusals>;

@@ -8,7 +8,6 @@ import { factorFolds } from "./factor_fold.ts";
 type Parts = { readonly deps: Deps };
 type Settings = Parameters<typeof factorService>[1];
 
-/** Authenticator apps, passkeys and recovery codes. */
 export const factors = {
   serves: [serving(FactorService, ({ deps }: Parts, settings: Settings) => factorService(deps, settings))],
   folds: { factor: factorFolds },

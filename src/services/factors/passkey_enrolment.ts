@@ -27,7 +27,6 @@ import {
 } from "./enrolling_user.ts";
 import { enrolments } from "./enrolment.ts";
 
-/** The enrolment of passkeys. */
 export const passkeyEnrolment = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, sql, clock } = deps;
   const caller = enrollingUser(deps);
@@ -76,11 +75,11 @@ export const passkeyEnrolment = (deps: Deps, settings: PublicSettings & NoticeSe
   }
 };
 
-/** The answer of an authenticator, and the name of the new passkey. */
+/** The response of an authenticator, and the name of the new passkey. */
 type NamedAnswer = Pick<ConfirmPasskeyRequest, "credential" | "name">;
 
 const challengeBytes = 32;
-// WebAuthn, 14.6.1: random, so that an authenticator that is lost tells nothing of the user.
+// WebAuthn, 14.6.1: random, so that a lost authenticator reveals nothing about the user.
 const handleBytes = 64;
 const mostPasskeys = 20;
 
@@ -98,14 +97,14 @@ const secretOf = ({ id, publicKey, counter, transports }: NewPasskey, handle: Ui
   transports: [...transports],
 });
 
-/** The methods of a sign-in by a passkey (RFC 8176): it proves itself, and verifies its user. */
+/** The methods of a passkey sign-in (RFC 8176): proof of possession of the key, with user verification. */
 export const amrOf = ({ isSynced }: { readonly isSynced: boolean }): string[] => [
   isSynced ? "swk" : "hwk",
   "user",
   "mfa",
 ];
 
-/** Makes the refusal of an answer that is not of a passkey of the user. */
+/** Makes the error for a response that does not come from one of the user's passkeys. */
 export function unproven(field: string) {
   const reason = "PASSKEY_INVALID";
   return refuse.because(reason, { violations: [{ field, text: "PASSKEY_UNPROVEN", reason }] });
@@ -113,7 +112,7 @@ export function unproven(field: string) {
 
 type PasskeyRow = PasskeyName & { readonly handle: Uint8Array };
 
-/** Reads the names of a user's passkeys, as authenticators know them. */
+/** Reads the credential ids of a user's passkeys. */
 export const passkeysRead = (sql: Sql) =>
   load<{ user: string }, PasskeyRow>(sql, {
     asked: `"user" text`,
@@ -121,7 +120,7 @@ export const passkeysRead = (sql: Sql) =>
              from asked join passkeys p on p.user_id = asked."user" order by n, p.factor_id`,
   });
 
-/** Reads whether anybody has a credential already. */
+/** Reads whether any user already has a credential. */
 const knownRead = (sql: Sql) =>
   loadOne<{ id: string }, object>(sql, {
     asked: "id text",

@@ -9,7 +9,7 @@ import { type FactorRow, factorColumns } from "./factor_read.ts";
 import { FactorRefusal, type RecordRefusal } from "./factor_refusal.ts";
 import { amrOf, unproven } from "./passkey_enrolment.ts";
 
-/** The challenge that a passkey is to answer, the user where it is known already, and the field of the answer. */
+/** The challenge for a passkey, the user if already known, and the request field of the response. */
 type Challenge = { readonly challenge: Uint8Array; readonly userId?: string; readonly field: string };
 
 type Row = FactorRow & {
@@ -21,15 +21,14 @@ type Row = FactorRow & {
   readonly since: string | null;
 };
 
-/** Checks of the answers of passkeys. */
 export type PasskeyProof = ReturnType<typeof provenPasskey>;
 
-/** Makes the checks of the answers of passkeys, of active users. */
+/** Makes the checks of passkey responses, for active users. */
 export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, record: RecordRefusal) {
   const passkeyOf = passkeyRead(sql);
 
   return {
-    /** Answers the factor, what its fact has to keep, and the methods; refuses an answer that proves nothing. */
+    /** Returns the factor, what its fact must keep, and the methods of the sign-in; fails if the response proves nothing. */
     async check(answer: JsonObject, asked: Challenge, call: Call) {
       const row = await rowOf(answer, call);
       if (!row) throw unproven(asked.field);
@@ -39,7 +38,7 @@ export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, r
       throw unproven(asked.field);
     },
 
-    /** Records that an answer to a challenge came again. */
+    /** Records that a response to a challenge was replayed. */
     async replayed(answer: JsonObject, call: Call): Promise<void> {
       const row = await rowOf(answer, call);
       if (row) await record({ row, reason: FactorRefusal.REPLAY }, call);
@@ -57,7 +56,7 @@ export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, r
   }
 }
 
-/** Whether the answer is of the user: the one that is known, and the one that the authenticator names. */
+/** Whether the response comes from the user who is known already, and from the one whom the authenticator names. */
 function isOf(row: Row, answer: JsonObject, userId: string | undefined): boolean {
   const handle = userHandleIn(answer);
   if (handle === undefined ? userId === undefined : !sameBytes(handle, row.handle)) return false;

@@ -15,7 +15,7 @@ import {
 } from "./enrolling_user.ts";
 import { enrolments } from "./enrolment.ts";
 
-/** The enrolment of apps that make codes. */
+/** The enrolment of authenticator apps. */
 export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, clock } = deps;
   const caller = enrollingUser(deps);
@@ -49,7 +49,7 @@ export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSetti
   } satisfies Partial<ServiceImpl<typeof FactorService>>;
 };
 
-/** Makes the question for a code of an app whose enrolment has begun: its secret, to show it again. */
+/** Makes the prompt for a code during an enrolment: its secret, to show it again. */
 export const totpQuestion = (deps: Deps, settings: PublicSettings) => {
   const caller = enrollingUser(deps);
   const enrolment = enrolments(deps, "totp");
@@ -66,7 +66,7 @@ function refuseTotp(user: EnrollingUser): void {
   if (user.factors.some(({ kind }) => kind === "totp")) throw refuse.because("FACTOR_EXISTS");
 }
 
-/** Makes the refusal of a code that is wrong, was used before, or is of another time. */
+/** Makes the error for a code that is wrong, already used, or from another time. */
 export function wrongCode(field: string) {
   const reason = "CODE_INVALID";
   return refuse.because(reason, { violations: [{ field, text: "FACTOR_CODE_INVALID", reason }] });

@@ -9,7 +9,7 @@ import { type Chore, deleteDue, inOrder } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 
-/** The work that goes on after the call that began it, for those who may see it. */
+/** Background jobs, for callers who may see them. */
 export const jobService = ({ sql }: Pick<Deps, "sql">) => {
   const read = jobRead(sql);
 
@@ -49,13 +49,12 @@ export const jobService = ({ sql }: Pick<Deps, "sql">) => {
   }
 };
 
-/** Cross-field rules of requests about jobs. */
 export const jobRules = [pageRule(ListJobsRequestSchema, 1)];
 
 const usualSeconds = 20;
 const lookMs = 250;
 
-/** The jobs that a call may see: of one organization, or of all, and only those of the caller, or of anybody. */
+/** The jobs that a call may see: those of one organization or all, and either only the caller's or everybody's. */
 type Sight = { readonly organization: string; readonly actor: string | null };
 
 const sightOf = ({ instance }: { readonly instance: boolean }, call: Call): Sight => ({
@@ -105,14 +104,14 @@ const job = ({ id, owner, type, stream, actor, requestId, created, ended, writte
 
 const keptMs = 7 * 86_400_000;
 
-/** Deletes the jobs that ended a week ago. */
+/** Deletes jobs that ended more than a week ago. */
 export const oldJobs = ({ sql, clock }: Pick<Deps, "sql" | "clock">): Chore =>
   inOrder("jobs", (stretch) => {
     const until = new Date(clock().getTime() - keptMs);
     return deleteDue(sql, { table: "jobs", key: "job_id", time: "ended" }, { ...stretch, until });
   });
 
-/** Begins the jobs of organizations that a node of an earlier release deleted, which knew no jobs. */
+/** Creates the jobs for organizations deleted by a node of an earlier release, which had no jobs. */
 export const jobsOfEarlierReleases = ({ sql }: Pick<Deps, "sql">): Chore => ({
   name: "jobs of earlier releases",
   async batch() {

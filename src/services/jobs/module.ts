@@ -5,7 +5,6 @@ import { jobRules, jobService, jobsOfEarlierReleases, oldJobs } from "./job.ts";
 
 type Parts = { readonly deps: Deps };
 
-/** The work that goes on after the call that began it. */
 export const jobs = {
   serves: [serving(JobService, ({ deps }: Parts) => jobService(deps))],
   rules: () => jobRules,

@@ -21,7 +21,6 @@ import { refuseOvertaken } from "../reading/update_mask.ts";
 import { isEnded } from "./ended_roles.ts";
 import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./outgrown.ts";
 
-/** The members who administer the instance, an organization, a project or a project grant. */
 export const memberService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const outgrown = outgrownBy(deps);
@@ -75,34 +74,34 @@ export const memberService = (deps: Deps) => {
   } satisfies ServiceImpl<typeof MemberService>;
 };
 
-/** The owner's role of a scope, in SQL; the instance and organizations are never left without an owner. */
+/** The owner's role in a scope, in SQL; the instance and organizations always keep an owner. */
 const owning = (scope: string) =>
   `case ${scope} when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end`;
 
-// An owner cannot act, and so does not count, while it or its organization is deactivated. The owners of a deactivated organization
-// that are its own users count there: they can act once it is reactivated.
+// An owner who is deactivated, or whose organization is, cannot act and so does not count. Exception: a deactivated organization's own
+// users count as its owners, because they can act once it is reactivated.
 const activeOwners = (scope: string, id: string) => `members o join users w on w.user_id = o.user_id and w.active
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = ${scope} and o.scope_id = ${id} and ${owning("o.scope")} = any(o.roles)`;
 
 /**
- * The SQL condition that the membership `m` of a user of the organization counts for its administrators: those that other
- * organizations gave take nothing from them, not even where their last owner goes.
+ * The SQL condition that the membership `m` of one of the organization's users restricts what its administrators may do to the user.
+ * Memberships from other organizations do not, even if those organizations lose their last owner.
  */
 const isAtHome = (organization: string) => `(m.scope = 'instance' or m.owner = ${organization})`;
 
-/** The SQL condition that the instance or its organization would have no active owner without the user `u`. */
+/** The SQL condition that, without the user `u`, the instance or the user's organization would have no active owner. */
 export const isLastOwner = `exists (
   select from members m where m.user_id = u.user_id and ${isAtHome("u.owner")} and ${owning("m.scope")} = any(m.roles)
     and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
 
 /**
- * Makes a fact whose `leaving` memberships `m` (joined to `$input` i) would leave the instance or an organization without an
- * owner lose its race, so that the command is decided again and refused.
+ * Makes a fact lose its race if its `leaving` memberships `m` (joined to `$input` i) would leave the instance or an organization without an
+ * owner. The command then decides again, and is refused.
  */
 export function keepsAnOwner(makes: string, leaving: string): Cascade {
-  // The fact is inserted twice and breaks events_pkey. Each leaving owner locks one who stays, found in one order; so if the last
-  // two owners leave at once, the later one waits, and then finds no other.
+  // A fact inserted twice violates events_pkey. Each leaving owner locks one who stays, chosen in a fixed order: if the last two owners
+  // leave at once, the later statement waits, and then finds no other owner.
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload
     from $input i join members m on ${leaving}
@@ -117,23 +116,23 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
   return { makes, extent: "few", refuses: true, select };
 }
 
-/** The SQL condition that the organization would have no active owner without the user `u`. */
+/** The SQL condition that, without the user `u`, the organization would have no active owner. */
 export const isLastOwnerOf = (organization: string): string => `exists (
   select from members m where m.user_id = u.user_id and m.scope = 'organization' and m.scope_id = ${organization}
     and ${owning("m.scope")} = any(m.roles)
     and not exists (select from ${activeOwners("m.scope", "m.scope_id")} and o.user_id <> m.user_id))`;
 
-/** Makes a fact that stops a user lose its race where the instance, or its own organization, would be left without an owner. */
+/** Makes a fact that disables a user lose its race if it would leave the instance or the user's own organization without an owner. */
 export const keepsAnOwnerAtHome = (makes: string): Cascade =>
   keepsAnOwner(makes, `m.user_id = i.stream and ${isAtHome("i.owner")}`);
 
-/** The SQL select of the active owners of the instance that are users of another organization than this one. */
+/** SQL that selects the active owners of the instance who belong to another organization than this one. */
 export const ownersElsewhere = (organization: string): string =>
   `select from ${activeOwners("'instance'", "(select i.instance_id from instance i)")} and w.owner <> ${organization}`;
 
-/** Makes a fact that shuts an organization lose its race where no active owner of the instance would remain elsewhere. */
+/** Makes a fact that disables an organization lose its race if no active owner of the instance would remain elsewhere. */
 export function keepsOwnersElsewhere(makes: string): Cascade {
-  // As in keepsAnOwner: the owners are locked in one order, so of two organizations that are shut at once the later one waits.
+  // As in keepsAnOwner, the owners are locked in one order: if two organizations are disabled at once, the later statement waits.
   const select = `
     select i.n, i.owner, i.stream, i.version, i.payload from $input i
     where not exists (
@@ -144,7 +143,6 @@ export function keepsOwnersElsewhere(makes: string): Cascade {
   return { makes, extent: "few", refuses: true, select };
 }
 
-/** The folds of facts about a membership: they write its row. */
 export const memberFolds = {
   added: {
     views: [
@@ -181,7 +179,7 @@ export const memberFolds = {
 type Scope = Membership["scope"];
 type ObjectFields = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
 
-/** The object that a membership is held on, in the organization worked in. */
+/** The object of a membership, in the organization of the call. */
 type MembershipObject = {
   readonly owner: string;
   readonly scope: Scope;
@@ -222,7 +220,6 @@ function scopeOf({ instance, projectId, projectGrantId }: ObjectFields): Scope {
 
 const objectFields = ["instance", "organizationId", "projectId", "projectGrantId"];
 
-/** Cross-field rules of requests about members. */
 export const memberRules = [
   ...[AddMemberRequestSchema, ChangeMemberRequestSchema].map((type) => messageRule(type, wrongIn, objectFields)),
   ...[ListMembersRequestSchema, RemoveMemberRequestSchema].map((type) =>
@@ -243,7 +240,7 @@ function besideInstance({ instance, organizationId, projectId, projectGrantId }:
   );
 }
 
-/** Refuses an object beyond the caller's reach: a role on one project or project grant says nothing about another. */
+/** Refuses an object beyond the caller's reach: a role on one project or project grant gives no access to another. */
 function within(object: MembershipObject, call: Call): MembershipObject {
   const reach = reachOf(call);
   const reached = reach.whole || [...reach.projects, ...reach.projectGrants].includes(object.id);
@@ -278,7 +275,7 @@ const texts = {
 function foreign(roles: readonly string[], scope: Scope): Violation[] {
   return roles.flatMap((role, at) => {
     const home = homeOf.get(role);
-    // The rule of the field refuses unknown roles.
+    // The field rule refuses unknown roles.
     if (home === undefined || home === scope) return [];
     return [{ field: `roles[${at}]`, text: texts[home], params: { role }, reason: "MEMBER_ROLE_SCOPE" }];
   });
@@ -288,7 +285,7 @@ function memberExists(userId: string) {
   return refuse.because("MEMBER_EXISTS", { params: { userId }, resource: { noun: "member", id: userId } });
 }
 
-/** Each of these roles can be held in one scope only. */
+/** Whether the roles include an owner's; each can be held in one scope only. */
 const owns = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER") || roles.includes("ORG_OWNER");
 
 const sameSet = (some: readonly string[], others: readonly string[]) =>
@@ -312,9 +309,9 @@ type StandingFindings = {
   readonly objectExists: boolean;
   readonly projectId: string | null;
   readonly userExists: boolean;
-  /** Whether the user, or its organization, ended what the organization worked in gave it. */
+  /** Whether the user, or its organization, has ended the roles given by the organization of the call. */
   readonly isEnded: boolean;
-  /** Whether the instance, or the organization, has another owner who is active. */
+  /** Whether the instance, or the organization, has another active owner. */
   readonly othersOwn: boolean;
 };
 type StandingKey = MembershipObject & { readonly user: string };
@@ -326,7 +323,6 @@ const askedObject = `from asked
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
                and ${organizationIsThere("g.owner")}`;
 
-/** Reads whether an object is in the organization worked in. */
 const objectRead = (sql: Sql) =>
   loadOne<MembershipObject, object>(sql, {
     asked: "owner text, scope text, id text, project text",
@@ -334,7 +330,7 @@ const objectRead = (sql: Sql) =>
              where asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null`,
   });
 
-/** Finds the membership of a user on an object; refuses if the object is not in the organization worked in. */
+/** Finds a user's membership on an object; fails if the object is not in the organization of the call. */
 function standingRead(sql: Sql) {
   const read = loadOne<StandingKey, Standing>(sql, {
     asked: `owner text, scope text, id text, project text, "user" text`,
@@ -367,13 +363,13 @@ function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, li
   const rest = (id: string) => sql`
     and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
     order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
-  // Terms are in the order of the list; the roles of a member are not.
+  // Terms are stored in the order of the list; a member's roles are not.
   if (role && !userId)
     return sql<MemberRow[]>`
       select ${columns} from terms w cross join lateral (
         select * from members where owner = ${object.owner} and member_id = w.object_id limit 1) m
       where w.noun = 'member' and w.scope = ${object.id} and w.term = ${role} ${rest("w.object_id")}`;
-  // Compared as a row one member is found by its key; else all of a scope are read where the table was not analyzed yet.
+  // A row comparison finds a member by its key; separate columns read the whole scope if the table has not been analyzed yet.
   const key = sql`(${userId}, ${object.scope}, ${object.id})`;
   const one = sql`(
     select * from members m where (m.user_id, m.scope, m.scope_id) between ${key} and ${key} offset 0) m where true`;

@@ -7,7 +7,7 @@ import { userRoleLateRules, userRoleRules, userRoleService } from "./user_role.t
 
 type Parts = { readonly deps: Deps };
 
-/** Who administers what, and the roles that a user has anywhere. */
+/** Who administers what, and all roles of a user, wherever they come from. */
 export const members = {
   serves: [
     serving(MemberService, ({ deps }: Parts) => memberService(deps)),

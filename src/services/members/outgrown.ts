@@ -5,18 +5,18 @@ import { uncovered } from "../../guards/coverage.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
 
-/** A role that a user gets. */
+/** A role given to a user. */
 export type NewRole = { readonly userId: string; readonly target: Membership };
 
-/** What a role ends: how much, and the secret by which its fact does. */
+/** What a new role ends: how much, and the secret with which its fact ends it. */
 export type Outgrown = {
   readonly count: number;
   readonly secret: { readonly userId: string; readonly keptCreators: string[] };
 };
 
 /**
- * Finds the tokens and codes that a user outgrows by a role: somebody else created them who holds less than the role gives, and would
- * get it by them. Those of a creator whom nobody knows yet end too.
+ * Finds the tokens and codes that a user outgrows with a new role: those created by somebody who holds less than the role gives, and who
+ * would gain it through them. Those whose creator is unknown end too.
  */
 export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   const creationsOf = creationsRead(sql);
@@ -36,13 +36,13 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   }
 }
 
-/** The SQL of the user who created the access token. Tokens of earlier releases do not say it; the log does. */
+/** SQL for the user who created the access token. Tokens of earlier releases lack the column; the log has the answer. */
 export const creatorId = (token: string): string => `coalesce(${token}.creator_id, (
     select e.actor from events e where e.owner = ${token}.owner and e.stream = ${token}.token_id and e.version = 1))`;
 
 type Creations = { readonly creatorId: string; readonly count: number };
 
-// What a token made is of whoever created that token.
+// Tokens created with a token count as created by whoever created that one.
 const creationsRead = (sql: Sql) =>
   load<{ user: string; now: string }, Creations>(sql, {
     asked: `"user" text, now timestamptz`,
@@ -59,7 +59,7 @@ const creationsRead = (sql: Sql) =>
       group by n, c.creator`,
   });
 
-/** Ends the access tokens that a user outgrows by a role, and what those made. */
+/** Ends the access tokens that a user outgrows with a role, and all tokens created with them. */
 export const outgrownTokensEnd: Cascade = {
   makes: "access_token.revoked",
   extent: "few",
@@ -76,5 +76,5 @@ export const outgrownTokensEnd: Cascade = {
 const codesOf = (table: string) => `delete from ${table} c using $input i
   where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id`;
 
-/** Credentials of a fact that gives a role: the codes that its user outgrows end. */
+/** Credentials of a fact that gives a role: ends the codes that its user outgrows. */
 export const outgrownCodesEnd: readonly string[] = [codesOf("mail_codes"), codesOf("phone_codes")];

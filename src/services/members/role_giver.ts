@@ -7,21 +7,21 @@ import { touchUser } from "../writing/touch_user.ts";
 import { roleKindName } from "./ended_roles.ts";
 import { isLastOwnerOf, keepsAnOwner } from "./member.ts";
 
-/** A user with the roles of each kind that an organization gave it, or can give it no more. */
+/** A user with the roles of each kind that an organization gave it, or may no longer give it. */
 export type Giver = Versioned & {
   readonly kinds: readonly {
     readonly kind: RoleKind;
     readonly isGiven: boolean;
     readonly endedBy: "user" | "administrator" | null;
   }[];
-  /** Whether the organization would have no active owner without the user. */
+  /** Whether, without the user, the organization would have no active owner. */
   readonly isLastOwner: boolean;
 };
 
 /** The organization of a user, the user, and an organization that gave it roles. */
 export type GiverKey = { readonly owner: string; readonly id: string; readonly giver: string };
 
-// Memberships on the instance are in no organization.
+// Memberships on the instance belong to no organization.
 const memberships = (user: string, giver: string) =>
   `(m.user_id collate "C") = ${user} and (m.owner collate "C") = ${giver} and m.scope <> 'instance'`;
 const userGrants = (user: string, giver: string) =>
@@ -34,7 +34,6 @@ const kindOf = (
         'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
           where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = '${roleKindName(kind)}'))`;
 
-/** Reads a user and what an organization gave it. */
 export const giverRead = (sql: Sql) =>
   loadOne<GiverKey, Giver>(sql, {
     asked: "owner text, id text, giver text",
@@ -64,13 +63,13 @@ const userGrantsEnd: Cascade = {
            from $input i join user_grants g on ${ends(RoleKind.USER_GRANT)} and ${userGrants("i.stream", giver)}`,
 };
 
-// Administrators take their users back even where an organization is left without an owner; users leave nobody behind like that.
+// Administrators may remove their users' roles elsewhere even if that leaves an organization without an owner; users may not leave one that
+// way.
 const keepsAnOwnerBehind = keepsAnOwner(
   "user.roles_ended",
   `not (i.payload->>'byAdministrator')::boolean and ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
 );
 
-/** The folds of facts about the roles that other organizations gave a user. */
 export const roleGiverFolds = {
   rolesEnded: {
     views: [

@@ -17,7 +17,7 @@ import { aside } from "../writing/aside.ts";
 import { type Giver, type GiverKey, giverRead } from "./role_giver.ts";
 import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "./user_role_list.ts";
 
-/** All roles of users, whichever organization gave them. */
+/** All roles of users, from every organization. */
 export const userRoleService = ({ log, sql, clock }: Deps) => {
   const userExists = userExistsRead(sql);
   const giverOf = giverRead(sql);
@@ -79,7 +79,7 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
     return factOf("user", next(giver, clock()), { case: "rolesEnded", value });
   }
 
-  /** Ends roles that were written while they were ended: the lock waits for each statement that did not see the end. */
+  /** Ends roles that were written while they were being ended: the lock waits for every statement that did not see the end. */
   async function endLate(command: Command, call: Call): Promise<void> {
     await sql`select from users where user_id = ${command.id} for update`;
     for (let tries = 5; tries > 0; tries--) {
@@ -92,7 +92,7 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
   }
 };
 
-/** The user, the organization that gave roles, and who asks. */
+/** The user, the organization that gave the roles, and who asks. */
 type Command = GiverKey & { readonly kind: RoleKind; readonly byAdministrator: boolean };
 
 type CommandRequest = { readonly userId: string; readonly organizationId: string; readonly kind: RoleKind };
@@ -110,7 +110,7 @@ const keyOf = ({ owner, id, giver }: Command): GiverKey => ({ owner, id, giver }
 const wantedOf = ({ kinds }: Giver, { kind }: Command) =>
   kinds.filter((one) => kind === RoleKind.UNSPECIFIED || one.kind === kind);
 
-/** Finds the kinds of roles to end; an organization that gave nothing is not found, whether there is one or not. */
+/** Finds the kinds of roles to end. An organization that gave none counts as not found, whether it exists or not. */
 function kindsToEnd(giver: Giver, command: Command): readonly RoleKind[] {
   if (!giver.kinds.some(({ isGiven, endedBy }) => isGiven || endedBy))
     throw refuse.notFound("organization", command.giver);
@@ -122,7 +122,7 @@ function kindsToEnd(giver: Giver, command: Command): readonly RoleKind[] {
     .map(({ kind }) => kind);
 }
 
-/** Finds the kinds of roles to allow again: users undo only what they ended themselves. */
+/** Finds the kinds of roles to allow again; users undo only what they ended themselves. */
 function kindsToAllow(giver: Giver, command: Command): readonly RoleKind[] {
   const ended = wantedOf(giver, command).filter(({ endedBy }) => endedBy);
   if (!command.byAdministrator && ended.some(({ endedBy }) => endedBy === "administrator"))
@@ -132,10 +132,8 @@ function kindsToAllow(giver: Giver, command: Command): readonly RoleKind[] {
 
 const ownOrganization: Violation = { field: "organizationId", text: "OWN_ORGANIZATION", reason: "OWN_ORGANIZATION" };
 
-/** Cross-field rules of requests about the roles of users. */
 export const userRoleRules = [pageRule(ListUserRolesRequestSchema, 2), pageRule(ListEndedUserRolesRequestSchema, 2)];
 
-/** Late rules of requests about the roles of users. */
 export const userRoleLateRules = [EndUserRolesRequestSchema, AllowUserRolesRequestSchema].map((type) =>
   lateRule(type, ["organizationId"], async ({ organizationId }, call: Call) =>
     organizationId === organizationOf(call) ? [ownOrganization] : [],

@@ -15,7 +15,7 @@ type RolesRow = Versioned & {
   readonly isMatch: boolean;
 };
 
-/** Reads a page of the memberships and user grants of a user by the indexes that have them in their order. */
+/** Reads a page of a user's memberships and user grants, using the indexes that are in that order. */
 export function rolesOf(sql: Sql, userId: string, { after, limit }: Page) {
   const [owner = "", id = ""] = after ?? [];
   return sql<RolesRow[]>`
@@ -43,7 +43,6 @@ export function rolesOf(sql: Sql, userId: string, { after, limit }: Page) {
     order by (r.owner collate "C"), (r.id collate "C") limit ${limit}`;
 }
 
-/** The roles of a membership or user grant in a response. */
 export const rolesShown = ({ kind, scope, roles, organizationName, projectId, projectGrantId, ...row }: RolesRow) => ({
   id: row.id,
   details: details(row),
@@ -66,7 +65,7 @@ type EndedRow = {
   readonly isMatch: boolean;
 };
 
-/** Reads a page of the organizations that can give a user no roles. */
+/** Reads a page of the organizations that may give a user no roles. */
 export function endedRolesOf(sql: Sql, userId: string, { after, limit }: Page) {
   const [organizationId = "", kind = ""] = after ?? [];
   return sql<EndedRow[]>`
@@ -78,7 +77,6 @@ export function endedRolesOf(sql: Sql, userId: string, { after, limit }: Page) {
     order by e.organization_id, e.kind limit ${limit}`;
 }
 
-/** An organization that can give a user no roles, in a response. */
 export const endedRolesShown = ({ kind, ended, organizationId, organizationName, byAdministrator }: EndedRow) => ({
   organizationId,
   organizationName,

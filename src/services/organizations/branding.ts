@@ -22,7 +22,7 @@ import {
 } from "../policies/policy.ts";
 import { type BrandColors, shownColors } from "./shown_colors.ts";
 
-/** The look of the pages of an organization, or of the instance. */
+/** The branding of an organization's pages, or of the instance's. */
 export const organizationBranding = ({ log, sql, clock }: Deps) => {
   const brandingInForce = rowInForce<StoredBranding>(sql, brandingTable);
   const brandingOf = ownRow<StoredBranding>(sql, brandingTable);
@@ -57,16 +57,15 @@ export const organizationBranding = ({ log, sql, clock }: Deps) => {
   } satisfies Partial<ServiceImpl<typeof OrganizationService>>;
 };
 
-/** The path of a logo: it changes with the logo, so whoever has read it may keep it. */
+/** The path of a logo. It changes with the logo, so responses can be cached forever. */
 export const logoPathOf = (organizationId: string, hash: string): string =>
   `${logoPath}?${new URLSearchParams({ organization: organizationId, hash })}`;
 
-/** The path of logos. */
 export const logoPath = "/sign-in/logo";
 
 type StoredBranding = BrandColors & Readonly<Record<"logoHash" | "logoType", string>>;
 
-// No object has an id with a full stop.
+// No object has an id with a full stop, so this cannot be one.
 const brandingStream = "organization.branding";
 
 const brandingTable: PolicyTable = {
@@ -89,7 +88,7 @@ const colorsOf = ({ accentColor, backgroundColor, darkAccentColor, darkBackgroun
 const isSame = (row: StoredBranding, stored: StoredBranding): boolean =>
   (Object.keys(stored) as (keyof StoredBranding)[]).every((key) => row[key] === stored[key]);
 
-/** The branding that a request leaves, with the bytes of a logo that it brings. */
+/** The branding that a request results in, with the bytes of a new logo. */
 function brandingAfter(row: OwnRow<StoredBranding>, { branding, logo }: SetBrandingRequest) {
   const colors = colorsOf(branding ?? noColors);
   if (logo === undefined) {
@@ -104,10 +103,9 @@ function brandingAfter(row: OwnRow<StoredBranding>, { branding, logo }: SetBrand
 
 const mostPixels = 2_000;
 
-/** Cross-field rules of requests about branding. */
 export const brandingRules = [messageRule(SetBrandingRequestSchema, wrongLogo)];
 
-/** Finds the violation of a logo that is no image, or one that takes a browser too much memory. */
+/** Rejects a logo that is no image, or that would take a browser too much memory. */
 function wrongLogo({ logo }: SetBrandingRequest): Violation[] {
   if (logo === undefined || logo.length === 0) return [];
   const raster = rasterOf(logo);
@@ -119,7 +117,7 @@ function wrongLogo({ logo }: SetBrandingRequest): Violation[] {
 
 const color = (name: keyof Branding) => `coalesce(f.payload->'branding'->>'${String(name)}', '')`;
 
-/** The folds of facts about branding: they write its row, and beside it the bytes of the logo. */
+/** The folds write the branding's row, and a separate one for the bytes of the logo. */
 export const brandingFolds = {
   brandingSet: {
     views: [

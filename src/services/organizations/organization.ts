@@ -19,7 +19,6 @@ import { brandingFolds, brandingRules, organizationBranding } from "./branding.t
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
-/** The organizations of the instance. */
 export const organizationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const newOrganization = loadOne<{ name: string; owner: string }, { takenBy: string | null; ownerExists: boolean }>(
@@ -69,7 +68,6 @@ export const organizationService = (deps: Deps) => {
   } satisfies ServiceImpl<typeof OrganizationService>;
 };
 
-/** Makes the membership of the owner of a new organization, if the request names one. */
 function newOwner({ ids, ...deps }: Deps) {
   const outgrown = outgrownBy(deps);
   return async (userId: string, { stream: organizationId, time }: At, call: Call) => {
@@ -83,7 +81,6 @@ function newOwner({ ids, ...deps }: Deps) {
   };
 }
 
-/** Cross-field rules of requests about organizations. */
 export const organizationRules = [
   pageRule(ListOrganizationsRequestSchema, 2),
   namedRule(ListOrganizationsRequestSchema, ["name", "namePrefix"]),
@@ -91,7 +88,6 @@ export const organizationRules = [
   ...brandingRules,
 ];
 
-/** The folds of facts about an organization: they write its row. */
 export const organizationFolds = {
   ...organizationStateFolds,
   ...brandingFolds,
@@ -109,10 +105,9 @@ export const organizationFolds = {
   },
 } satisfies NounFolds<"organization">;
 
-/** The folds of the instance write nothing: its row is written before its first fact. */
+/** The instance's row is written before its first fact, so its folds write nothing. */
 export const instanceFolds = { created: {} } satisfies NounFolds<"instance">;
 
-/** An organization as its row holds it. */
 export type OrganizationRow = {
   id: string;
   owner: string;
@@ -123,7 +118,6 @@ export type OrganizationRow = {
   changed: Date;
 };
 
-/** Reads an organization by its id. */
 const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
@@ -131,7 +125,6 @@ const organizationRead = (sql: Sql) =>
              from asked join organizations on organization_id = asked.id and not deleted`,
   });
 
-/** Converts a row to the organization of a response. */
 export const organization = ({ id, name, active, ...row }: OrganizationRow) => ({
   id,
   details: details({ id, ...row }),
@@ -139,7 +132,7 @@ export const organization = ({ id, name, active, ...row }: OrganizationRow) => (
   state: active ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
 });
 
-/** The list of all organizations, or of some. */
+/** Lists all organizations, or the given ones. */
 function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] | undefined): NamedList {
   const some = only && [...only];
   return {

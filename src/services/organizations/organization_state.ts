@@ -10,7 +10,6 @@ import { keepsOwnersElsewhere, ownersElsewhere } from "../members/member.ts";
 import { activeStates } from "../writing/active_state.ts";
 import { whatItHas } from "./what_it_has.ts";
 
-/** Deactivating, reactivating and deleting organizations. */
 export const organizationState = (deps: Deps) => {
   const { log, sql, clock } = deps;
   const organizationToShut = shutRead(sql);
@@ -49,7 +48,6 @@ function touchOrganization(columns: string): string {
 
 const gone = [touchOrganization("active = false, deleted = true")];
 
-/** The folds of facts about the state of an organization: they write its row. */
 export const organizationStateFolds = {
   deactivated: {
     views: [touchOrganization("active = false")],
@@ -76,7 +74,7 @@ export const organizationStateFolds = {
 
 type OrganizationToShut = Versioned & {
   readonly active: boolean;
-  /** Whether the instance has an active owner whose organization is another one. */
+  /** Whether the instance has an active owner in another organization. */
   readonly ownersElsewhere: boolean;
 };
 

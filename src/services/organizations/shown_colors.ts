@@ -1,12 +1,12 @@
-/** The colours that an organization set, each as `#rrggbb`, or empty. */
+/** The colours that an organization set, each `#rrggbb` or empty. */
 export type BrandColors = Readonly<
   Record<"accentColor" | "backgroundColor" | "darkAccentColor" | "darkBackgroundColor", string>
 >;
 
-/** The colours of a page as it is shown: of buttons and links, of the text on buttons, and around the form. */
+/** The colours of a page: of buttons and links, of the text on buttons, and of the background around the form. */
 export type ShownColors = Readonly<Record<"accentColor" | "textColor" | "backgroundColor", string>>;
 
-/** The colours of the pages of those who set none, which are those of the stylesheet of all pages. */
+/** The default colours, which must match the stylesheet of all pages. */
 export const ourColors = {
   light: { card: "#ffffff", accent: "#1a4fba", ground: "#f5f6f8" },
   dark: { card: "#1f242a", accent: "#9bbcff", ground: "#14171b" },
@@ -15,7 +15,7 @@ export const ourColors = {
 // WCAG 2.2, 1.4.3.
 const leastContrast = 4.5;
 
-/** Computes the colours of light and of dark pages, which everybody can read. */
+/** Computes legible colours for light and dark pages. */
 export function shownColors(colors: BrandColors): { readonly light: ShownColors; readonly dark: ShownColors } {
   const { light, dark } = ourColors;
   const darkAccent = colors.darkAccentColor || colors.accentColor || dark.accent;
@@ -27,12 +27,12 @@ export function shownColors(colors: BrandColors): { readonly light: ShownColors;
 
 function shown(accent: string, card: string, backgroundColor: string): ShownColors {
   const accentColor = readable(accent, card);
-  // One of the two has a contrast of 4.58 or more with any colour.
+  // Black or white: one of them has a contrast of at least 4.58 with any colour.
   const textColor = contrast("#ffffff", accentColor) >= leastContrast ? "#ffffff" : "#000000";
   return { accentColor, textColor, backgroundColor };
 }
 
-/** Mixes a colour with black or white, as little of it as it takes to be read on another one. */
+/** Mixes a colour with just enough black or white to be legible on another one. */
 function readable(color: string, on: string): string {
   const end = luminance(on) > 0.18 ? 0 : 255;
   for (let share = 0; share < 100; share++) {
@@ -42,7 +42,7 @@ function readable(color: string, on: string): string {
   return end === 0 ? "#000000" : "#ffffff";
 }
 
-/** The contrast of two colours (WCAG 2.2, contrast ratio). */
+/** The contrast ratio of two colours (WCAG 2.2). */
 export function contrast(one: string, other: string): number {
   const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (light + 0.05) / (dark + 0.05);

@@ -14,7 +14,6 @@ import { asRead, takenName } from "../writing/taken_name.ts";
 
 type Update = Pick<ServiceImpl<typeof OrganizationService>, "updateOrganization">;
 
-/** The update of an organization. */
 export const organizationUpdate = ({ log, sql, clock }: Deps) => {
   const organizationToUpdate = updateRead(sql);
 
@@ -35,10 +34,9 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
   } satisfies Update;
 };
 
-/** Cross-field rules of the update of an organization. */
 export const organizationUpdateRules = [updateRule(UpdateOrganizationRequestSchema, "organization")];
 
-/** Makes the refusal of a name that another organization has; it names that one only to callers with a role there or on the instance. */
+/** Makes the error for a name that another organization has. Only callers with a role there or on the instance learn which one. */
 export function organizationNameTaken({ field, name, organizationId }: Taken, call: Call) {
   const taken = { reason: "ORGANIZATION_NAME_TAKEN", field, name } as const;
   const isKnown = callerOf(call).memberships.some(({ scope, id }) => scope === "instance" || id === organizationId);
@@ -47,12 +45,11 @@ export function organizationNameTaken({ field, name, organizationId }: Taken, ca
   return refuse.because(no.reason, no);
 }
 
-/** A name, the path to it in the request, and the organization that has it. */
 type Taken = { readonly field: string; readonly name: string; readonly organizationId: string };
 
 type Row = Versioned & { readonly name: string; readonly takenBy: string | null };
 
-/** Reads an organization, and another one that has the new name. */
+/** Reads an organization, and another one that already has the new name. */
 const updateRead = (sql: Sql) =>
   loadOne<{ id: string; name: string | null }, Row>(sql, {
     asked: "id text, name text",

@@ -1,6 +1,6 @@
 import type { Step } from "../../events/fold.ts";
 
-// What one user or project has may be a lot, so that it goes before them: these are the next ones to go.
+// A user or project may have a lot, which is deleted before them, so this selects just the next ones to delete.
 const nextUsers = "(select * from users where owner = i.stream order by user_id limit 200)";
 const nextProjects = "(select * from projects where owner = i.stream order by project_id limit 20)";
 
@@ -62,7 +62,7 @@ const ofProjects: readonly Step[] = [
   },
 ];
 
-/** What an organization has, and goes with it. The organization itself goes last. */
+/** What is deleted with an organization, in order; the organization itself goes last. */
 export const whatItHas: readonly Step[] = [
   {
     makes: "user_grant.removed",

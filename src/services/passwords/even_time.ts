@@ -1,15 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** How long it is remembered whether there are imported hashes. */
+/** For how long to remember whether any imported hashes exist. */
 const rememberedMs = 10_000;
 
-// The ceilings of imported hashes keep a check at half a second, so all failures fall into the first step on a machine with room.
+// The cost limits of imported hashes keep a check under half a second, so on a machine with spare capacity every failure falls into the
+// first step.
 const stepMs = 1_000;
 
 /**
- * Answers failed sign-ins in steps of time while any user has an imported hash: a check of one takes another time than ours, and
- * would show that a login name exists. A step is waited for without work, so it takes no room in the queue of hashes.
+ * As long as any user has an imported hash, failed sign-ins are answered at fixed steps of time: checking one takes a different time from
+ * ours and would reveal that a login name exists. Waiting takes no CPU and no slot in the hash queue.
  */
 export function evenTime(sql: Sql) {
   const anyImported = remembered(() => hasImported(sql));

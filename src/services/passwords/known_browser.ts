@@ -2,24 +2,23 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { sendNotice } from "../verification/notice.ts";
 
-/** How long a browser stays known after its last full sign-in. */
 export const knownSeconds = 90 * 86_400;
 
-/** The most browsers that are known of one user; of more, those that signed in longest ago are forgotten. */
+/** The maximum number of known browsers per user; beyond it, those with the oldest sign-ins are forgotten. */
 const mostKnown = 10;
 
-/** How many wrong passwords in a row make a known browser an unknown one. */
+/** How many wrong passwords in a row make a known browser unknown. */
 export const wrongUntilUnknown = 10;
 
-/** A known browser of a user, and the number of the attempt that was counted for it. */
+/** A user's known browser, and the number of the attempt counted for it. */
 export type KnownAttempt = { readonly userId: string; readonly hash: string; readonly attempt: number };
 
-/** A browser of a user, by the hash of its cookie. */
+/** A user's browser, by the hash of its cookie. */
 export type UserBrowser = { readonly userId: string; readonly hash: string };
 
 /**
- * Counts an attempt of a known browser before the password is checked; undefined when none is left. Guesses of unknown callers have
- * another count, so they take none of these.
+ * Counts an attempt from a known browser before the password is checked; undefined if none is left. Guesses by unknown callers have a count
+ * of their own, so they cannot use these up.
  */
 export async function reserveKnown(sql: Sql, { userId, hash }: UserBrowser): Promise<KnownAttempt | undefined> {
   const [row] = await sql<{ attempt: number }[]>`
@@ -28,29 +27,29 @@ export async function reserveKnown(sql: Sql, { userId, hash }: UserBrowser): Pro
   return row && { userId, hash, ...row };
 }
 
-/** The counted attempts of a known browser: how they are cleared, and how one of them is given back. */
+/** The counted attempts of a known browser: how to clear them, and how to give one back. */
 export const knownAttempts = (sql: Sql, { hash }: UserBrowser) => ({
   giveBack: () => sql`
     update known_browsers set attempts = attempts - 1 where hash = decode(${hash}, 'hex') and attempts > 0`,
   clear: () => sql`update known_browsers set attempts = 0 where hash = decode(${hash}, 'hex')`,
 });
 
-/** A browser whose user proved who it is: in a session, or by a code that set the password at a time. */
+/** A browser whose user has proved who they are: in a session, or with a code that set the password at a given time. */
 export type ProvenBrowser = UserBrowser & { readonly now: Date; readonly earlier: readonly string[] } & (
     | { readonly sessionId: string; readonly notice?: JsonObject }
     | { readonly passwordSet: Date }
   );
 
 /**
- * The hashes of the cookies that the new one replaces, and whether the browser was known to the user before, by whatever password: if
- * not, the user signs in on a new device.
+ * The hashes of the cookies that the new one replaces, and whether the browser was already known to the user, under any password. If not,
+ * the user is signing in on a new device.
  */
 export type Remembered = { readonly replaced: readonly string[]; readonly wasKnown: boolean };
 
-// The first browser of a user is no news.
+// A user's first browser is not worth a notice.
 const [mail, count] = sendNotice("i.stream").map((text) => text.replaceAll("$input", "told"));
 
-/** Makes a browser known to its user, by a new cookie in place of its earlier one, and tells users who had another one. */
+/** Makes a browser known to its user, replacing an earlier cookie, and notifies users who already had another browser. */
 export async function rememberBrowser(sql: Sql, browser: ProvenBrowser): Promise<Remembered> {
   const { userId, hash, now, earlier } = browser;
   const sessionId = "sessionId" in browser ? browser.sessionId : null;

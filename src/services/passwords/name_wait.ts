@@ -4,20 +4,19 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 import { instanceLockoutColumn, type Lockouts } from "../policies/policy.ts";
 
-/** The state of a login name, known or not, for a browser that signs in by it. */
+/** The state of a login name, whether a user has it or not, for a browser that signs in with it. */
 export type Standing = {
-  /** The user of the login name, or the HMAC of one that nobody has. */
+  /** The user of the login name, or an HMAC of a name that nobody has. */
   readonly subject: string;
   readonly userId: string | null;
   /** The hash of the cookie by which the browser is known to the user. */
   readonly known: string | null;
   /** When unknown callers may try again. */
   readonly waitUntil: Date | null;
-  /** The policy of the instance: a name that nobody has is in no organization. */
+  /** The instance's policy if nobody has the name, since it then belongs to no organization. */
   readonly lockout: Lockouts;
 };
 
-/** Reads the state of login names. */
 export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   const read = loadOne<Key, Standing>(sql, {
     asked: "login_name text, nobody text, browsers text, now timestamptz",
@@ -33,7 +32,7 @@ export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock"
                limit 1) k on true`,
   });
   return async (loginName: string, browsers: readonly string[], signal: AbortSignal): Promise<Standing> => {
-    // A password that is entered as the name leaves nothing that could be guessed at without the key.
+    // If somebody enters a password as the login name, nothing is stored that could be guessed without the key.
     const nobody = secrets.keyring.mac("unknown login name", loginName).toString("base64url");
     const key = { login_name: loginName, nobody, browsers: browsers.join(" "), now: clock().toISOString() };
     const standing = await read(key, signal);
@@ -44,13 +43,13 @@ export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock"
 
 type Key = Readonly<Record<"login_name" | "nobody" | "browsers" | "now", string>>;
 
-// A policy that never locks leaves unknown callers as many guesses in a minute.
+// Under a policy that never locks, unknown callers get this many guesses per minute.
 const [mostWithoutLock, secondsWithoutLock] = [10, 60];
 
-/** How many failures in a row make unknown callers wait, how long at first, and how long at most. */
+/** After how many failures in a row unknown callers wait, how long at first, and how long at most. */
 export type NameWait = { readonly most: number; readonly first: number; readonly longest: number };
 
-/** Finds how long unknown callers wait under a policy: as long as its lock lasts, but an hour at most. */
+/** Finds how long unknown callers wait under a policy: as long as its lock lasts, up to an hour. */
 export function waitUnder({ maximumAttempts, lockSeconds, untilUnlocked }: Lockouts): NameWait {
   if (maximumAttempts === 0) return { most: mostWithoutLock, first: secondsWithoutLock, longest: secondsWithoutLock };
   const fixed = untilUnlocked ? longestLockSeconds : lockSeconds;
@@ -59,10 +58,10 @@ export function waitUnder({ maximumAttempts, lockSeconds, untilUnlocked }: Locko
   return { most: maximumAttempts, first: seconds, longest: seconds };
 }
 
-// A day without a failure ends a row of them: names that nobody has would stay for ever.
+// A day without failures ends a series: otherwise names that nobody has would be kept forever.
 const rememberedSeconds = 86_400;
 
-/** Counts a failed sign-in of an unknown caller, on all nodes together; returns the end of the wait where one has begun before it. */
+/** Counts a failed sign-in by an unknown caller, across all nodes; returns the end of the wait if one had already begun. */
 export async function countFailure(sql: Sql, { subject, lockout }: Standing, now: Date): Promise<Date | undefined> {
   const { most, first, longest } = waitUnder(lockout);
   const firstWait = most === 1 ? new Date(now.getTime() + first * 1000) : null;
@@ -81,7 +80,7 @@ export async function countFailure(sql: Sql, { subject, lockout }: Standing, now
   return counted.length > 0 ? undefined : waitOf(sql, subject, now);
 }
 
-/** Finds when the unknown callers of a subject may try again; undefined when they may now. */
+/** Finds when unknown callers may try a subject again; undefined if they may now. */
 export async function waitOf(sql: Sql, subject: string, now: Date): Promise<Date | undefined> {
   const [row] = await sql<{ until: Date }[]>`
     select wait_until as until from sign_in_failures where subject = ${subject} and wait_until > ${now}`;

@@ -10,36 +10,34 @@ import { userInForce } from "../callers/in_force.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
 import { type PolicyInForce, policyOfUserColumn } from "../policies/policy.ts";
 
-/** A user with the state of its password. */
 export type PasswordUser = Versioned & {
   readonly kind: string;
-  /** Neither the user nor its organization is deactivated. */
+  /** Both the user and its organization are active. */
   readonly active: boolean;
   readonly locked: boolean;
   readonly lockedUntil: Date | null;
   /** Names that the password must not contain. */
   readonly names: readonly (string | null)[];
   readonly hash: string | null;
-  /** The time at which the password was set, to distinguish it from a later one. */
+  /** When the password was set, to distinguish it from a later one. */
   readonly since: string | null;
   readonly setAt: Date | null;
   readonly setByAdministrator: boolean | null;
-  /** Whether it was created as one to be changed. */
+  /** Whether the password was created as one that must be changed. */
   readonly mustChange: boolean | null;
-  /** The hashes before it, newest first. */
+  /** The earlier hashes, newest first. */
   readonly history: readonly string[];
-  /** How often wrong passwords locked it since the last right one. */
+  /** How many locks wrong passwords have caused since the last correct one. */
   readonly locks: number;
   readonly policy: PolicyInForce;
-  /** The kinds of factors that it has beside the password. */
+  /** The kinds of the user's second factors. */
   readonly factorKinds: readonly FactorKindName[];
-  /** Whether it holds a role of administration anywhere. */
+  /** Whether the user holds an administrator's role anywhere. */
   readonly isAdministrator: boolean;
-  /** Whether it has to have a factor, whatever the factor policy says. */
+  /** Whether the user must have a factor, whatever the factor policy says. */
   readonly requiresFactor: boolean;
 };
 
-/** The columns of a PasswordUser, of a user `u` and its password `p`. */
 export const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
   p.changed as "setAt", p.set_by_administrator as "setByAdministrator", p.must_change as "mustChange", u.requires_factor as "requiresFactor",
@@ -50,7 +48,6 @@ export const passwordColumns = `u.user_id as id, u.owner, u.kind, ${userInForce}
   exists (select from members m where m.user_id = u.user_id) as "isAdministrator",
   ${policyOfUserColumn("u")} as policy, u.version, u.created, u.changed`;
 
-/** Reads a user with its password by its id. */
 export const passwordUserRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, PasswordUser>(sql, {
     asked: "owner text, id text",
@@ -59,7 +56,6 @@ export const passwordUserRead = (sql: Sql) =>
              left join passwords p on p.user_id = u.user_id`,
   });
 
-/** Reads a user with its password by its login name. */
 export const passwordUserByLoginName = (sql: Sql) =>
   loadOne<{ login_name: string }, PasswordUser>(sql, {
     asked: "login_name text",
@@ -74,17 +70,16 @@ export function isLocked({ locked, lockedUntil }: Pick<PasswordUser, "locked" | 
   return locked && (lockedUntil === null || lockedUntil > now);
 }
 
-/** A user whose password can be tried. */
+/** A user with a password that can be checked. */
 export type TriedUser = PasswordUser & { readonly hash: string };
 
-/** Whether there is a password of the user that can be tried. */
 export function isTried(user: PasswordUser): user is TriedUser {
   return user.kind === "human" && user.active && user.hash !== null;
 }
 
 const dayMs = 86_400_000;
 
-/** Whether the password has to be changed at sign-in: because it was created so, or by the policy. */
+/** Whether the password must be changed at sign-in, because it was created that way or because the policy says so. */
 export function mustChange({ policy, setAt, setByAdministrator, mustChange }: PasswordUser, now: Date): boolean {
   if (mustChange) return true;
   if (policy.changeAtNextSignIn && setByAdministrator) return true;
@@ -93,22 +88,21 @@ export function mustChange({ policy, setAt, setByAdministrator, mustChange }: Pa
   );
 }
 
-/** A new password, with the policy and the names that it is checked against. */
+/** A new password, with the policy and the names to check it against. */
 export type NewPassword = {
-  /** The field of the request. */
+  /** The request field. */
   readonly field: string;
   readonly password: string;
   readonly names: readonly (string | null)[];
   readonly policy: PolicyInForce;
 };
 
-/** Refuses a password with every rule of the policy that it breaks. */
+/** Refuses a password, reporting every policy rule that it breaks. */
 export function refuseBroken(wanted: NewPassword, secrets: Pick<Secrets, "common">): void {
   const violations = policyViolations(wanted, secrets);
   if (violations.length > 0) throw refuse.because("PASSWORD_POLICY", { violations });
 }
 
-/** Finds every rule of the policy that a password breaks. */
 export function policyViolations(
   { field, password, names, policy }: NewPassword,
   { common }: Pick<Secrets, "common">,
@@ -130,7 +124,7 @@ export function policyViolations(
   }));
 }
 
-/** Refuses a password that was used before, as far back as the hashes given. */
+/** Refuses a password that matches one of the earlier hashes. */
 export async function refuseReused(bench: PasswordBench, password: string, earlier: readonly string[]): Promise<void> {
   for (const hash of earlier) {
     if (await bench.verify(hash, password)) throw refuse.because("PASSWORD_REUSED", { violations: [reused] });
@@ -139,10 +133,10 @@ export async function refuseReused(bench: PasswordBench, password: string, earli
 
 const reused: Violation = { field: "newPassword", text: "PASSWORD_REUSED", reason: "PASSWORD_REUSED" };
 
-/** The secret of a fact that sets a password: the hash, and the number of earlier ones to keep. */
+/** The secret of a fact that sets a password: the hash, and how many earlier ones to keep. */
 export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) => ({ hash, depth: historyDepth });
 
-/** Credentials of a new user, who may have a password. */
+/** Credentials of a new user, with or without a password. */
 export const firstPassword: readonly string[] = [
   `insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
@@ -150,17 +144,17 @@ export const firstPassword: readonly string[] = [
    from $input i where i.secret->>'hash' is not null`,
 ];
 
-// A statement that ends a user's sessions loses its race to a sign-in that it does not see: `q` is the row when the statement
-// began, `p` the row once its lock is held, and the foreign key refuses the difference.
+// A statement that ends a user's sessions must lose its race to a sign-in that it does not see: `q` is the row when the statement began,
+// `p` the row once locked, and the foreign key rejects a difference.
 const seesSignIns = (columns = "") => `
   update passwords p set ${columns}sign_ins = p.sign_ins + 1,
     user_id = case when p.sign_ins = q.sign_ins then p.user_id else 'came meanwhile' end
   from $input i join passwords q on q.user_id = i.stream where p.user_id = i.stream`;
 
-/** Credentials of a fact after which nobody is signed in. */
+/** Credentials of a fact that ends all of a user's sign-ins. */
 export const endSignIns: readonly string[] = [seesSignIns()];
 
-/** Credentials of a sign-in, which counts as long as the password is the one that was checked. */
+/** Credentials of a sign-in, which is counted if the password is still the one that was checked. */
 export const countSignIn: readonly string[] = [
   `update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
@@ -170,7 +164,10 @@ export const countSignIn: readonly string[] = [
    ) checked where p.user_id = checked.user_id`,
 ];
 
-/** Credentials of a token that a user makes in a session: a statement that ends both and does not see it loses the race, as to a sign-in. */
+/**
+ * Credentials of a token that a user creates in a session. A statement that ends both without seeing the token loses the race, as it does
+ * to a sign-in.
+ */
 export const countOfSession = `
   update passwords p set sign_ins = p.sign_ins + 1
   from (
@@ -180,7 +177,7 @@ export const countOfSession = `
 
 const byAdministrator = "coalesce((i.payload->>'byAdministrator')::boolean, false)";
 
-/** Credentials of a fact that replaces a password, which is kept among the earlier ones. */
+/** Credentials of a fact that replaces a password and keeps the old one in the history. */
 export const replacePassword: readonly string[] = [
   seesSignIns(
     `hash = i.secret->>'hash', changed = i.time, imported = false, must_change = false, set_by_administrator = ${byAdministrator}, `,
@@ -197,25 +194,25 @@ export const replacePassword: readonly string[] = [
      order by k.changed desc limit greatest((i.secret->>'depth')::integer - 1, 0))`,
 ];
 
-/** The attempts that ended in a lock; more can be counted only once it ran out. */
+/** The count of attempts during a lock; no more can be counted until the lock expires. */
 export const spent = 2 ** 31 - 1;
 
-/** Credentials of a fact after which wrong passwords are counted from the start. */
+/** Credentials of a fact that resets the count of wrong passwords. */
 export const clearAttempts: readonly string[] = [
   `delete from password_attempts a using $facts f where a.user_id = f.stream`,
   `delete from password_change_attempts a using $facts f where a.user_id = f.stream`,
   `delete from sign_in_failures s using $facts f where s.subject = f.stream`,
 ];
 
-/** Credentials of the lock: the attempts are spent, until it runs out. */
+/** Credentials of a lock: no attempts are left until it expires. */
 export const spendAttempts: readonly string[] = [
   `update password_attempts a set attempts = ${spent}, locks = a.locks + 1 from $facts f where a.user_id = f.stream`,
 ];
 
-/** The place of a call in the line for hashes. */
+/** The position of a call in the hash queue. */
 export const placeOf = (call: Call) => ({ signal: call.signal, share: shareOf(call) });
 
-/** Runs a piece of hashing; a full queue refuses the call at once. */
+/** Runs a hashing job; a full queue fails the call at once. */
 export async function hashing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -6,8 +6,8 @@ import type { TriedUser } from "./password.ts";
 import { type Guess, verified } from "./password_guess.ts";
 
 /**
- * Checks the old password of a user who changes it; undefined when it is wrong. Wrong ones count apart from those at sign-in, on
- * all nodes together: whoever is signed in can change the password while unknown callers guess at it elsewhere.
+ * Checks the old password when a user changes it; undefined if it is wrong. These attempts are counted separately from sign-ins, across all
+ * nodes, so that a signed-in user can change the password while somebody else is guessing at it.
  */
 export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   return async <T>(guess: Guess<T>, user: TriedUser) => {
@@ -24,18 +24,18 @@ export function oldPasswordGuesses({ sql, clock, secrets }: Pick<Deps, "sql" | "
   }
 }
 
-/** Whether changes of the password are refused for the moment, after wrong old ones. */
+/** Whether password changes are refused at the moment, after wrong old passwords. */
 export async function isChangeBlocked(sql: Sql, userId: string, now: Date): Promise<boolean> {
   const rows = await sql`select from password_change_attempts where user_id = ${userId} and blocked_until > ${now}`;
   return rows.length > 0;
 }
 
-// A policy that never locks is about sign-ins, where unknown callers guess.
+// A policy that never locks is meant for sign-ins, where unknown callers guess; changes are limited anyway.
 const mostWithoutLock = 10;
 
 /**
- * Counts an attempt before the password is checked; false when none is left. The last one that is allowed blocks those after it
- * at once, so a process that ends before it is checked leaves nothing open.
+ * Counts an attempt before the password is checked; false if none is left. The last attempt allowed blocks further ones immediately, so a
+ * process that crashes before the check leaves no gap.
  */
 async function reserve(sql: Sql, { id, policy }: TriedUser, now: Date): Promise<boolean> {
   const most = policy.maximumAttempts || mostWithoutLock;
@@ -53,10 +53,10 @@ async function reserve(sql: Sql, { id, policy }: TriedUser, now: Date): Promise<
   return rows.length > 0;
 }
 
-/** A right password ends the row of wrong ones. */
+/** A correct password resets the count. */
 const clear = (sql: Sql, id: string) => sql`delete from password_change_attempts where user_id = ${id}`;
 
-/** An attempt that was never checked counts for nothing. */
+/** An attempt that was never checked does not count. */
 const giveBack = (sql: Sql, id: string) => sql`
   update password_change_attempts set attempts = attempts - 1, blocks = blocks - (blocked_until is not null)::integer,
     blocked_until = null

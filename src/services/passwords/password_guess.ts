@@ -23,11 +23,11 @@ import {
   type TriedUser,
 } from "./password.ts";
 
-/** A guess at a password; the work after a right one runs in the same job of the queue. */
+/** A guess at a password; what follows a correct one runs in the same job of the queue. */
 export type Guess<T> = {
   readonly password: string;
   readonly call: Call;
-  /** The known browser that it comes from, whose attempt was counted; absent for those of unknown callers. */
+  /** The known browser that it comes from, with its attempt already counted; absent for unknown callers. */
   readonly browser?: KnownAttempt | undefined;
   readonly whenRight: (bench: PasswordBench, user: TriedUser) => Promise<T>;
 };
@@ -39,8 +39,8 @@ export type GuessOutcome<T> =
   | { readonly is: "locked" };
 
 /**
- * The one way to check a password at sign-in. Wrong ones of unknown callers count toward the lock, on all nodes together, and during a lock
- * none of theirs is checked; those of a known browser have a count of their own, and no lock stops them.
+ * The only place that checks a password at sign-in. Wrong guesses by unknown callers count towards the lock, across all nodes, and during a
+ * lock none of theirs is checked. Those from a known browser are counted separately, and no lock stops them.
  */
 export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secrets">) {
   const { log, sql, clock, secrets } = deps;
@@ -55,12 +55,12 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     if (!user || !isTried(user) || isLocked(user, clock())) return decoy(guess, user);
     const attempt = await reserve(sql, user, clock());
     if (attempt !== undefined) return checked(guess, user, attempt);
-    // The wait is as long as a wrong guess takes: guesses that are counted and unchecked are checked meanwhile.
+    // Waits as long as a wrong guess takes: guesses already counted but not yet checked are checked in the meantime.
     await hashing(secrets.passwords.verifyDecoy(tried(guess.password), placeOf(call)));
     return late(guess, user);
   };
 
-  /** Costs a guess that cannot be right the work of one that can. */
+  /** Makes a guess that cannot be right cost as much work as one that can. */
   async function decoy(
     { password, call }: Guess<unknown>,
     user: PasswordUser | undefined,
@@ -77,7 +77,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     return outcome ?? { is: "wrong" };
   }
 
-  /** Waits while guesses under way hold all attempts: they end in a lock, or in a right one that clears them. */
+  /** Waits while pending guesses hold all attempts: they end in a lock, or in a correct one that clears the count. */
   async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<GuessOutcome<T>> {
     const latest = performance.now() + longestWaitMs;
     for (;;) {
@@ -102,12 +102,12 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   }
 }
 
-/** Counted attempts: how they are cleared, and how one of them is given back. */
+/** Counted attempts: how to clear them, and how to give one back. */
 export type CountedAttempts = Readonly<Record<"giveBack" | "clear", () => PromiseLike<unknown>>>;
 
 type Verification = Pick<Secrets, "passwords"> & { readonly attempts: CountedAttempts };
 
-/** Checks a guess that was counted, and does what follows a right one; undefined when it is wrong. */
+/** Checks a counted guess and runs what follows a correct one; undefined if it is wrong. */
 export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords, attempts }: Verification) {
   let stage: "waiting" | "wrong" | "right" = "waiting";
   const work = async (bench: PasswordBench) => {
@@ -123,7 +123,7 @@ export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords,
   return hashing(passwords.inOnePlace(work, placeOf(guess.call))).finally(count);
 }
 
-/** Bounds the password to be hashed: one that no user can have costs no more than others. */
+/** Bounds the password to hash: one too long for any user costs no more than others. */
 const tried = (password: string): string => (fits(password) ? password : "");
 
 const fits = (password: string): boolean => Buffer.byteLength(password.normalize("NFC"), "utf8") <= MAX_PASSWORD_BYTES;
@@ -133,8 +133,8 @@ const longestWaitMs = 5_000;
 const nobody = { id: "", locked: false, lockedUntil: null, policy: { maximumAttempts: 0 } };
 
 /**
- * Counts an attempt before the password is checked; undefined if none is left. If fewer are allowed than when earlier ones were
- * counted, it is the last one.
+ * Counts an attempt before the password is checked; undefined if none is left. If the policy has been tightened since the last attempt,
+ * this one is the last.
  */
 async function reserve(
   sql: Sql,
@@ -153,12 +153,12 @@ async function reserve(
   return row?.attempts;
 }
 
-/** Resets the counts of wrong passwords after a right one, which ends no wait that began while it was checked. */
+/** Resets the counts after a correct password, without ending a wait that began while it was being checked. */
 const clear = (sql: Sql, id: string, now: Date) => sql`
   with cleared as (delete from password_attempts where user_id = ${id})
   delete from sign_in_failures where subject = ${id} and (wait_until is null or wait_until <= ${now})`;
 
-/** Takes back an attempt that was never checked. */
+/** Gives back an attempt that was never checked. */
 const giveBack = (sql: Sql, id: string) => sql`
   update password_attempts set attempts = attempts - 1 where user_id = ${id} and attempts between 1 and ${spent - 1}`;
 

@@ -19,34 +19,32 @@ import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { newPasswordHash } from "./new_password.ts";
 import { type PasswordUser, passwordColumns, passwordSecret } from "./password.ts";
 
-/** How many requests and wrong codes may come from one address within a minute on this node; 0 sets no limit. */
+/** The maximum number of requests and wrong codes from one address per minute on this node; 0 sets no limit. */
 export type ResetSettings = NoticeSettings & {
   readonly passwordResetsPerAddressPerMinute: number;
   readonly signInFailuresPerAddressPerMinute: number;
 };
 
-/** The account that a new password is asked for: by its login name, its address, or a text that may be either. */
+/** The account to reset: by its login name, its address, or a text that may be either. */
 export type ResetOf = { readonly loginName: string } | { readonly email: string } | { readonly nameOrEmail: string };
 
-/** A code that was mailed or answered, and the password from now on. */
+/** A code from a mail or a response, and the new password. */
 export type CodeAndPassword = Pick<ResetPasswordRequest, "verificationCode" | "newPassword">;
 
-/** The steps to a new password of those who cannot sign in, which calls and pages share. */
+/** The steps of a password reset, shared by calls and pages. */
 export type PasswordResets = {
-  /** Asks for a mail: the answer is the same, in the same time, whether anybody is known or not. */
+  /** Asks for a mail. The response and its timing are the same whether or not an account exists. */
   readonly request: (of: ResetOf, call: Call, language?: Language) => Promise<void>;
-  /** Sets a password by a code, or refuses. */
   readonly reset: (request: CodeAndPassword, call: Call) => Promise<PasswordReset>;
 };
 
-/** A password that was set by a code: its user, and the time that tells it from a later one. */
+/** A password set with a code: its user, and the time that distinguishes it from a later one. */
 export type PasswordReset = {
   readonly userId: string;
   readonly passwordSet: Date;
   readonly details: ReturnType<typeof detailsAfter>;
 };
 
-/** New passwords for those who cannot sign in, as calls. */
 export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
   ({
     async requestPasswordReset({ loginName, email }, call) {
@@ -60,7 +58,6 @@ export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
     },
   }) satisfies Partial<ServiceImpl<typeof AccountService>>;
 
-/** Makes the steps to a new password. */
 export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordResets {
   const { log, sql, clock, ids, secrets, failureRate } = deps;
   const userByCode = userByCodeRead(sql);
@@ -86,7 +83,7 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
     },
   };
 
-  /** Finds the user of a code. A guess counts before it is looked for, and a right one is taken back. */
+  /** Finds the user of a code. The guess is counted before the lookup; a correct one is given back. */
   async function userOf(code: string, call: Call): Promise<UserOfCode> {
     const uncount = countNetwork(guesses, call);
     const macs = passwordCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
@@ -103,10 +100,9 @@ const notInForce: Violation = {
   reason: "CODE_INVALID",
 };
 
-/** Cross-field rules of requests for a new password. */
 export const accountRules = [messageRule(RequestPasswordResetRequestSchema, notOne)];
 
-/** Finds a request that names both a login name and an address, or none of them. */
+/** Rejects a request that names both a login name and an address, or neither. */
 function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] {
   if ((loginName === "") !== (email === "")) return [];
   const isBoth = loginName !== "";
@@ -132,10 +128,10 @@ const keptOf = (of: ResetOf): KeptRequest => ({
 
 type ResetRequest = KeptRequest & { readonly id: string; readonly language: Language };
 
-// The worker clears a hundred at a time: this many wait only while it cannot.
+// The worker clears a hundred at a time, so this many wait only if it cannot work.
 const mostWaiting = 10_000;
 
-/** Writes the request for the worker, whether anybody is known or not. */
+/** Queues the request for the worker, whether or not an account exists. */
 async function keepRequest(sql: Sql, request: ResetRequest): Promise<void> {
   const { id, loginName, email, nameOrEmail, language } = request;
   const { count } = await sql`

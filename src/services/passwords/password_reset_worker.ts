@@ -17,8 +17,8 @@ import {
 import { newPasswordCode, resetSeconds } from "../verification/password_code.ts";
 
 /**
- * Starts the worker that answers requests for a new password: it looks for the accounts, so that a request takes the same time whether
- * anybody is known or not.
+ * Starts the worker that processes password reset requests. It looks up the accounts, so that a request takes the same time whether or not
+ * one exists.
  */
 export function startPasswordResets(deps: Deps, settings: MailSettings, onError: (error: unknown) => void) {
   const looking = lookAgain({ everyMs: 500, onError, look: () => answerRequests(deps, settings) });
@@ -27,7 +27,7 @@ export function startPasswordResets(deps: Deps, settings: MailSettings, onError:
 
 const atOnce = 100;
 
-/** Answers the requests that wait; returns whether there may be more. */
+/** Processes the waiting requests; returns whether there may be more. */
 export async function answerRequests(deps: Deps, settings: MailSettings): Promise<boolean> {
   const taken = await take(deps.sql, atOnce);
   for (const request of taken) {
@@ -42,13 +42,13 @@ async function answer(deps: Deps, settings: MailSettings, request: ResetRequest)
 }
 
 async function answerLookup(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<void> {
-  // Another command about one of the users may be faster.
+  // Another command about one of the users may win the race.
   for (let tries = 0; tries < 5; tries++) if (await mailed(deps, settings, lookup)) return;
 }
 
 /**
- * Finds how accounts are looked for. A text that may be a login name or an address is looked for as both, in a mail each: a user whose
- * name is the address of another one must keep no mail from it, nor get a code for its account.
+ * Decides how to look up accounts. A text that may be a login name or an address is looked up as both, with a mail for each: a user who
+ * chose somebody's address as a username must neither intercept that person's mail nor get a code for their account.
  */
 async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Lookup[]> {
   const { nameOrEmail, language } = request;
@@ -59,7 +59,7 @@ async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Look
   return [byName, { loginName: null, email: nameOrEmail, language }];
 }
 
-/** Writes the mail with the codes of all accounts, as facts about them; false when a race was lost. */
+/** Writes the mail with the codes of all accounts, as facts about them; false if a race was lost. */
 async function mailed(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<boolean> {
   const accounts = await accountsOf(deps.sql, lookup);
   const [first] = accounts;
@@ -102,7 +102,7 @@ type Lookup = {
 
 type ResetRequest = Lookup & { readonly id: string; readonly nameOrEmail: string | null };
 
-/** Leases requests; one that was not answered, because its node ended, is taken again a minute later. */
+/** Leases requests. A minute later, another node may take one that was not answered because its node crashed. */
 const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
   with due as materialized (
     select request_id from password_reset_requests where due <= now() order by due limit ${most} for update skip locked
@@ -119,8 +119,9 @@ type Account = Versioned & { readonly username: string; readonly email: string }
 const mostAccounts = 50;
 
 /**
- * Finds the accounts that have the address, verified, or the address of the login name: the one of the login name first, whose address
- * need not be verified unless the policy wants that, then the oldest. Somebody who gives the address to many users of another organization crowds out nobody who was there before.
+ * Finds the accounts that have the address, verified, or the address of the account with the login name. That account comes first, and its
+ * address need not be verified unless the policy says so; the others follow from the oldest. So nobody can crowd out older accounts by
+ * giving the address to many users of another organization.
  */
 const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
   with named as materialized (

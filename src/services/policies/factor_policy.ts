@@ -20,7 +20,7 @@ import {
   standing,
 } from "./policy.ts";
 
-/** The rules for factors beside the password. */
+/** The policies for second factors. */
 export const factorPolicies = ({ log, sql, clock }: Deps) => {
   const policyOf = rowInForce<Stored>(sql, factorTable);
   const ownPolicy = ownRow<Stored>(sql, factorTable);
@@ -55,7 +55,6 @@ export const factorPolicies = ({ log, sql, clock }: Deps) => {
   } satisfies Partial<ServiceImpl<typeof PolicyService>>;
 };
 
-/** The folds of facts about a factor policy: they write its row. */
 export const factorPolicyFolds = {
   factorSet: {
     views: [
@@ -77,7 +76,7 @@ const requirementOf = (name: string): FactorRequirement => enumFromJson(FactorRe
 /** Whether a factor policy keeps users from enrolling factors. */
 export const isEnrolmentOff = (requirement: string): boolean => requirement === "FACTOR_REQUIREMENT_OFF";
 
-/** Whether a factor policy wants a factor of a user. */
+/** Whether a factor policy requires a user to have a factor. */
 export function isFactorRequired(requirement: string, { isAdministrator }: { isAdministrator: boolean }): boolean {
   if (requirement === "FACTOR_REQUIREMENT_REQUIRED_FOR_ADMINISTRATORS") return isAdministrator;
   return requirement === "FACTOR_REQUIREMENT_REQUIRED";

@@ -6,7 +6,6 @@ import { policyFolds, policyRules, policyService } from "./policy.ts";
 
 type Parts = { readonly deps: Deps };
 
-/** The policies for passwords, lockout and factors. */
 export const policies = {
   serves: [serving(PolicyService, ({ deps }: Parts) => joined(policyService(deps), factorPolicies(deps)))],
   folds: { policy: { ...policyFolds, ...factorPolicyFolds } },

@@ -16,7 +16,6 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { longestLockSeconds } from "./lock_seconds.ts";
 
-/** The rules for passwords and lockout. */
 export const policyService = ({ log, sql, clock }: Deps) => {
   const passwordsOf = rowInForce<Passwords>(sql, passwordTable);
   const lockoutOf = rowInForce<Lockouts>(sql, lockoutTable);
@@ -78,15 +77,14 @@ export const policyService = ({ log, sql, clock }: Deps) => {
   }
 };
 
-/** A request that may name the version that it replaces. */
 type Expecting = { readonly expectedSequence?: bigint | undefined };
 
-/** Refuses to replace a policy of another version than expected; one that is not set has version 0. */
+/** Refuses to replace a policy if its version is not the expected one; a policy that is not set has version 0. */
 export function refuseOvertakenPolicy(row: OwnRow<unknown>, { expectedSequence }: Expecting): void {
   refuseOvertaken({ version: row.isSet ? row.version : 0n }, expectedSequence);
 }
 
-/** The place of the next fact. A policy that was reset and is set again begins anew, but its history goes on. */
+/** The position of the next fact. If a policy was reset, setting it again starts afresh but continues the stream. */
 export function placeOf(
   row: OwnRow<unknown>,
   { owner, stream, now }: { owner: string; stream: string; now: Date },
@@ -100,13 +98,11 @@ export function placeOf(
 const passwordStream = "password-policy";
 const lockoutStream = "lockout-policy";
 
-/** The stream of facts about the factor policy. */
 export const factorStream = "factor-policy";
 
-/** The streams of facts about policies, one of each in every organization: no object may have one of them as its id. */
+/** The streams of policy facts, one of each in every organization, so no object may have one of them as its id. */
 export const policyStreams: readonly string[] = [passwordStream, lockoutStream, factorStream];
 
-/** The rules between fields of requests about policies. */
 export const policyRules = [
   messageRule(SetLockoutPolicyRequestSchema, ({ policy }) =>
     policy?.lockDuration && policy.untilUnlocked ? [lockOfTwoLengths] : [],
@@ -120,7 +116,6 @@ const lockOfTwoLengths: Violation = {
   reason: "LOCK_DURATION_UNTIL_UNLOCKED",
 };
 
-/** The folds of facts about a policy: they write its row. */
 export const policyFolds = {
   passwordSet: {
     views: [
@@ -165,23 +160,23 @@ export type PolicyInForce = {
   readonly requiresDigit: boolean;
   readonly requiresSymbol: boolean;
   readonly historyDepth: number;
-  /** A password that an administrator set must be changed at the next sign-in. */
+  /** A password set by an administrator must be changed at the next sign-in. */
   readonly changeAtNextSignIn: boolean;
-  /** The age in days at which a password must be changed; 0 for none. */
+  /** The age in days at which a password must be changed; 0 for no limit. */
   readonly maximumAgeDays: number;
-  /** A reset by login name reaches a verified address only, as one by address does. */
+  /** A reset by login name needs a verified address, as one by address always does. */
   readonly resetRequiresVerifiedEmail: boolean;
-  /** The number of wrong passwords in a row that locks a user; 0 never locks. */
+  /** How many wrong passwords in a row lock a user; 0 never locks. */
   readonly maximumAttempts: number;
-  /** The duration of every lock; null where the length of a lock depends on those before it. */
+  /** The duration of every lock; null if each lock lasts longer than the one before. */
   readonly lockSeconds: number | null;
-  /** A lock lasts until an administrator ends it. */
+  /** Locks last until an administrator ends them. */
   readonly untilUnlocked: boolean;
-  /** The users who need a factor beside the password: a FactorRequirement, by its name in the contract. */
+  /** Which users need a second factor: a FactorRequirement, by its name in the contract. */
   readonly factorRequirement: string;
 };
 
-/** The policies in force in an organization as one jsonb column, a PolicyInForce; for reads of other services. */
+/** The policies in force in an organization as one jsonb column, a PolicyInForce, for reads of other services. */
 export const policyColumn = (owner: string) => `(
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, ${builtInPassword.minimumLength}),
@@ -201,9 +196,9 @@ export const policyColumn = (owner: string) => `(
     left join lateral (${nearest("factor_policies", owner)}) f on true)`;
 
 /**
- * The policies in force for a user `u` as one jsonb column, a PolicyInForce: those of its organization. For a user who has a role on
- * the instance, the stricter of these and of the instance's counts, rule by rule: whoever administers the organization may weaken its
- * policies, but not what guards the instance.
+ * The policies in force for a user `u` as one jsonb column, a PolicyInForce: normally those of its organization. For a user with a role on
+ * the instance, each rule is the stricter one of the organization's and the instance's: an organization's administrators may weaken its
+ * policies, but not the protection of the instance.
  */
 export const policyOfUserColumn = (user: string) => `(
   select case when exists (select from members m where m.user_id = ${user}.user_id and m.scope = 'instance')
@@ -214,22 +209,22 @@ export const policyOfUserColumn = (user: string) => `(
 const either = (rule: string) => `'${rule}', (o.policy->>'${rule}')::boolean or (i.policy->>'${rule}')::boolean`;
 const greater = (rule: string) =>
   `'${rule}', greatest((o.policy->>'${rule}')::numeric, (i.policy->>'${rule}')::numeric)`;
-// 0 stands for no limit.
+// 0 means no limit.
 const lesser = (rule: string) =>
   `'${rule}', coalesce(least(nullif((o.policy->>'${rule}')::integer, 0), nullif((i.policy->>'${rule}')::integer, 0)), 0)`;
 
-// Without a length of their own, locks last longer each time, up to the longest.
+// Without a fixed duration, each lock lasts longer, up to the maximum.
 const longer = `'lockSeconds', (
         select case when l.longer >= ${longestLockSeconds} or l.both is not null then l.longer end
         from (select greatest(own, instances) as longer, own + instances as both
           from (select (o.policy->>'lockSeconds')::numeric as own, (i.policy->>'lockSeconds')::numeric as instances) s) l)`;
 
-// From the laxest to the strictest.
+// From the most lenient to the strictest.
 const requirements = ["OFF", "OPTIONAL", "REQUIRED_FOR_ADMINISTRATORS", "REQUIRED"].map(
   (name) => `FACTOR_REQUIREMENT_${name}`,
 );
 
-/** Joins the policies `o.policy` of an organization and `i.policy` of the instance. */
+/** Combines the policies `o.policy` of an organization and `i.policy` of the instance. */
 const stricter = `jsonb_build_object(
       ${["requiresUpper", "requiresLower", "requiresDigit", "requiresSymbol"].map(either).join(", ")},
       ${["changeAtNextSignIn", "resetRequiresVerifiedEmail", "untilUnlocked"].map(either).join(", ")},
@@ -238,7 +233,7 @@ const stricter = `jsonb_build_object(
       'factorRequirement', (select r from unnest('{${requirements.join()}}'::text[]) with ordinality as r (r, strictness)
         where r in (o.policy->>'factorRequirement', i.policy->>'factorRequirement') order by strictness desc limit 1))`;
 
-/** The requirement of factors that is in force while none was set. */
+/** The factor requirement if no policy sets one. */
 export const builtInFactorRequirement = "FACTOR_REQUIREMENT_OPTIONAL";
 
 const builtInPassword = {
@@ -257,11 +252,10 @@ const builtInLockout = { maximumAttempts: 10, lockSeconds: null, untilUnlocked: 
 const lockoutEntries = `'maximumAttempts', coalesce(l.maximum_attempts, ${builtInLockout.maximumAttempts}),
     'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, ${builtInLockout.untilUnlocked})`;
 
-/** The lockout policy of the instance as one jsonb column, Lockouts. */
+/** The instance's lockout policy as one jsonb column, a Lockouts. */
 export const instanceLockoutColumn = `(
   select jsonb_build_object(${lockoutEntries}) from instance left join lockout_policies l on l.owner = instance_id)`;
 
-/** The rules of a lockout policy. */
 export type Lockouts = Pick<PolicyInForce, "maximumAttempts" | "lockSeconds" | "untilUnlocked">;
 type Passwords = Omit<PolicyInForce, keyof Lockouts | "factorRequirement">;
 
@@ -271,7 +265,7 @@ const passwords = `minimum_length as "minimumLength", requires_upper as "require
   reset_requires_verified_email as "resetRequiresVerifiedEmail"`;
 const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
 
-// The organization's own policy applies, else the instance's.
+// The organization's own policy, or else the instance's.
 const nearest = (table: string, owner: string) =>
   `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
 
@@ -281,12 +275,11 @@ export type PolicyTable = { readonly table: string; readonly columns: string; re
 const passwordTable: PolicyTable = { table: "password_policies", columns: passwords, stream: passwordStream };
 const lockoutTable: PolicyTable = { table: "lockout_policies", columns: lockouts, stream: lockoutStream };
 
-/** An organization's own policy; where there is none, the last fact about one that was reset. */
+/** An organization's own policy; if it was reset, the last fact about it. */
 export type OwnRow<P> =
   | (Versioned & P & { readonly isSet: true })
   | { readonly isSet: false; readonly version: bigint | null; readonly changed: Date | null };
 
-/** Reads an organization's own policy. */
 export function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (call: Call) => Promise<OwnRow<P>> {
   const read = loadOne<{ owner: string }, OwnRow<P>>(sql, {
     asked: "owner text",
@@ -301,7 +294,6 @@ export function ownRow<P>(sql: Sql, { table, columns, stream }: PolicyTable): (c
     (await read({ owner: organizationOf(call) }, call.signal)) ?? { isSet: false, version: null, changed: null };
 }
 
-/** Reads the policy in force in an organization. */
 export function rowInForce<P>(sql: Sql, { table, columns, stream }: PolicyTable) {
   return loadOne<{ owner: string }, Versioned & P>(sql, {
     asked: "owner text",
@@ -328,17 +320,16 @@ const lockoutPolicy = ({ maximumAttempts, lockSeconds, untilUnlocked }: Lockouts
   ...(lockSeconds === null ? {} : { lockDuration: durationFromMs(Math.round(lockSeconds * 1000)) }),
 });
 
-/** Returns the row if it is the organization's own. */
 function own<R extends Versioned>(row: R | undefined, call: Call): R | undefined {
   return row?.owner === organizationOf(call) ? row : undefined;
 }
 
-/** Describes the standing of a policy in a response: whether it is the default, and its details. */
+/** Describes a policy in a response: whether it is the default, and its details. */
 export function standing(row: Versioned | undefined, { instance }: { instance: boolean }, call: Call) {
   return { isDefault: instance || !own(row, call), ...(row ? { details: details(row) } : {}) };
 }
 
-/** Returns the policy that a request sets; validation has required it. */
+/** The policy that a request sets; validation guarantees that there is one. */
 export function given<P>(policy: P | undefined): P {
   if (policy === undefined) throw refuse.invalid([{ field: "policy", text: "FIELD_REQUIRED", reason: "REQUIRED" }]);
   return policy;

@@ -10,7 +10,6 @@ import { refuseUnknownRoles, unknownRoles } from "./project_grant.ts";
 
 type Change = Pick<ServiceImpl<typeof ProjectService>, "changeProjectGrant">;
 
-/** The change of the roles that a project grant lends. */
 export const projectGrantChange = ({ log, sql, clock }: Deps) => {
   const grantAndRoles = changeRead(sql);
 
@@ -31,7 +30,6 @@ export const projectGrantChange = ({ log, sql, clock }: Deps) => {
   } satisfies Change;
 };
 
-/** Late rules of requests that change a project grant. */
 export function projectGrantChangeLateRules({ sql }: Pick<Deps, "sql">) {
   const grantAndRoles = changeRead(sql);
   return [
@@ -39,7 +37,7 @@ export function projectGrantChangeLateRules({ sql }: Pick<Deps, "sql">) {
       ChangeProjectGrantRequestSchema,
       ["projectId", "roleKeys"],
       async ({ projectId, roleKeys }, call: Call) => {
-        // The project grant may be what is wrong with the request.
+        // The project grant may be the invalid field.
         const asked = { owner: organizationOf(call), project: projectId, grant: "", keys: roleKeys };
         const row = await grantAndRoles(asked, call.signal);
         return row ? unknownRoles(roleKeys, row.known) : [];
@@ -52,7 +50,7 @@ type Key = { owner: string; project: string; grant: string; keys: readonly strin
 type Roles = { readonly roleKeys: readonly string[]; readonly known: readonly string[] };
 type Row = (Versioned & Roles) | ({ readonly id: null } & Roles);
 
-/** Reads a project grant with its roles, and those of the new ones that the project has. */
+/** Reads a project grant with its roles, and which of the new roles the project has. */
 const changeRead = (sql: Sql) =>
   loadOne<Key, Row>(sql, {
     asked: `owner text, project text, "grant" text, keys text[]`,

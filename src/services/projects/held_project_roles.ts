@@ -21,7 +21,7 @@ const rolesOf = (grants: string, first = ""): string => `(
 
 const inOrder = "h.foreign, h.project_id, h.project_grant_id, h.owner, h.role_key";
 
-// Each part is a range of user_grants_of_user: the grants of others are not read to find those of the own organization.
+// Each part is a range of user_grants_of_user, so finding the own organization's grants does not read those of others.
 const ofAllProjects = ["=", "<", ">"].map((compared) =>
   rolesOf(`(g.user_id collate "C") = u.user_id and (g.owner collate "C") ${compared} u.owner`),
 );
@@ -37,15 +37,14 @@ const answered = (parts: readonly string[]): string => `(
       )`;
 
 /**
- * The SQL of the roles that the user `u` holds in projects, those that its own organization gave first, one more than are answered;
- * null for none.
+ * SQL for the roles that the user `u` holds in projects, those from its own organization first; one more than the response shows, null if
+ * there are none.
  */
 export const heldProjectRoles = answered(ofAllProjects);
 
-/** The same for the project that is asked for. */
+/** The same for the requested project. */
 export const heldRolesOfProject = answered(ofOneProject);
 
-/** The roles of a response. */
 export const shownProjectRoles = (roles: readonly HeldProjectRole[]) => ({
   projectRoles: roles.slice(0, mostAnswered).map(held),
   hasMoreProjectRoles: roles.length > mostAnswered,

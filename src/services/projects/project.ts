@@ -17,7 +17,6 @@ import { projectRoles } from "./project_role.ts";
 import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
 import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_project.ts";
 
-/** Projects, the roles they define, and the grants of projects to other organizations. */
 export const projectService = (deps: Deps) => {
   const readable = readableProject(deps.sql);
   return {
@@ -83,14 +82,13 @@ const projects = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => 
   } satisfies Projects;
 };
 
-/** Cross-field rules of requests about projects. */
 export const projectRules = [
   pageRule(ListProjectsRequestSchema, 2),
   namedRule(ListProjectsRequestSchema, ["name", "namePrefix"]),
   ...projectUpdateRules,
 ];
 
-// Rows that refer to a project lock it before its roles: deleting in the same order makes one wait for the other.
+// Rows that refer to a project lock it before its roles. Deleting in the same order makes one statement wait for the other.
 const gone = [
   `delete from all_projects p using $facts f where p.owner = f.owner and p.project_id = f.stream`,
   `delete from all_project_roles r using $facts f where r.project_id = f.stream`,
@@ -99,7 +97,7 @@ const gone = [
 const roleGone = `delete from all_project_roles r using $facts f
        where r.project_id = f.stream and r.role_key = f.payload->>'key'`;
 
-/** What rests on a project, and goes with it. */
+/** What is deleted with a project. */
 const whatRests: readonly Step[] = [
   {
     makes: "application.deleted",
@@ -123,7 +121,7 @@ const whatRests: readonly Step[] = [
   },
 ];
 
-/** The grants that lose a role with the project. */
+/** The grants that lose a role when the project does. */
 const holdersLoseIt: readonly Step[] = [
   {
     makes: "user_grant.role_removed",
@@ -156,7 +154,7 @@ export const projectFolds = {
     cascades: whatRests.map((step) => ({ ...step, extent: "many" as const })),
     later: {
       begins: [
-        // Its name is free at once.
+        // The name can be reused at once.
         `update all_projects p set active = false, deleted = true, name = p.project_id from $facts f
          where p.owner = f.owner and p.project_id = f.stream`,
         "update all_project_roles r set deleted = true from $facts f where r.project_id = f.stream",

@@ -22,7 +22,6 @@ type ProjectGrants = Pick<
   "grantProject" | "listProjectGrants" | "revokeProjectGrant"
 >;
 
-/** The grants of projects to other organizations. */
 export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => {
   const prospectOf = prospectRead(sql);
   const grantOf = grantRead(sql);
@@ -61,15 +60,13 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
   } satisfies ProjectGrants;
 };
 
-/** Cross-field rules of requests about project grants. */
 export const projectGrantRules = [pageRule(ListProjectGrantsRequestSchema, 1)];
 
-/** Late rules of requests that grant a project. */
 export function projectGrantLateRules({ sql }: Pick<Deps, "sql">) {
   const prospectOf = prospectRead(sql);
   return [
     lateRule(GrantProjectRequestSchema, ["projectId", "roleKeys"], async ({ projectId, roleKeys }, call: Call) => {
-      // The organization may be what is wrong with the request.
+      // The organization may be the invalid field.
       const asked = { owner: organizationOf(call), project: projectId, granted: "", keys: roleKeys };
       const prospect = await prospectOf(asked, call.signal);
       return prospect ? unknownRoles(roleKeys, prospect.known) : [];
@@ -83,13 +80,13 @@ export function projectGrantLateRules({ sql }: Pick<Deps, "sql">) {
   ];
 }
 
-// A user grant locks the project grant before its roles: deleting in the same order avoids a deadlock.
+// A user grant locks the project grant before its roles; deleting in the same order avoids a deadlock.
 const gone = [
   `delete from all_project_grants g using $facts f where g.owner = f.owner and g.project_grant_id = f.stream`,
   `delete from all_project_grant_roles r using $facts f where r.project_grant_id = f.stream`,
 ];
 
-/** What rests on the grant of a project, and goes with it. */
+/** What is deleted with a project grant. */
 const whatRests: readonly Step[] = [
   {
     makes: "user_grant.removed",
@@ -116,7 +113,7 @@ export const projectGrantFolds = {
     ],
   },
   changed: {
-    // In the order in which a user grant locks them: the project grant, then its roles.
+    // In the order in which a user grant locks them: first the project grant, then its roles.
     views: [
       touch("project_grants", "project_grant_id"),
       `delete from project_grant_roles r using $facts f
@@ -129,7 +126,7 @@ export const projectGrantFolds = {
     ],
     cascades: [
       {
-        // A user grant may lose several roles at once, by one fact.
+        // One fact may take several roles from a user grant.
         makes: "user_grant.changed",
         extent: "many",
         select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
@@ -170,13 +167,13 @@ export const projectGrantFolds = {
 
 type ProspectKey = { owner: string; project: string; granted: string; keys: string[] };
 type Prospect = {
-  /** Whether the organization that is to have the grant is active; null when there is none. */
+  /** Whether the organization that would receive the grant is active; null if it does not exist. */
   organizationActive: boolean | null;
   projectActive: boolean;
   /** Whether the organization that owns the project is active. */
   ownerActive: boolean;
   grantId: string | null;
-  /** Whether a job still removes what rested on an earlier grant to the organization. */
+  /** Whether a job is still deleting an earlier grant to the organization. */
   isBeingDeleted: boolean;
   known: string[];
 };
@@ -211,13 +208,12 @@ function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: P
 
 const grantToOwner: Violation = { field: "grantedOrganizationId", text: "PROJECT_OWNER_SAME" };
 
-/** Refuses roles that the project does not have, each by its index. */
+/** Refuses roles that the project does not have, reporting each by its index. */
 export function refuseUnknownRoles(keys: readonly string[], there: readonly string[]): void {
   const violations = unknownRoles(keys, there);
   if (violations.length > 0) throw refuse.because("ROLE_UNKNOWN", { violations });
 }
 
-/** Finds the roles that the project does not have, each by its index. */
 export function unknownRoles(keys: readonly string[], there: readonly string[]): Violation[] {
   const known = new Set(there);
   return keys.flatMap((key, at) => (known.has(key) ? [] : roleUnknown(key, at)));

@@ -5,17 +5,15 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
 
-/** A project as its row holds it. */
 export type ProjectRow = Versioned & {
   readonly name: string;
   readonly active: boolean;
   readonly grantRequired: boolean;
 };
 
-/** Reads a project that the organization may see. */
 export type ReadableProject = ReturnType<typeof readableProject>;
 
-/** Finds a project that the organization worked in owns or was granted; refuses when there is none. */
+/** Finds a project that the organization of the call owns or was granted; fails if there is none. */
 export function readableProject(sql: Sql) {
   const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
     asked: "organization text, id text",

@@ -25,11 +25,10 @@ type ProjectRoles = Pick<
 type RoleKey = { organization: string; id: string; key: string };
 type ProjectWithRole = Versioned & {
   readonly hasRole: boolean;
-  /** Whether a job still removes a role of this key from those who held it. */
+  /** Whether a job is still removing a role with this key from its holders. */
   readonly isBeingDeleted: boolean;
 };
 
-/** The roles that projects define. */
 export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProject) => {
   const projectWithRole = projectWithRoleRead(sql);
 
@@ -65,7 +64,6 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
   } satisfies ProjectRoles;
 };
 
-/** Cross-field rules of requests about roles of projects. */
 export const projectRoleRules = [
   messageRule(AddProjectRoleRequestSchema, ({ key }) => (key === "." || key === ".." ? [dots] : [])),
   pageRule(ListProjectRolesRequestSchema, 2),
@@ -74,7 +72,6 @@ export const projectRoleRules = [
 
 const dots: Violation = { field: "key", text: "ROLE_KEY_DOTS", reason: "ROLE_KEY_DOTS" };
 
-/** Late rules of requests about roles of projects: the key of a new one must not be taken. */
 export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
   const projectWithRole = projectWithRoleRead(sql);
   return [
@@ -85,7 +82,6 @@ export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
   ];
 }
 
-/** Reads a project, and whether it has a role. */
 const projectWithRoleRead = (sql: Sql) =>
   loadOne<RoleKey, ProjectWithRole>(sql, {
     asked: "organization text, id text, key text",
@@ -108,7 +104,7 @@ function queryOf({ filter, descending }: ListProjectRolesRequest): NamedQuery {
 
 type Roles = { readonly projectId: string; readonly grantId: string | null };
 
-/** The list of the roles of a project, or of those that were granted. */
+/** Lists a project's roles, or only those that were granted. */
 function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): NamedList {
   const granted = sql`g.project_grant_id = ${grantId} offset 0`;
   const few = sql`(select r.* from project_grant_roles g
@@ -131,7 +127,7 @@ function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): N
   };
 }
 
-/** The refusal of a new role whose key another one has. */
+/** The error for a new role whose key is taken. */
 function takenBy({ hasRole, isBeingDeleted }: ProjectWithRole, key: string): No | undefined {
   if (isBeingDeleted) return beingDeleted("key");
   return hasRole ? roleTaken(key) : undefined;

@@ -7,7 +7,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { activeStateFolds, activeStates } from "../writing/active_state.ts";
 import type { ReadableProject } from "./project_read.ts";
 
-/** Deactivating and reactivating projects, by the organization that owns them. */
+/** Only the organization that owns a project deactivates and reactivates it. */
 export const projectState = (deps: Deps, readable: ReadableProject) => {
   const states = activeStates(deps, (at, kind) => plainFact("project", at, kind));
   return {
@@ -22,11 +22,9 @@ export const projectState = (deps: Deps, readable: ReadableProject) => {
   }
 };
 
-/** The folds of facts about the state of a project: they write its row. */
 export const projectStateFolds = activeStateFolds("projects", "project_id") satisfies Pick<
   NounFolds<"project">,
   "deactivated" | "reactivated"
 >;
 
-/** Returns the state of a project in a response. */
 export const stateOfProject = (active: boolean) => (active ? ProjectState.ACTIVE : ProjectState.INACTIVE);

@@ -16,7 +16,6 @@ import { asRead, takenName } from "../writing/taken_name.ts";
 
 type Updates = Pick<ServiceImpl<typeof ProjectService>, "updateProject" | "updateProjectRole">;
 
-/** The updates of a project and of its roles. */
 export const projectUpdates = ({ log, sql, clock }: Deps) => {
   const projectToUpdate = projectRead(sql);
   const roleToUpdate = roleRead(sql);
@@ -51,20 +50,17 @@ export const projectUpdates = ({ log, sql, clock }: Deps) => {
   } satisfies Updates;
 };
 
-/** Cross-field rules of the updates of a project and of its roles. */
 export const projectUpdateRules = [
   updateRule(UpdateProjectRequestSchema, "project"),
   updateRule(UpdateProjectRoleRequestSchema, "role"),
 ];
 
-/** Makes the refusal of a name that another project of the organization has. */
 export function projectNameTaken({ field, name, projectId }: Taken) {
   const resource = { noun: "project", id: projectId };
   const no = takenName({ reason: "PROJECT_NAME_TAKEN", field, name, params: { projectId }, resource });
   return refuse.because(no.reason, no);
 }
 
-/** A name, the path to it in the request, and the project that has it. */
 type Taken = { readonly field: string; readonly name: string; readonly projectId: string };
 
 type ProjectRow = Versioned & {
@@ -73,7 +69,7 @@ type ProjectRow = Versioned & {
   readonly takenBy: string | null;
 };
 
-/** Reads a project, and another one of the organization that has the new name. */
+/** Reads a project, and another one of the organization that already has the new name. */
 const projectRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; name: string | null }, ProjectRow>(sql, {
     asked: "owner text, id text, name text",
@@ -86,7 +82,7 @@ const projectRead = (sql: Sql) =>
 
 type RoleRow = Versioned & { readonly displayName: string | null };
 
-/** Reads a project with the name of one of its roles; null for a role that it does not have. */
+/** Reads a project with the name of one of its roles; null if it does not have the role. */
 const roleRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; key: string }, RoleRow>(sql, {
     asked: "owner text, id text, key text",

@@ -9,7 +9,7 @@ const anything = (sql: Sql) => sql`true`;
 /** A part of a statement. */
 export type Fragment = ReturnType<typeof anything>;
 
-/** A filter by a text or its beginning; the SQL `column` is folded. */
+/** A filter by a text or its beginning; the SQL `column` is already folded. */
 export type TextFilter = { readonly column: string; readonly text: string; readonly isPrefix: boolean };
 
 /** The filters and the order of a list. */
@@ -17,38 +17,37 @@ export type NamedQuery = {
   readonly texts: readonly TextFilter[];
   readonly words: readonly string[];
   readonly order: NameOrder;
-  /** Whether the things are active, by their column of that name; undefined for all. */
+  /** Filters by the `active` column; undefined for all. */
   readonly active?: boolean | undefined;
 };
 
-/** A list of things that have a name, in SQL. */
+/** A list of named objects, in SQL. */
 export type NamedList = NamedQuery & {
-  /** The columns of a row beside its id. */
+  /** The columns of a row other than its id. */
   readonly columns: string;
-  /** The table under the alias that the columns have. */
+  /** The table, under the alias that the columns use. */
   readonly table: Fragment;
-  /** The same, of a few rows: a subquery with an offset, which stays apart, so that the others are not read. */
+  /** The same rows if there are few: a subquery with an offset, so that the planner keeps it separate and does not read the rest. */
   readonly few?: Fragment | undefined;
   readonly alias: string;
-  /** The column of the id. */
   readonly id: string;
-  /** The column of the usual order. */
+  /** The column of the default order. */
   readonly name: string;
-  /** The column that has one value in the whole list, and the value. */
+  /** A column that has the same value throughout the list, and the value. */
   readonly scope: { readonly column: string; readonly value: string } | undefined;
-  /** Whether the index of the list by age compares by bytes. */
+  /** Whether the index by age compares bytes. */
   readonly isAgeByBytes?: boolean;
-  /** The rows of `terms` as `w` that are of the list. */
+  /** The rows of `terms`, as `w`, that belong to the list. */
   readonly terms: Fragment;
-  /** The column of the words of a row, in the order of their bytes, each between blanks. */
+  /** The column of a row's words, in byte order, each between spaces. */
   readonly ownWords: string;
-  /** The condition that an index serves in the order by name. */
+  /** The condition that the index by name covers. */
   readonly served?: Fragment | undefined;
-  /** The conditions that no index serves. */
+  /** The conditions that no index covers. */
   readonly unserved?: readonly Fragment[];
 };
 
-/** The columns by which a page is cut. */
+/** The columns that page tokens consist of. */
 export type NamedRow = {
   readonly id: string;
   readonly key: string;
@@ -56,7 +55,7 @@ export type NamedRow = {
   readonly isLast: boolean;
 };
 
-/** Reads a page: in the order of the first exact text, else of the search, else of the first beginning, else as requested. */
+/** Reads a page in the order of the first exact text, or of the search, or of the first prefix, or as requested; the first that applies. */
 export async function readNamed<R>(sql: Sql, lists: readonly NamedList[], { after, limit }: Page) {
   const order = sql.unsafe(orderOf(lists[0]));
   const [one, other] = lists.map((list) => candidates(sql, withState(sql, list), after));
@@ -65,8 +64,8 @@ export async function readNamed<R>(sql: Sql, lists: readonly NamedList[], { afte
     where "isMatch" or "isLast" order by ${order} limit ${limit}`;
 }
 
-// Rows found by an exact text have one key. The planner knows so within them, but not here: asked for an order by both, it would
-// read all of them to sort them.
+// Rows found by an exact text share one key. The planner uses that inside the subquery but not here: asked to order by both, it would read
+// and sort them all.
 function orderOf(list: NamedList | undefined): string {
   const { backwards, isByAge } = directionOf(list?.order);
   return isByAge || exactIn(list?.texts) ? `id ${backwards}` : `key ${backwards}, id ${backwards}`;
@@ -78,7 +77,7 @@ function directionOf(order: NameOrder = NameOrder.ASCENDING) {
   return { backwards: isBackwards ? "desc" : "asc", beyond: isBackwards ? "<" : ">", isByAge };
 }
 
-/** Adds the condition of the state. An index serves the inactive ones by name, as they are the few. */
+/** Adds the condition of the state. An index by name covers the inactive objects, which are few. */
 function withState(sql: Sql, list: NamedList): NamedList {
   const { active, alias, served, unserved = [] } = list;
   if (active === undefined) return list;
@@ -153,7 +152,7 @@ function byAge(sql: Sql, list: NamedList, after: After): Fragment {
     order by ${order} limit ${mostRead}`;
 }
 
-/** Reads in the order of the words that begin with one; a thing with several of them comes once, with the first in this order. */
+/** Reads in the order of the words that start with the given one. An object with several such words appears once, at the first of them. */
 function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; after: After }): Fragment {
   const { backwards, beyond } = directionOf(list.order);
   const order = sql.unsafe(`w.term ${backwards}, w.object_id ${backwards}`);
@@ -165,8 +164,8 @@ function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; afte
     backwards === "asc"
       ? sql`strpos(${own}, ${beginning(sql, word)}) = strpos(${own}, ' ' || w.term || ' ')`
       : sql`strpos(${own}, ' ' || w.term || ${beginning(sql, word)}) = 0`;
-  // The rows to read are counted before the things are looked up: a join of as many rows as begin with the word gets room for all
-  // of them, which took longer than a page.
+  // Rows are limited before the objects are looked up. A join allocates memory for every row whose word has the prefix, which took longer
+  // than reading a page.
   return sql`
     select w.object_id as id, ${sql.unsafe(list.columns)}, w.term as key, ${rest} and ${isFirst} as "isMatch", w."isLast"
     from (
@@ -181,17 +180,17 @@ function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; afte
 
 const unservedIn = ({ served, unserved = [] }: NamedList) => (served ? [served, ...unserved] : unserved);
 
-/** The conditions of the filters that the order does not serve. */
+/** The conditions of the filters that the order does not cover. */
 function restOf(sql: Sql, { texts, words, ownWords, unserved = [] }: NamedList): Fragment {
   const ofWord = (word: string) => sql`strpos(${sql.unsafe(ownWords)}, ${beginning(sql, word)}) > 0`;
   const all = [...texts.map((text) => compared(sql, text)), ...words.map(ofWord), ...unserved];
   return all.reduce<Fragment>((some, one) => sql`${some} and coalesce(${one}, false)`, anything(sql));
 }
 
-/** Terms and folded texts are compared by their bytes, which an index in any collation of the database does. */
+/** Terms and folded texts are compared by bytes, so that an index works under any collation of the database. */
 const bytes = (column: string) => `(${column} collate "C")`;
 
-// As a scalar subquery a text is folded once, and not for each row.
+// A scalar subquery folds a text once instead of once per row.
 function compared(sql: Sql, { column, text, isPrefix }: TextFilter): Fragment {
   const key = sql.unsafe(bytes(column));
   if (!isPrefix) return sql`${key} = (select folded(${text}))`;
@@ -201,10 +200,10 @@ function compared(sql: Sql, { column, text, isPrefix }: TextFilter): Fragment {
 const termBegins = (sql: Sql, word: string): Fragment => sql`
   w.term >= (select left(folded(${word}), 50)) and w.term < (select left(folded(${word}), 50) || chr(1114111))`;
 
-/** How a word of a row begins that begins with this one. */
+/** The stored form of words that start with this one. */
 const beginning = (sql: Sql, word: string): Fragment => sql`(select ' ' || left(folded(${word}), 50))`;
 
-/** The fields of a filter by the name and the state of things. */
+/** The fields of a filter by name and state. */
 export type NameFilter = {
   readonly name: string;
   readonly namePrefix: string;
@@ -212,25 +211,24 @@ export type NameFilter = {
   readonly state: number;
 };
 
-/** The states of things that can be deactivated, by their numbers in the contract. */
+/** The states of objects that can be deactivated, by their numbers in the contract. */
 export type States = { readonly ACTIVE: number; readonly INACTIVE: number };
 
 type Filtered = { readonly filter?: NameFilter | undefined; readonly order: NameOrder };
 
-/** Reads a filter by name and state; the column is that of the name. */
+/** Converts a filter by name and state; the column is that of the name. */
 export function queryByName({ filter, order }: Filtered, column: string, states: States): NamedQuery {
   const { name = "", namePrefix = "", search = "", state } = filter ?? {};
   const texts = textFilters([[column, name, namePrefix]]);
   return { texts, words: wordsIn(search), order, active: isActive(states, state) };
 }
 
-/** Returns whether a filter asks for what is active; undefined if it leaves the state open. */
 export function isActive(states: States, state: number | undefined): boolean | undefined {
   if (state === states.ACTIVE) return true;
   return state === states.INACTIVE ? false : undefined;
 }
 
-/** Makes the filters of columns by whole texts and by beginnings; an empty one filters nothing. */
+/** Makes filters by whole texts and by prefixes; an empty text filters nothing. */
 export function textFilters(columns: readonly (readonly [column: string, whole: string, prefix: string])[]) {
   return columns.flatMap(([column, whole, prefix]): TextFilter[] => [
     ...(whole ? [{ column, text: whole, isPrefix: false }] : []),
@@ -238,12 +236,12 @@ export function textFilters(columns: readonly (readonly [column: string, whole: 
   ]);
 }
 
-// Like words_of of the database, which takes the words of what is searched; accents are combining characters here.
+// Must match words_of in the database, which splits the searched texts. Accents are combining characters here.
 const accents = /[\u0300-\u036f]/g;
 const signs = /[\p{Cc} -/:-@[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u3000-\u303f]+/u;
 const number = /^\+[\d\s()./-]+$/;
 
-/** Splits a search into its words; a phone number is one. */
+/** Splits a search into words; a phone number is one word. */
 export function wordsIn(search: string): string[] {
   const plain = search.normalize("NFKD").replace(accents, "");
   const whole = number.test(plain) ? plain.replace(/\D/g, "") : plain;
@@ -257,7 +255,7 @@ type NamedRequest = PageRequest & {
 
 const mostWords = 8;
 
-/** Cross-field rules of a list with a filter by text: the words of its search, and an order that the filter leaves open. */
+/** Cross-field rules of a list with a filter by text: the words of its search, and an order only if the filter does not determine it. */
 export const namedRule = <R extends NamedRequest>(
   type: GenMessage<R>,
   texts: readonly (string & keyof NonNullable<R["filter"]>)[],

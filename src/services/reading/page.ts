@@ -4,23 +4,21 @@ import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { AgeOrder } from "../../../gen/postern/v1/list_order_pb.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 
-/** A request for a page of a list. */
 export type PageRequest = Message & { readonly pageSize: number; readonly pageToken: string };
 
-/** The page that a request asks for. */
 export type Page = {
-  /** One row more than the page has, to know whether there is more. */
+  /** One more than the page size, to know whether there is a next page. */
   readonly limit: number;
-  /** The keys of the last row of the page before; undefined for the first page. */
+  /** The keys of the previous page's last row; undefined for the first page. */
   readonly after: readonly string[] | undefined;
-  /** Computes the digest of the request, which its page tokens carry. */
+  /** Computes the digest of the request that its page tokens carry. */
   readonly query: () => string;
 };
 
-/** The most rows that a page reads, whatever it then leaves out; more than the largest page has. */
+/** The most rows that one page reads, however many it then skips; more than the largest page size. */
 export const mostRead = 2000;
 
-/** The direction of a list by age, in SQL: identifiers sort by time. */
+/** The direction of a list by age, in SQL; ids sort by time. */
 export const ageDirection = (order: AgeOrder) =>
   order === AgeOrder.OLDEST
     ? ({ backwards: "asc", beyond: ">" } as const)
@@ -28,7 +26,7 @@ export const ageDirection = (order: AgeOrder) =>
 
 const usualSize = 100;
 
-/** Reads the page out of a request; `keys` is the number of columns in the order of the list. */
+/** Converts the page of a request; `keys` is the number of columns that order the list. */
 export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, keys: number): Page {
   const { pageSize, pageToken } = request;
   const [fault] = tokenFaults(type, request, keys);
@@ -37,11 +35,10 @@ export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, k
   return { limit: (pageSize || usualSize) + 1, after, query: () => queryOf(type, request) };
 }
 
-/** Cross-field rules of a request for a page. */
 export const pageRule = <R extends PageRequest>(type: GenMessage<R>, keys: number) =>
   messageRule(type, (request) => tokenFaults(type, request as R, keys), ["pageToken"]);
 
-/** Finds the violation of a token that the list did not issue, or issued for another query. */
+/** Rejects a token that the list did not issue, or issued for another query. */
 export function tokenFaults(type: DescMessage, request: PageRequest, keys: number): readonly Violation[] {
   if (!request.pageToken) return [];
   const token = tokenIn(request.pageToken, keys);
@@ -49,7 +46,6 @@ export function tokenFaults(type: DescMessage, request: PageRequest, keys: numbe
   return token.query === queryOf(type, request) ? [] : [tokenOfAnotherQuery];
 }
 
-/** The violation of a token that the list did not issue. */
 export const notAToken: Violation = {
   field: "pageToken",
   text: "PAGE_TOKEN_FOREIGN",
@@ -62,10 +58,10 @@ const tokenOfAnotherQuery: Violation = {
   reason: "PAGE_TOKEN_INVALID",
 };
 
-/** A row that a list read; one that misses a filter is read where no index serves all filters. */
+/** A row that a list read. If no single index covers all filters, some rows do not match. */
 type Candidate = { readonly isMatch?: boolean; readonly isLast?: boolean };
 
-/** Returns the rows of the page, and the token of the next one. A row with `isLast` ends a page that may have too few rows. */
+/** Returns the rows of the page and the next page's token. A row with `isLast` ends the page even if it is not full. */
 export function cut<R extends object>(
   rows: readonly R[],
   { limit, query }: Page,
@@ -79,18 +75,18 @@ export function cut<R extends object>(
   return { rows: taken.filter((row) => (row as Candidate).isMatch ?? true), nextPageToken };
 }
 
-/** Computes the digest of everything that a request asks for beside the page. */
+/** Computes the digest of everything in a request except the page. */
 export function queryOf(type: DescMessage, request: PageRequest): string {
   const asked = { ...request, pageSize: 0, pageToken: "" };
   const bytes = toBinary(type, asked, { writeUnknownFields: false });
   return createHash("sha256").update(bytes).digest("base64url").slice(0, 12);
 }
 
-/** Makes the token of the page behind these keys. */
+/** Makes the token of the page after these keys. */
 export const tokenOf = (query: string, keys: readonly string[]) =>
   Buffer.from(JSON.stringify([query, ...keys])).toString("base64url");
 
-/** Decodes a token; undefined if no list with so many keys issued it. */
+/** Decodes a token; undefined if no list with this number of keys issued it. */
 export function tokenIn(token: string, count: number): { query: string; keys: string[] } | undefined {
   const parts = parsed(token);
   const isOurs = Array.isArray(parts) && parts.length === count + 1 && parts.every(isText);
@@ -99,7 +95,7 @@ export function tokenIn(token: string, count: number): { query: string; keys: st
   return { query, keys };
 }
 
-// PostgreSQL takes neither U+0000 nor half a surrogate pair.
+// PostgreSQL accepts neither U+0000 nor lone surrogates.
 const isText = (key: unknown) => typeof key === "string" && !key.includes("\0") && key.isWellFormed();
 
 function parsed(token: string): unknown {

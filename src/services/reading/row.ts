@@ -8,10 +8,10 @@ type Values = {
   readonly jsonb: JsonObject;
 };
 
-/** The type of a column in PostgreSQL; a question mark says that it may be null. */
+/** A PostgreSQL column type; a question mark makes it nullable. */
 export type ColumnType = keyof Values | `${keyof Values}?`;
 
-/** The columns of a row by the names of their fields. */
+/** The columns of a row by field name. */
 export type Columns = Readonly<Record<string, ColumnType>>;
 
 /** A row as the driver reads it. */
@@ -23,7 +23,7 @@ type ValueOf<T extends ColumnType> = T extends keyof Values
     ? Values[Type] | null
     : never;
 
-/** Composes the part of a select list that reads the named columns of the table with an alias. */
+/** Composes the select list of the named columns, for a table alias. */
 export const selected = (alias: string, names: readonly string[]): string =>
   names
     .map((name) => (columnOf(name) === name ? `${alias}.${name}` : `${alias}.${columnOf(name)} as "${name}"`))
@@ -44,12 +44,12 @@ type Wrong<List extends string, Known extends string, Written extends string> =
   | ([Exclude<Listed<List>, Known>] extends [never] ? never : `the row has no ${Exclude<Listed<List>, Known>}`)
   | ([Exclude<Written, Listed<List>>] extends [never] ? never : `the insert lacks ${Exclude<Written, Listed<List>>}`);
 
-// A list that is wrong has to be of a type that no list is: the message that the compiler prints.
+// A wrong list must have a type that no list has: the message that the compiler prints.
 type Sound<List extends string, Message extends string> = [Message] extends [never] ? List : Message;
 
 /**
- * The check of the columns of an insert, which it returns unchanged. The compiler refuses a list with a column that the row lacks,
- * and one that leaves out a column of the row, unless that is named among those that begin with their defaults.
+ * Checks the columns of an insert, and returns them unchanged. The compiler rejects a list with a column that the row lacks, and one that
+ * omits a column of the row, unless the column is named among those that start with their defaults.
  */
 export type Inserted<C extends Columns, Key extends string> = <
   const Default extends keyof C & string,

@@ -6,10 +6,10 @@ import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/va
 import { type MessageRule, messageRule, refuse, type Violation } from "../../errors.ts";
 import type { Versioned } from "../../events/fact.ts";
 
-/** The fields that an update changes, with their new values; a message that is removed has no value. */
+/** The fields that an update changes, with their new values; a removed message has no value. */
 export type Changes<T> = { readonly [K in Exclude<keyof T, keyof Message>]?: Exclude<T[K], undefined> };
 
-/** Returns the fields that an update changes: those of its mask, with their default where unset, or those that are populated. */
+/** The fields that an update changes: those of its mask, with defaults for unset ones, or else the populated ones. */
 export function changesOf<D extends DescMessage>(
   type: D,
   content: MessageShape<D> | undefined,
@@ -22,7 +22,7 @@ export function changesOf<D extends DescMessage>(
   return Object.fromEntries(values) as Changes<MessageShape<D>>;
 }
 
-/** Makes the rule of an update request: its mask names fields of its content, at least one, and each that it needs is set. */
+/** Makes the rule of an update request: its mask names at least one field of its content, and each required field that it names is set. */
 export function updateRule<D extends DescMessage>(request: D, content: string): MessageRule {
   const field = request.fields.find(({ name }) => name === content);
   if (field?.fieldKind !== "message") throw new Error(`${request.typeName} has no message ${content}`);
@@ -40,7 +40,7 @@ export function updateRule<D extends DescMessage>(request: D, content: string): 
   });
 }
 
-/** Refuses an update that expects another version of the object than there is. */
+/** Refuses an update if the object's version is not the expected one. */
 export function refuseOvertaken({ version }: Pick<Versioned, "version">, expected: bigint | undefined): void {
   if (expected === undefined || expected === version) return;
   throw refuse.because("CONFLICT", { params: { currentSequence: String(version) } });
@@ -56,12 +56,12 @@ function changedFields(type: DescMessage, message: Message, mask: FieldMask | un
   return type.fields.filter((field) => populated.isSet(field));
 }
 
-/** The field of an update that a path leads to, or into. */
+/** The field that a path leads to or into. */
 const headOf = (path: string): string => path.split(".", 1)[0] ?? "";
 
 const isKnown = (type: DescMessage, path: string): boolean => path === everything || isField(type, path.split("."));
 
-/** Whether a path names a field, also one of a message of ours within. */
+/** Whether a path names a field, at any depth within messages of our own. */
 function isField({ fields }: DescMessage, [head, ...rest]: readonly string[]): boolean {
   const field = fields.find(({ name, jsonName }) => head === name || head === jsonName);
   if (!field || rest.length === 0) return field !== undefined;
@@ -79,13 +79,13 @@ const nothingNamed: Violation = {
   reason: "MASK_EMPTY",
 };
 
-/** Whether the rules of a text refuse the empty one, which an unset text stands for. */
+/** Whether the field's rules reject an empty text, which is what an unset text means. */
 function isNeeded(field: DescField): boolean {
   const type = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
   return type?.case === "string" && type.value.minLen > 0n;
 }
 
-/** The value of a field; of an unset number, text or enum its default, of an unset message undefined. */
+/** The value of a field; if unset, the default of a number, text or enum, and undefined for a message. */
 function changedValue(message: Message, field: DescField): unknown {
   const isSingle = field.fieldKind === "scalar" || field.fieldKind === "enum";
   if (isSingle) return reflect(field.parent, message).get(field);

@@ -33,32 +33,30 @@ import {
 import { challengeOver, type PendingUser, pendingSessions } from "./pending_session.ts";
 import type { SignInLimits } from "./sign_in_limit.ts";
 
-/** Settings of sign-ins by factors. */
 export type FactorSignInSettings = PublicSettings & SessionLifetime & SignInLimits & NoticeSettings;
 
-/** A factor that a sign-in used: its secret goes along with its fact. */
+/** A factor used in a sign-in, with the secret that its fact stores. */
 export type UsedFactor = {
   readonly row: FactorRow;
   readonly secret: Readonly<Record<string, JsonValue>>;
   readonly amr: readonly string[];
 };
 
-/** The challenge that a sign-in answered, and when it ends by itself. */
+/** The challenge that was answered, and when it expires. */
 export type Answered = { readonly challenge: Uint8Array; readonly until: Date };
 
 const codeAmr = ["pwd", "otp", "mfa"];
 
-/** The second step of a sign-in, as a call. */
 export const completedSessions = (options: SessionLifetime & { readonly complete: SignInCompletion }) =>
   ({
     completeSession: ({ pendingToken, answer }, call) =>
       options.complete({ pendingToken, answer, call }, callSession(options)),
   }) satisfies Partial<ServiceImpl<typeof SessionService>>;
 
-/** An answer to a sign-in that waits for a factor. */
+/** A response to a sign-in that waits for a factor. */
 export type Completion = Pick<CompleteSessionRequest, "pendingToken" | "answer"> & { readonly call: Call };
 
-/** Ends the second step of a sign-in, or refuses. */
+/** Completes the second step of a sign-in, or fails. */
 export type SignInCompletion = <A>(completion: Completion, kind: SessionKind<A>) => Promise<A>;
 
 type Parts = {
@@ -67,7 +65,7 @@ type Parts = {
   readonly record: RecordRefusal;
 };
 
-/** Makes the one way to end a sign-in that waits for a factor, for calls and for pages. */
+/** Makes the only function that completes a sign-in with a factor, for calls and pages. */
 export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts): SignInCompletion => {
   const { log, clock } = deps;
   const pending = pendingSessions(deps, settings);
@@ -98,12 +96,12 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
   }
 };
 
-/** Makes the search for the factor that an answer proves. */
+/** Makes the search for the factor that a response proves. */
 function usedFactors({ sql, clock, secrets }: Deps, { proof, record }: Pick<Parts, "proof" | "record">) {
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
 
-  // A lock ends what an unknown caller began with a password, but for passkeys.
+  // A lock ends what unknown callers began with a password, except with passkeys.
   return (user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> => {
     if (answer.case !== "passkey" && !user.isKnown && isLocked(user, clock())) throw challengeOver("pendingToken");
     switch (answer.case) {
@@ -149,7 +147,7 @@ function usedFactors({ sql, clock, secrets }: Deps, { proof, record }: Pick<Part
   }
 }
 
-/** Makes the fact that a sign-in used a factor, which spends the challenge. */
+/** Makes the fact that a sign-in used a factor, which also spends the challenge. */
 export function usedFact(
   { row, secret }: UsedFactor,
   { at }: Pick<NewSession<unknown>, "at">,
@@ -167,7 +165,6 @@ const recoveryCodeRead = (sql: Sql) =>
              join recovery_codes r on r.factor_id = asked.factor and r.mac = decode(asked.mac, 'hex')`,
   });
 
-/** Cross-field rules of requests that complete a sign-in. */
 export const completionRules = [messageRule(CompleteSessionRequestSchema, noAnswer)];
 
 function noAnswer({ answer }: CompleteSessionRequest): Violation[] {

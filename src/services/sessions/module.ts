@@ -7,7 +7,6 @@ import type { SignIns } from "./sign_in.ts";
 type Parts = { readonly deps: Deps; readonly signIns: SignIns };
 type Settings = Omit<Parameters<typeof sessionService>[1], keyof SignIns>;
 
-/** Sessions, and the ways to sign in. */
 export const sessions = {
   serves: [
     serving(SessionService, ({ deps, signIns }: Parts, settings: Settings) =>

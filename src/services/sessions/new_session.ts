@@ -9,13 +9,12 @@ import { hashToken, newToken } from "../../security/token.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { type PasswordUser, passwordSecret } from "../passwords/password.ts";
 
-/** How long a session lasts. */
 export type SessionLifetime = { readonly sessionLifetimeSeconds: number };
 
-/** A user who signed in, and the password that counted then: none, where it is replaced or the user has none. */
+/** A user who signed in, and since when the password used has been set: null if it is being replaced or the user has none. */
 export type SignedInUser = { readonly owner: string; readonly id: string; readonly since: string | null };
 
-/** How the user proved who it is, whether the session may only enrol a factor, and the same password's hash at another cost. */
+/** How the user signed in, whether the session may only enrol a factor, and a new hash of the same password if its cost changed. */
 export type SignIn = {
   readonly amr: readonly string[];
   readonly enrolmentOnly?: boolean;
@@ -29,18 +28,18 @@ export type BegunSession = {
   readonly details: ReturnType<typeof detailsAfter>;
   readonly expirationDate: Timestamp;
   readonly enrolmentOnly: boolean;
-  /** How its user proved who it is (RFC 8176). */
+  /** The methods of the sign-in (RFC 8176). */
   readonly amr: readonly string[];
 };
 
-/** The kind of session that a sign-in begins: its life, its credentials, and the answer that is recorded with it. */
+/** The kind of session that a sign-in begins: its lifetime, its credentials, and the response recorded with it. */
 export type SessionKind<A> = {
   readonly lifetimeSeconds: number;
-  /** Whether it is one of a browser, which makes no calls. */
+  /** Whether it is a browser session, which makes no calls. */
   readonly browser: boolean;
   /**
-   * Whether pages lead its user through an enrolment where the factor policy requires one, or, as the application asks for a factor,
-   * wherever the policy allows one. Without it a browser gets no session that may only enrol.
+   * When pages lead the user through an enrolment: only if the factor policy requires one, or, if the application asks for a factor,
+   * whenever the policy allows one. If unset, a browser never gets a session that may only enrol.
    */
   readonly enrolment?: "required" | "wanted" | undefined;
   readonly secret: JsonObject;
@@ -58,10 +57,9 @@ export function callSession({ sessionLifetimeSeconds }: SessionLifetime) {
   };
 }
 
-/** A session that is about to begin: its place, its fact, and the answer. */
+/** A session about to begin: its position, its fact, and the response. */
 export type NewSession<A> = { readonly at: At; readonly created: NewFact; readonly answer: A };
 
-/** Makes sessions. */
 export const newSessions =
   ({ ids, clock }: Pick<Deps, "ids" | "clock">) =>
   <A>({ owner, id: userId, since }: SignedInUser, signIn: SignIn, kind: SessionKind<A>): NewSession<A> => {
@@ -83,24 +81,27 @@ export const newSessions =
     return { at, created, answer: kind.answer(begun) };
   };
 
-/** Makes the fact that a sign-in replaced the password. It counts the sign-in: of a statement's two updates of one row only one would last. */
+/**
+ * Makes the fact that a sign-in replaced the password. It also counts the sign-in: if one statement updates a row twice, only one update
+ * takes effect.
+ */
 export function passwordReplaced(user: PasswordUser, hash: string, { now, notice }: Told): NewFact {
   const secret = { ...passwordSecret(hash, user.policy), ...notice };
   return factOf("user", next(user, now), { case: "passwordChanged", value: { byAdministrator: false } }, secret);
 }
 
-/** The time of a fact, and the mail that tells of it. */
+/** The time of a fact, and the mail about it. */
 type Told = { readonly now: Date; readonly notice: JsonObject };
 
-/** The state in which a sign-in is right. */
+/** The state in which a sign-in is still valid. */
 export type StillRight = SignedInUser & {
-  /** Whether a factor was asked for; if none was, there must be none. */
+  /** Whether a factor was used; if not, the user must not have any. */
   readonly isComplete: boolean;
 };
 
 /**
- * Ends a new session and refuses the sign-in if the password was changed, or the user shut out, during the check. If the user has too
- * many sessions with it, the oldest are signed out.
+ * Ends a new session and fails the sign-in if the password was changed, or the user disabled, during the check. If the user now has too
+ * many sessions, the oldest are signed out.
  */
 export const confirmedSessions =
   (deps: Pick<Deps, "log" | "sql" | "clock">) =>
@@ -115,9 +116,9 @@ export const confirmedSessions =
 
 const mostSessions = 1_000;
 
-/** Finds the user who may still sign in with what was checked, and whether it has more sessions than a user may have. */
+/** Finds the user if the sign-in is still valid, and whether they have more sessions than allowed. */
 async function stillRight(sql: Sql, { id, since, isComplete }: StillRight) {
-  // A statement that ends the user's sessions either sees this one and ends it, or came first and is seen here.
+  // A statement that ends the user's sessions either sees this one and ends it, or ran first and is seen here.
   const [found] = await sql<{ hasSurplus: boolean }[]>`
     select exists (select from sessions s where s.user_id = u.user_id offset ${mostSessions}) as "hasSurplus"
     from users u left join passwords p using (user_id)
@@ -127,10 +128,10 @@ async function stillRight(sql: Sql, { id, since, isComplete }: StillRight) {
   return found;
 }
 
-// Sign-ins at the same moment see each other's sessions: one of them ends a surplus, and the others look again.
+// Concurrent sign-ins see each other's sessions: one of them ends the surplus, and the others look again.
 const mostTries = 5;
 
-/** Signs out the sessions of a user that it has too many, the oldest ones. */
+/** Signs out a user's oldest sessions beyond the maximum. */
 async function signOutSurplus({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">, userId: string, call: Call) {
   for (let tries = 0; tries < mostTries; tries++) {
     const rows = await surplusOf(sql, userId);
@@ -144,9 +145,12 @@ const surplusOf = (sql: Sql, userId: string) => sql<Versioned[]>`
   select s.session_id as id, s.owner, s.version, s.created, s.changed from sessions s
   where s.user_id = ${userId} order by s.session_id desc offset ${mostSessions} limit 100`;
 
-/** Makes the fact that a session ended with everything that came of it. */
+/** Makes the fact that a session ended with everything obtained through it. */
 export const endedAt = (at: At, userId: string): NewFact => factOf("session", at, { case: "ended", value: { userId } });
 
-/** Makes the fact of a sign-out: what applications got by the session ends, but for refresh tokens of `offline_access`. */
+/**
+ * Makes the fact of a sign-out: everything that applications obtained through the session ends, except refresh tokens with
+ * `offline_access`.
+ */
 export const signedOutAt = (at: At, userId: string): NewFact =>
   factOf("session", at, { case: "ended", value: { userId, keepsOffline: true } });

@@ -22,14 +22,13 @@ import { callSession, confirmedSessions, newSessions, type SessionKind, type Ses
 import { challengeOver } from "./pending_session.ts";
 import type { SignInLimits } from "./sign_in_limit.ts";
 
-/** The answer of a passkey to a challenge. */
 type PasskeyAnswer = { readonly challengeToken: string; readonly credential: JsonObject; readonly call: Call };
 
-/** Signing in by a passkey alone, for calls and for pages. */
+/** Sign-in with only a passkey, for calls and pages. */
 export type PasskeySignIn = {
-  /** Whether browsers have passkeys for the host of our pages. */
+  /** Whether browsers can use passkeys on the host of our pages. */
   readonly isPossible: boolean;
-  /** Makes a challenge that may be answered for so long, and the options that ask for it. */
+  /** Makes a challenge valid for this long, and the options to request it with. */
   readonly start: (seconds: number) => PasskeyQuestion;
   readonly complete: <A>(answer: PasskeyAnswer, kind: SessionKind<A>) => Promise<A>;
 };
@@ -43,7 +42,7 @@ export type PasskeyQuestion = {
 
 type Parts = { readonly settings: PublicSettings & SignInLimits; readonly proof: PasskeyProof };
 
-/** Makes the one way to sign in by a passkey alone. */
+/** Makes the only function that signs a user in with just a passkey. */
 export const passkeySignIn = (deps: Deps, { settings, proof }: Parts): PasskeySignIn => {
   const { log, sql, clock, secrets, failureRate } = deps;
   const party: RelyingParty = relyingParty(settings);
@@ -82,7 +81,6 @@ export const passkeySignIn = (deps: Deps, { settings, proof }: Parts): PasskeySi
   };
 };
 
-/** Signing in by a passkey alone, as calls. */
 export const passkeySessions = (options: SessionLifetime & { readonly passkeys: PasskeySignIn }) =>
   ({
     async startPasskeySession() {
@@ -99,7 +97,7 @@ const context = "passkey challenge";
 
 type Challenge = { readonly challenge: Buffer; readonly until: Date };
 
-/** Seals a challenge with its end, so that one that nobody answers leaves nothing behind. */
+/** Seals a challenge with its expiry, so that an unanswered one leaves nothing in the database. */
 function sealedChallenge(keyring: Keyring, { challenge, until }: Challenge): string {
   const end = Buffer.alloc(8);
   end.writeBigUInt64BE(BigInt(until.getTime()));

@@ -17,30 +17,28 @@ import {
   type TriedUser,
 } from "../passwords/password.ts";
 
-/** The hash of the same password at another cost, or of the one that replaces it. */
+/** A new hash of the same password at another cost, or the hash of its replacement. */
 export type Hashes = { readonly rehashed?: string; readonly replaced?: string };
 
-/** A user whose password was right, and the sign-in that waits for a factor. */
+/** A user whose password was right, with a sign-in that waits for a factor. */
 export type PendingUser = PasswordUser & {
   readonly challenge: Uint8Array;
   readonly hashes: Hashes;
   readonly pendingUntil: Date;
-  /** Whether its password came from a known browser. */
+  /** Whether the password came from a known browser. */
   readonly isKnown: boolean;
 };
 
-/** Sign-ins that wait for a factor. */
 export type PendingSessions = ReturnType<typeof pendingSessions>;
 
-/** A sign-in that waits for a factor, as it is answered. */
+/** A sign-in that waits for a factor, as returned to the caller. */
 export type PendingSession = Awaited<ReturnType<PendingSessions["begin"]>>;
 
-/** How long a sign-in waits for a factor. */
 export const pendingSeconds = 300;
 
 const purpose = "pending session";
 
-/** Sign-ins that wait for a factor: how one begins, and how it is found by its token. */
+/** Sign-ins that wait for a factor: how to begin one, and how to find it by its token. */
 export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicSettings) {
   const { keyring } = secrets;
   const passkeysOf = passkeysRead(sql);
@@ -52,7 +50,9 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicS
     begin,
     find,
 
-    /** Begins a sign-in of a user whose password was right in this browser before; undefined without a factor to ask for. */
+    /**
+     * Begins a sign-in for a user who has already entered the right password in this browser; undefined if there is no factor to ask for.
+     */
     async beginAgain({ owner, userId }: { readonly owner: string; readonly userId: string }, call: Signalled) {
       const user = await userById({ owner, id: userId }, call.signal);
       if (!user || !isTried(user) || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
@@ -96,7 +96,7 @@ type Signalled = Pick<Call, "signal">;
 
 type Question = { readonly token: string; readonly challenge: Uint8Array; readonly end: Date };
 
-/** Makes the refusal of a token whose sign-in has ended, or never began. */
+/** Makes the error for a token whose sign-in is over, or never existed. */
 export function challengeOver(field: string) {
   const reason = "CHALLENGE_INVALID";
   return refuse.because(reason, { violations: [{ field, text: "CHALLENGE_NOT_IN_FORCE", reason }] });
@@ -111,10 +111,10 @@ type ToKeep = RightPassword & {
   readonly end: Date;
 };
 
-// With a password one can begin as many sign-ins as one likes: these are kept.
+// Anybody with the password can begin any number of sign-ins; only this many are kept.
 const mostPending = 10;
 
-/** Writes the sign-in, and clears away the oldest ones of the user. */
+/** Writes the sign-in and deletes the user's oldest ones. */
 const keep = (sql: Sql, { user, hashes, isKnown, mac, challenge, now, end }: ToKeep) => sql`
   with gone as (
     delete from pending_sessions where mac in (
@@ -124,7 +124,7 @@ const keep = (sql: Sql, { user, hashes, isKnown, mac, challenge, now, end }: ToK
   values (${Buffer.from(mac)}, ${user.id}, ${user.since}, ${Buffer.from(challenge)},
     ${JSON.stringify(hashes)}::text::jsonb, ${now}, ${end}, ${isKnown})`;
 
-/** Finds the user of a pending sign-in whose password still counts. */
+/** Finds the user of a pending sign-in whose password is still valid. */
 const pendingRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, PendingUser>(sql, {
     asked: "macs text[], now timestamptz",

@@ -17,10 +17,8 @@ import { callSession, endedAt, signedOutAt } from "./new_session.ts";
 import { passkeySessions } from "./passkey_session.ts";
 import type { SignIns } from "./sign_in.ts";
 
-/** The way to sign in by password, how long a session lasts, how many sign-ins may fail, and where the pages of passkeys are. */
 export type SessionOptions = FactorSignInSettings & SignIns;
 
-/** Signing in and out; a session lasts for the time set. */
 export const sessionService = (deps: Deps, options: SessionOptions) => {
   const { signIn } = options;
   const { log, sql, clock } = deps;
@@ -71,10 +69,9 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
   } satisfies ServiceImpl<typeof SessionService>;
 };
 
-/** Cross-field rules of requests about sessions. */
 export const sessionRules = [pageRule(ListSessionsRequestSchema, 1), ...completionRules];
 
-// Without any, and so in facts of earlier releases, it was the password.
+// Facts of earlier releases have no methods: they were sign-ins by password.
 const amrOf = (
   from: "f" | "i",
 ) => `case when jsonb_array_length(coalesce(${from}.payload->'amr', '[]')) = 0 then '{pwd}'
@@ -145,15 +142,15 @@ const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: 
     and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}
   order by s.session_id desc limit ${limit}`;
 
-// Nobody has more sessions than one statement may end; of one who does, the oldest go first.
+// Nobody has more sessions than one statement may end. If somebody ever does, the oldest go first.
 const sessionsBeside = (sql: Sql, userId: string, kept: string) => sql<SessionRow[]>`
   select ${sql.unsafe(columns)} from sessions s
   where s.user_id = ${userId} and s.session_id <> ${kept} order by s.session_id limit 10000`;
 
-/** A sign-in to an application whose session has run out. */
+/** A sign-in to an application whose session has expired. */
 type Outlasting = Readonly<Record<"owner" | "signOnId" | "userId" | "appId" | "sessionId", string>>;
 
-// The refresh token of an application outlasts the session that it came of.
+// An application's refresh token outlasts the session that it was issued in.
 const outlasting = (sql: Sql, userId: string, now: Date) => sql<Outlasting[]>`
   select b.owner, o.sign_on_id as "signOnId", o.user_id as "userId", o.app_id as "appId", o.session_id as "sessionId"
   from sign_ons o join browser_sessions b on b.session_id = o.session_id

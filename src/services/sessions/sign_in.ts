@@ -19,23 +19,22 @@ import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
 import { type Hashes, type PendingSession, type PendingSessions, pendingSessions } from "./pending_session.ts";
 import { passwordAttempts, type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 
-/** A login name and a password, and the one that replaces it where it has to be changed. */
+/** A login name and a password, and a replacement if the password has to be changed. */
 export type SignIn = {
   readonly loginName: string;
   readonly password: string;
   readonly newPassword: string | undefined;
-  /** The hashes of the cookies by which its browser may be known; a call has none. */
+  /** The hashes of the cookies by which the browser may be known; empty for a call. */
   readonly browsers: readonly string[];
   readonly call: Call;
 };
 
-/** The outcome of a right password: the answer of a session, or a sign-in that waits for a factor. */
+/** The outcome of a correct password: a session's response, or a sign-in that waits for a factor. */
 export type SignInOutcome<A> = { readonly answer: A } | { readonly pending: PendingSession };
 
-/** Signs a user in, or refuses. */
 export type PasswordSignIn = <A>(request: SignIn, kind: SessionKind<A>) => Promise<SignInOutcome<A>>;
 
-/** The steps of signing in, which calls and pages share. */
+/** The steps of signing in, shared by calls and pages. */
 export type SignIns = {
   readonly signIn: PasswordSignIn;
   readonly complete: SignInCompletion;
@@ -45,7 +44,6 @@ export type SignIns = {
 
 type SignInSettings = SignInLimits & PublicSettings & NoticeSettings;
 
-/** Makes the steps of signing in. */
 export function signInsOf(deps: Deps, settings: SignInSettings): SignIns {
   const record = factorRefusals(deps);
   const proof = provenPasskey(deps, relyingParty(settings), record);
@@ -57,7 +55,7 @@ export function signInsOf(deps: Deps, settings: SignInSettings): SignIns {
   };
 }
 
-/** Makes the one way to sign in by password, for calls and for pages: they share the count of failures. */
+/** Makes the only function that signs a user in by password, so that calls and pages share the count of failures. */
 const passwordSignIn = (deps: Deps, settings: SignInSettings): PasswordSignIn => {
   const { log, sql, clock, secrets } = deps;
   const userByLoginName = passwordUserByLoginName(sql);
@@ -72,7 +70,7 @@ const passwordSignIn = (deps: Deps, settings: SignInSettings): PasswordSignIn =>
   return async <A>(request: SignIn, kind: SessionKind<A>): Promise<SignInOutcome<A>> => {
     const { call, newPassword } = request;
     const signIn = { ...request, loginName: loginNameOf(request.loginName) };
-    // The limit counts first: whoever hangs up during the wait has made a guess all the same.
+    // The limit wraps the wait: a caller who hangs up during it has still made a guess.
     const outcome = await even(call.signal, () => limited(signIn, (browser) => tried(signIn, browser)));
     if (outcome.is === "waiting") throw passwordAttempts(outcome.until.getTime() - clock().getTime());
     if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
@@ -97,11 +95,11 @@ const passwordSignIn = (deps: Deps, settings: SignInSettings): PasswordSignIn =>
     return guess({ password, call, browser, whenRight }, user);
   }
 
-  /** Signs a user without a factor in; where one is wanted, only to enrol it, for which a browser needs pages. */
+  /** Signs in a user without a factor. If one is required, the session may only enrol it, for which a browser needs pages. */
   async function signedIn<A>({ user, hashes: { rehashed, replaced }, call }: RightPassword, kind: SessionKind<A>) {
     const enrolmentOnly = mustEnrol(user, kind);
     if (enrolmentOnly && kind.browser && !kind.enrolment) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
-    // The fact that replaces a password counts this sign-in.
+    // The fact that replaces a password already counts this sign-in.
     const since = replaced === undefined ? user.since : null;
     const made = sessionOf({ ...user, since }, { amr: [], enrolmentOnly, rehashed }, kind);
     const facts =

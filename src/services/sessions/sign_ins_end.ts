@@ -1,6 +1,6 @@
 import type { Cascade } from "../../events/fold.ts";
 
-/** Ends the sessions of a user, but for the one that its fact keeps. */
+/** Ends a user's sessions, except the one that the fact keeps. */
 export const sessionsEnd: Cascade = {
   makes: "session.ended",
   extent: "few",
@@ -9,7 +9,7 @@ export const sessionsEnd: Cascade = {
            where s.session_id is distinct from i.payload->>'keepSessionId'`,
 };
 
-/** Ends the access tokens of a user, for which a condition on `i` and `t` may hold. */
+/** Ends a user's access tokens, optionally under a condition on `i` and `t`. */
 export const tokensEnd = (condition = "true"): Cascade => ({
   makes: "access_token.revoked",
   extent: "few",
@@ -17,6 +17,6 @@ export const tokensEnd = (condition = "true"): Cascade => ({
            from $input i join access_tokens t on t.user_id = i.stream where ${condition}`,
 });
 
-/** Ends the sessions of a user's browsers: refresh tokens may outlive the session that they came of, and with it the cascade. */
+/** Ends the user's browser sessions. Their refresh tokens may outlive the session that issued them, and so escape its cascade. */
 export const browsersEnd = `delete from browser_sessions b using $input i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'`;

@@ -9,42 +9,40 @@ import { isEnded } from "../members/ended_roles.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { inactive } from "../writing/inactive.ts";
 
-/** A user grant as a request wants it added. */
+/** A user grant to add. */
 export type WantedGrant = {
-  /** The organization worked in, which the grant will belong to. */
+  /** The organization of the call, which the grant will belong to. */
   readonly owner: string;
   readonly userId: string;
   readonly projectId: string;
-  /** Empty when the project is the organization's own. */
+  /** Empty if the project is the organization's own. */
   readonly projectGrantId: string;
   readonly roleKeys: readonly string[];
 };
 
-/** The state that decides about a wanted grant. */
+/** The state that decides about a grant to add. */
 export type GrantFindings = {
-  /** Whether the organization owns the project; null when there is no such project. */
+  /** Whether the organization owns the project; null if the project does not exist. */
   readonly owned: boolean | null;
-  /** Whether the project itself is active; null when there is none. */
+  /** Whether the project itself is active; null if it does not exist. */
   readonly projectActive: boolean | null;
-  /** The deactivated organization among the one that grants and the one that owns the project. */
+  /** Whichever is deactivated: the organization that grants, or the one that owns the project. */
   readonly inactiveOrganization: string | null;
-  /** The grant of the project to the organization. */
   readonly projectGrantId: string | null;
   readonly userId: string | null;
-  /** The grant that is there already. */
+  /** The existing grant, if any. */
   readonly existing: string | null;
-  /** Whether the user, or its organization, ended the grants that the organization gave it. */
+  /** Whether the user, or its organization, has ended the grants given by the organization. */
   readonly isEnded: boolean;
-  /** The wanted roles that exist. */
+  /** The requested roles that exist. */
   readonly roleKeys: readonly string[];
-  /** Whether nothing refuses the grant. */
+  /** Whether nothing stands against the grant. */
   readonly holds: boolean;
 };
 
 /** The reach of the caller's permission, and the path of an item in the request. */
 export type Within = { readonly reach: Reach; readonly path: string };
 
-/** Converts an item of a request to the grant that it wants in the organization. */
 export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant => ({
   owner,
   userId: item.userId,
@@ -53,13 +51,13 @@ export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant 
   roleKeys: item.roleKeys,
 });
 
-/** The query for the state that decides about a wanted grant. */
+/** The query for the state that decides about a grant to add. */
 export const findingsQuestion = {
   asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
-  // Scalar subselects keep to index scans whatever the size of the tables; joins over a hundred keys fell to hashing them.
-  // Compared as a row, user and project fit one index only: of those that fit two columns the planner took the project's
-  // while the table was new, and read every grant of the project for each key until the next analyze.
-  // The findings stand apart, so that each is found once.
+  // Scalar subselects use index scans whatever the size of the tables; joins over a hundred keys fell back to hashing them. With a row
+  // comparison, user and project fit only one index. Among indexes on both columns the planner chose the project's while the table was new,
+  // and read every grant of the project for each key until the next analyze. The findings are a subquery of their own, so that each is
+  // computed once.
   select: `select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
@@ -97,7 +95,6 @@ export const grantCondition: Condition = {
   select: findingsQuestion.select,
 };
 
-/** Converts a wanted grant to the key of `findingsQuestion`. */
 export const lookupKeyOf = ({ owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant) => ({
   owner,
   user_id: userId,
@@ -106,7 +103,7 @@ export const lookupKeyOf = ({ owner, userId, projectId, projectGrantId, roleKeys
   role_keys: roleKeys,
 });
 
-/** Finds the reason why a wanted grant cannot be added; undefined if it can. `path` leads to its item in a batch. */
+/** Finds why a grant cannot be added; undefined if it can. `path` leads to its item in a batch. */
 export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefined, path = ""): No | undefined {
   return (
     refusedProject(wanted, findings, path) ??
@@ -118,7 +115,7 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
   );
 }
 
-/** Finds the violations of a wanted grant in its project and roles, whoever its user is; none for a project that is not found. */
+/** Finds what is wrong with a grant's project and roles, whoever the user is; nothing if the project is not found. */
 export function wrongInProject(
   wanted: WantedGrant,
   findings: GrantFindings | undefined,
@@ -131,7 +128,7 @@ export function wrongInProject(
   return no?.violations ?? [];
 }
 
-/** Finds the roles that cannot be given: one violation for each unknown role. */
+/** Finds the roles that cannot be given, with a violation for each unknown one. */
 export function refusedRoles(
   { projectId, projectGrantId, roleKeys }: Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">,
   known: readonly string[],
@@ -148,7 +145,7 @@ export function refusedRoles(
   return { reason: "ROLE_UNKNOWN", field: `${path}roleKeys`, params, violations };
 }
 
-/** Finds the reason why the caller may not grant in the project; its permission may reach only some projects and project grants. */
+/** Finds why the caller may not grant in the project; its permission may reach only some projects and project grants. */
 export function refusedReach(
   { projectId }: WantedGrant,
   findings: GrantFindings | undefined,
@@ -159,7 +156,6 @@ export function refusedReach(
   return missing("project", projectId, `${path}projectId`);
 }
 
-/** Makes the fact that adds a wanted grant. */
 export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: WantedGrant): NewFact {
   const granted = projectGrantId ? { projectGrantId } : {};
   return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });
@@ -194,7 +190,7 @@ function refusedInactive(
 const refusedUser = ({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined =>
   findings?.userId ? undefined : missing("user", userId, `${path}userId`);
 
-/** An organization that reads this gave the user a role before: the reason tells it of no user that it did not know. */
+/** An organization that reads this has given the user a role before, so the reason reveals no user that it did not know. */
 function refusedEnded({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined {
   return findings?.isEnded ? { reason: "ENDED_BY_RECEIVER", field: `${path}userId`, params: { userId } } : undefined;
 }

@@ -34,13 +34,12 @@ import {
 
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
-/** An item and its outcome: the fact that adds it, or the reason why it is refused. */
+/** An item and its outcome: the fact that adds it, or the reason for refusing it. */
 type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
   | { readonly fact: NewFact; readonly no?: undefined }
   | { readonly no: No; readonly fact?: undefined }
 );
 
-/** Adds many grants at once. */
 export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   const findingsOfOne = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
 
@@ -50,7 +49,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
       const decided = decide(items, await findingsOfAll(sql, items), call);
       if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
       return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
-        // A request with a key is written together with its record or not at all, and then runs again as a whole.
+        // A request with an idempotency key is written together with its record or not at all, and then retried as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
         if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
         return oneByOne(decided, call);
@@ -76,7 +75,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     return addedFact(first(wanted.owner, ids(), clock()), wanted);
   }
 
-  /** Adds each item by itself, after one of them lost a race. */
+  /** Adds each item separately, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
     const settled = await allEnded(decided.map((item) => (item.no ? item : addAlone(item, call))));
     return log.append(call, [], answerOf(settled, call));
@@ -98,11 +97,11 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
-/** Late rules of requests for many grants: all or nothing is refused for whatever is wrong with any of them. */
+/** Late rules of requests to add many grants: with `allOrNothing`, any invalid item fails the whole request. */
 export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
   return [
     lateRule(AddUserGrantsRequestSchema, [], async ({ items, allOrNothing }, call: Call, wrong) => {
-      // Else each item has an outcome of its own. A list that is too long is not looked at.
+      // Otherwise each item has an outcome of its own. A list that is too long is not checked.
       if (!allOrNothing || wrong.some(({ field }) => field === "items")) return [];
       const known = itemsOf(items, call, wrong);
       const findings = await findingsOfAll(sql, known);
@@ -111,7 +110,7 @@ export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
   ];
 }
 
-/** An item with the path to it, and what is wrong with its fields; what it wants is without what is. */
+/** An item with its path and its field violations, its invalid fields removed. */
 type Item = {
   readonly wanted: WantedGrant;
   readonly path: string;
@@ -129,7 +128,7 @@ function itemsOf(requests: readonly AddUserGrantRequest[], call: Call, found: re
 }
 
 function soundItem(wanted: WantedGrant, path: string, wrong: readonly Violation[]): Item {
-  // A search that ended early has not seen every field.
+  // A validation that stopped early has not seen every field.
   const isWrong = (...names: string[]) =>
     wrong.length >= maxViolations || wrong.some(({ field }) => names.some((name) => isWithin(field, `${path}${name}`)));
   const [hasUser, hasProject] = [!isWrong("userId"), !isWrong("projectId", "projectGrantId")];
@@ -143,7 +142,7 @@ function soundItem(wanted: WantedGrant, path: string, wrong: readonly Violation[
   return { wanted: sound, path, wrong, hasProject, hasUser };
 }
 
-/** Finds what only the database knows to be wrong with an item; its user or its project may be wrong already. */
+/** Finds the violations of an item that only the database reveals; its user or project may already be invalid. */
 function violationsIn(
   { wanted, path, hasProject, hasUser }: Item,
   findings: GrantFindings | undefined,
@@ -156,7 +155,7 @@ function violationsIn(
   return no ? violationsOf(no) : [];
 }
 
-/** Reads the state for every item in a statement of its own: a thousand items would hold up the shared ones. */
+/** Reads the state of each item in a separate statement: a thousand items would delay other callers of the shared one. */
 async function findingsOfAll(sql: Sql, items: readonly Item[]): Promise<GrantFindings[]> {
   const asked = JSON.stringify(items.map(({ wanted }, n) => ({ n, ...lookupKeyOf(wanted) })));
   return await sql<GrantFindings[]>`
@@ -166,7 +165,7 @@ async function findingsOfAll(sql: Sql, items: readonly Item[]): Promise<GrantFin
     ${sql.unsafe(findingsQuestion.select)} order by n`;
 }
 
-// Streams are written in the order of their names, so that two batches never wait for each other.
+// Streams are written in the order of their names, so that two batches cannot deadlock.
 const factsIn = (decided: readonly Decided[]): NewFact[] =>
   decided
     .toSorted((one, other) => (nameOf(one.wanted) < nameOf(other.wanted) ? -1 : 1))
@@ -181,7 +180,7 @@ const added = ({ at }: NewFact): ItemOutcome => ({
   outcome: { case: "added", value: { userGrantId: at.stream, details: detailsAfter(at) } },
 });
 
-/** Finds the items that repeat an earlier item; one without user or project is like no other. */
+/** Finds the items that repeat an earlier one; an item without user or project repeats nothing. */
 function repeatedIn(items: readonly Item[]): (No | undefined)[] {
   const seen = new Map<string, number>();
   return items.map(({ wanted, hasUser, hasProject }, n) => {

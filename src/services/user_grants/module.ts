@@ -6,7 +6,6 @@ import { userGrantFolds, userGrantLateRules, userGrantRules, userGrantService } 
 
 type Parts = { readonly deps: Deps };
 
-/** The roles that users hold in projects. */
 export const userGrants = {
   serves: [serving(UserGrantService, ({ deps }: Parts) => userGrantService(deps))],
   folds: { userGrant: userGrantFolds },

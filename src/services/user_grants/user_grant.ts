@@ -32,7 +32,6 @@ import { grantAndRolesRead, userGrantRoles } from "./user_grant_roles.ts";
 import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
 import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
-/** The roles that users hold in projects. */
 export const userGrantService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const listedGrants = userGrantList(sql);
@@ -94,18 +93,16 @@ export const userGrantService = (deps: Deps) => {
   }
 };
 
-/** Cross-field rules of requests about user grants. */
 export const userGrantRules = [
   pageRule(ListUserGrantsRequestSchema, 1),
   messageRule(ListUserGrantsRequestSchema, ({ projectId, roleKey }) => (roleKey && !projectId ? [withoutProject] : [])),
 ];
 
-/** Late rules of requests about user grants. */
 export function userGrantLateRules({ sql }: Pick<Deps, "sql">) {
   const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
   return [
     lateRule(AddUserGrantRequestSchema, ["projectId", "projectGrantId", "roleKeys"], async (request, call: Call) => {
-      // The user may be what is wrong with the request.
+      // The user may be the invalid field.
       const wanted = { ...wantedOf(organizationOf(call), request), userId: "" };
       return wrongInProject(wanted, await findingsOf(lookupKeyOf(wanted), call.signal));
     }),
@@ -119,7 +116,6 @@ const withoutProject: Violation = {
   reason: "PROJECT_ID_NEEDED",
 };
 
-/** The folds of facts about a user grant: they write its row and the rows of its roles. */
 export const userGrantFolds = {
   ...userGrantStateFolds,
   added: {
@@ -160,7 +156,7 @@ export const userGrantFolds = {
   },
 } satisfies NounFolds<"userGrant">;
 
-/** A whole message, which nothing has to complete: a list may have a thousand of them. */
+/** Built as a complete message, without createMessage: a list may have a thousand of them. */
 function userGrant(row: UserGrantRow): UserGrant {
   const { id, userId, projectId, projectGrantId, roleKeys, active, shutBy } = row;
   const message: UserGrant = {

@@ -9,10 +9,9 @@ import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 type Partial = Exclude<Reach, { whole: true }>;
 type Paging = Page & { readonly backwards: string; readonly beyond: string };
 
-/** Rows `g` in the order of `id`, with the condition that no index serves: rows that miss it are read, and left out by the page. */
+/** Rows `g` in the order of `id`, with the condition that no index covers: rows that miss it are read and then left out of the page. */
 type Source = { readonly from: Fragment; readonly id: string; readonly rest?: Fragment | undefined };
 
-/** Makes the read of pages of user grants. */
 export function userGrantList(sql: Sql) {
   const ofUser = userGrantsOfUserRead(sql);
   return (listed: Listed, page: Page, signal: AbortSignal): Promise<UserGrantRow[]> =>
@@ -25,7 +24,7 @@ const isAllOfUser = ({ userId, projectId, state }: ListUserGrantsRequest): boole
 const isAllOfRole = ({ userId, projectId, roleKey, state }: ListUserGrantsRequest): boolean =>
   userId === "" && projectId !== "" && roleKey !== "" && isActive(UserGrantState, state) === undefined;
 
-/** Reads the user grants of an organization within reach by the index that has them in their order. */
+/** Reads an organization's user grants within reach, by the index that has their order. */
 function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
   const { owner, request, reach } = listed;
   const paging = { ...page, ...ageDirection(request.order) };
@@ -87,7 +86,7 @@ function sourceOf(sql: Sql, listed: Listed): Source {
   return { from: sql`user_grants g where g.owner = ${listed.owner}`, id: "g.user_grant_id", rest };
 }
 
-/** The inactive grants, by the indexes that have only them. */
+/** Inactive grants, from the partial indexes that hold only them. */
 function inactiveSource(sql: Sql, listed: Listed): Source {
   const { owner, reach, request } = listed;
   const { userId, projectId, roleKey } = request;
@@ -114,8 +113,8 @@ const ofUser = (sql: Sql, { owner, request }: Listed) =>
 const inProject = (sql: Sql, { owner, request }: Listed) =>
   sql`g.owner = ${owner} and g.project_id = ${request.projectId}`;
 
-// An organization owns a project or was granted it once: a user has one grant there. With an offset the order has no say in how
-// it is found; else all grants of the project are read.
+// A project is the organization's own, or granted to it once, so a user has one grant there. The offset keeps the order from influencing
+// the plan, which would otherwise read all grants of the project.
 function grantsOfUserInProject(sql: Sql, listed: Listed) {
   const { owner, request } = listed;
   const { userId, roleKey, projectId } = request;
@@ -126,7 +125,7 @@ function grantsOfUserInProject(sql: Sql, listed: Listed) {
 const hasRole = (sql: Sql, roleKey: string) =>
   sql`exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = ${roleKey})`;
 
-/** Looks up the grants of a page together, and their roles: those whose identifiers are neighbours are neighbours in an index. */
+/** Looks up a page's grants and their roles together: neighbouring ids are neighbours in the index. */
 const pageOfRole = (sql: Sql, listed: Listed, paging: Paging): Fragment => sql`
   with page as materialized (select array(
     select k.user_grant_id from user_grant_roles k
@@ -146,14 +145,14 @@ const grantsOfRole = (sql: Sql, listed: Listed) => sql`
 const ofRole = (sql: Sql, { owner, request: { projectId, roleKey } }: Listed) => sql`
   (k.project_id collate "C") = ${projectId} and (k.role_key collate "C") = ${roleKey} and (k.owner collate "C") = ${owner}`;
 
-/** Whether a grant is within reach; for grants of one user, which are few. */
+/** Whether a grant is within reach; for the grants of one user, which are few. */
 function within(sql: Sql, reach: Reach) {
   if (reach.whole) return sql`true`;
   const { projects, projectGrants } = reach;
   return sql`(g.project_id = any(${[...projects]}) or g.project_grant_id = any(${[...projectGrants]}))`;
 }
 
-/** Whether the project is within reach, and so all grants of the organization in it: it owns the project, or was granted it once. */
+/** Whether the project is within reach, and so all of the organization's grants in it, since it owns the project or was granted it once. */
 function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
   if (reach.whole || reach.projects.includes(projectId)) return sql`true`;
   return sql`exists (
@@ -162,7 +161,7 @@ function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
 
 type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Partial };
 
-/** The newest grants of each project and project grant within reach, and of these the newest. */
+/** The newest grants of each project and project grant within reach, and the newest of all these. */
 function ofSome(sql: Sql, { owner, request, reach }: ListedOfSome, paging: Paging): Fragment {
   const active = isActive(UserGrantState, request.state);
   const columns = "g.*";

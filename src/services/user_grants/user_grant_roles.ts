@@ -10,7 +10,7 @@ import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row
 
 const mostRoles = 1000;
 
-/** Changes some roles of user grants, and leaves the others to whoever changes them at the same time. */
+/** Changes some roles of a user grant without touching the others, which may be changing at the same time. */
 export const userGrantRoles = ({ log, sql, clock }: Deps) => {
   const grantToChange = grantAndRolesRead(sql);
 
@@ -38,7 +38,7 @@ export const userGrantRoles = ({ log, sql, clock }: Deps) => {
     return row;
   }
 
-  /** Records the roles from now on: more than there were or fewer, so that as many are the same ones. */
+  /** Records the new roles. They were only added to or removed from, so an equal number means that nothing changed. */
   function replaced(row: ChangingGrant, roleKeys: string[], call: Call) {
     if (roleKeys.length === row.roleKeys.length) return log.append(call, [], { details: details(row) });
     const at = next(row, clock());
@@ -56,7 +56,7 @@ const tooMany: Violation = {
 
 type ChangingGrant = UserGrantRow & { readonly known: readonly string[] };
 
-/** Reads a grant, and those of the requested roles that it could hold. */
+/** Reads a grant, and those of the requested roles that it can hold. */
 export const grantAndRolesRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; role_keys: readonly string[] }, ChangingGrant>(sql, {
     asked: "owner text, id text, role_keys text[]",

@@ -2,7 +2,6 @@ import type { ListUserGrantsRequest } from "../../../gen/postern/v1/user_grant_p
 import type { Reach } from "../../deps.ts";
 import { grantShutBy } from "../callers/in_force.ts";
 
-/** A user grant as its row holds it. */
 export type UserGrantRow = {
   id: string;
   owner: string;
@@ -17,16 +16,15 @@ export type UserGrantRow = {
   changed: Date;
 };
 
-/** The columns of a user grant `g` beside its roles. */
+/** The columns of a user grant `g` except its roles. */
 export const roleless = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
   g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
   ${grantShutBy} as "shutBy"`;
 
-/** The columns of a user grant `g`. */
 export const userGrantColumns = `${roleless},
   array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;
 
-/** The user grants that a request lists: those of an organization, within reach. */
+/** The user grants that a request lists: an organization's, within reach. */
 export type ListedUserGrants = {
   readonly owner: string;
   readonly request: ListUserGrantsRequest;

@@ -7,7 +7,7 @@ import { activeStateFolds, activeStates } from "../writing/active_state.ts";
 
 type FoundGrant = Versioned & { readonly active: boolean };
 
-/** Deactivating and reactivating user grants; `find` refuses when there is none. */
+/** `find` fails if there is no such grant. */
 export const userGrantState = (deps: Deps, find: (id: string, call: Call) => Promise<FoundGrant>) => {
   const states = activeStates(deps, (at, kind) => plainFact("userGrant", at, kind));
   return {
@@ -16,7 +16,6 @@ export const userGrantState = (deps: Deps, find: (id: string, call: Call) => Pro
   } satisfies Partial<ServiceImpl<typeof UserGrantService>>;
 };
 
-/** The folds of facts about the state of a user grant: they write its row. */
 export const userGrantStateFolds = activeStateFolds("user_grants", "user_grant_id") satisfies Pick<
   NounFolds<"userGrant">,
   "deactivated" | "reactivated"

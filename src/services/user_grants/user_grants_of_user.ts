@@ -5,7 +5,6 @@ import { grantShutIn } from "../callers/in_force.ts";
 import { ageDirection, type Page } from "../reading/page.ts";
 import type { ListedUserGrants, UserGrantRow } from "./user_grant_row.ts";
 
-/** The key of a page of all grants. */
 type PageKey = {
   readonly owner: string;
   readonly user_id: string;
@@ -29,7 +28,7 @@ type GrantTuple = readonly [
   roleKeys: string[],
 ];
 
-/** Makes the read of pages of the grants of one user; pages that are read at the same time share a statement. */
+/** Makes the read of pages of one user's grants; concurrent reads share a statement. */
 export function userGrantsOfUserRead(sql: Sql) {
   const newest = readOf(sql, AgeOrder.NEWEST);
   const oldest = readOf(sql, AgeOrder.OLDEST);
@@ -59,7 +58,7 @@ const within = {
         and (g.project_id = any(asked.projects) or g.project_grant_id = any(asked.project_grants))`,
 };
 
-// Identifiers are between these by their bytes.
+// All ids lie between these, compared by bytes.
 const first = "";
 const last = "\u{10ffff}";
 
@@ -73,7 +72,7 @@ function keyOf({ owner, request }: ListedUserGrants, { after, limit }: Page): Pa
   };
 }
 
-// The planner remembers what it has read of a project and of an organization (Memoize): many grants of a statement share them.
+// The planner memoizes what it reads of a project and an organization (Memoize), which many grants in a statement share.
 function questionOf(order: AgeOrder, { columns, condition }: typeof within): Question {
   const { backwards, beyond } = ageDirection(order);
   return {
@@ -101,6 +100,6 @@ function rowOf(tuple: GrantTuple, owner: string, userId: string): UserGrantRow {
 
 const timeOf = (seconds: number): Date => new Date(Math.round(seconds * 1000));
 
-// Nothing but the plan says in which order the statement yields them: mostly in this one.
+// Only the plan determines the statement's order, which is usually this one.
 const byId = (a: UserGrantRow, b: UserGrantRow): number => (a.id < b.id ? -1 : 1);
 const byIdBackwards = (a: UserGrantRow, b: UserGrantRow): number => (a.id > b.id ? -1 : 1);

@@ -41,18 +41,17 @@ import {
 } from "./new_user.ts";
 import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
 
-/** An item with the path to it, and what is wrong with its fields; the request is without what is. */
+/** An item with its path and its violations; invalid fields are removed from the request. */
 type Item = { readonly request: NewUserRequest; readonly path: string; readonly wrong: readonly Violation[] };
 
-/** An item that can be created: the place of its fact, and what the fact takes along. */
+/** An item that can be created: the position of its fact, and what the fact carries. */
 type Creatable = Item & { readonly at: At; readonly extras: NewUserExtras; readonly no?: undefined };
 
-/** An item and its outcome: the user that it creates, or the reason why it is refused. */
+/** An item and its outcome: the user it creates, or the reason for refusing it. */
 type Decided = Creatable | (Item & { readonly no: No; readonly at?: undefined });
 
 type ItemOutcome = MessageInitShape<typeof CreateUserOutcomeSchema>;
 
-/** Creates many users at once. */
 export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) => {
   const { log, sql } = deps;
   const mails = newUserMails(deps, settings);
@@ -66,7 +65,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
       if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
       const facts = await factsOf(decided, sendEmailCodes, call);
       return log.append(call, facts, answerOf(decided, call)).catch((error: unknown) => {
-        // A request with a key is written together with its record or not at all, and then runs again as a whole.
+        // A request with an idempotency key is written together with its record or not at all, and then retried as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
         if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
         return oneByOne(decided, sendEmailCodes, call);
@@ -74,7 +73,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
     },
   } satisfies Pick<ServiceImpl<typeof UserService>, "createUsers">;
 
-  /** Decides about every item before a password is hashed. */
+  /** Decides about every item before hashing any password. */
   async function decideAll(items: readonly Item[], found: readonly NewUserFindings[], call: Call): Promise<Decided[]> {
     const nos = nosOf(items, found, (request, findings, path) => refusal(request, findings, { call, path }));
     const decided: Decided[] = [];
@@ -86,7 +85,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
     return decided;
   }
 
-  // One hash at a time: a batch takes one place in the queue, and sign-ins the others.
+  // One hash at a time: a batch takes one slot in the queue and leaves the others to sign-ins.
   async function creatable(request: NewUserRequest, findings: NewUserFindings, call: Call) {
     const secret = await credentials(request, findings, call);
     const typed = isHuman(request) ? request.phone : "";
@@ -94,7 +93,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
     return { at: place(request, call), extras: { phone, ...(secret ? { secret } : {}) } };
   }
 
-  // Names are written in their order, so that two batches never wait for each other.
+  // Names are written in order, so that two batches cannot deadlock.
   async function factsOf(decided: readonly Decided[], isMailed: boolean, call: Call): Promise<NewFact[]> {
     const items = decided.filter((item) => !item.no);
     const found = isMailed ? await mails.ofAll(items.map(addressed), call) : [];
@@ -104,7 +103,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
       .flatMap(({ facts }) => facts);
   }
 
-  /** Creates each item by itself, after one of them lost a race. */
+  /** Creates each item separately, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], isMailed: boolean, call: Call) {
     const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, isMailed, call))));
     return log.append(call, [], answerOf(settled, call));
@@ -133,12 +132,12 @@ function factsIn({ at, request, extras }: Creatable, mail: NewUserMail | undefin
   return [createdFact(at, request, { ...extras, mail }), ...totpFacts(at, request, deps)];
 }
 
-/** Late rules of requests for many new users: all or nothing is refused for whatever is wrong with any of them. */
+/** Late rules of requests to create many users: with `allOrNothing`, any invalid item fails the whole request. */
 export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
   const { refusal } = newUsers(deps);
   return [
     lateRule(CreateUsersRequestSchema, [], async (request, call: Call, wrong) => {
-      // Else each item has an outcome of its own. A list that is too long is not looked at.
+      // Otherwise each item has an outcome of its own. A list that is too long is not checked.
       if (!request.allOrNothing || wrong.some(({ field }) => field === "items")) return [];
       const items = itemsOf(request, wrong);
       const found = await findingsOfAll(deps.sql, organizationOf(call), items);
@@ -150,7 +149,7 @@ export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "s
 
 type Refusal = (request: NewUserRequest, findings: NewUserFindings, path: string) => No | undefined;
 
-/** Finds the reason why each item is refused: it is malformed, repeats an earlier one, or cannot be created. */
+/** Finds why each item is refused: it is malformed, repeats an earlier one, or cannot be created. */
 function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
   const late = lateNosOf(items, found, refusal);
   return items.map(({ wrong }, n) => {
@@ -159,7 +158,7 @@ function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusa
   });
 }
 
-/** Finds the reason why each item is refused, whatever is wrong with its fields. */
+/** Finds why each item is refused, even if some of its fields are invalid. */
 function lateNosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
   const repeated = repeatedIn(items);
   return items.map(({ request, path }, n) => {
@@ -168,7 +167,7 @@ function lateNosOf(items: readonly Item[], found: readonly NewUserFindings[], re
   });
 }
 
-/** Cross-field rules of requests for many new users: those of each item, and of all together. */
+/** Cross-field rules of requests to create many users: of each item, and of all together. */
 export const userBatchRules = (settings: PhoneSettings) => [
   messageRule(CreateUsersRequestSchema, ({ items }) => [
     ...items.flatMap((item, n) => wrongInItem(item, n, settings)),
@@ -206,10 +205,10 @@ function itemsOf({ items }: CreateUsersRequest, found: readonly Violation[]): It
   });
 }
 
-/** Stands for the user of an item that has none. */
+/** Stands in for the user of an item without one. */
 const nobody: NewUserRequest = createMessage(CreateMachineUserRequestSchema);
 
-/** Reads the state for every item in a statement of its own: hundreds of items would hold up the shared ones. */
+/** Reads the state of each item in a separate statement: hundreds of items would delay other callers of the shared one. */
 async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): Promise<NewUserFindings[]> {
   const asked = JSON.stringify(items.map(({ request }, n) => ({ n, ...lookupKeyOf(owner, request) })));
   return await sql<NewUserFindings[]>`
@@ -230,7 +229,7 @@ const created = (at: At): ItemOutcome => ({
   outcome: { case: "created", value: { userId: at.stream, details: detailsAfter(at) } },
 });
 
-/** Finds the items that repeat the login name or the id of an earlier one. */
+/** Finds the items that repeat an earlier one's login name or id. */
 function repeatedIn(items: readonly Item[]): (No | undefined)[] {
   const repeatsName = repeats(({ username }) => loginNameOf(username) || undefined, "username");
   const repeatsId = repeats(({ userId }) => userId, "userId");

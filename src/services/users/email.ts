@@ -36,7 +36,6 @@ import {
 import { touchUser } from "../writing/touch_user.ts";
 import { emailRestored, type FormerAddress, keepUndoCode, noticeOfChange } from "./email_undo.ts";
 
-/** The e-mail addresses of users. */
 export const userEmail = (deps: Deps, settings: NoticeSettings) => {
   const { log, sql, clock } = deps;
   const userToChange = emailRead(sql, settings);
@@ -79,14 +78,13 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
   }
 };
 
-/** Whether a change of a verified address only spells it otherwise: mail servers do not tell cases apart, nor do resets. */
+/** Whether a change of a verified address is only a different spelling. Mail servers ignore case, and so do resets. */
 const keepsVerification = (user: UserRow, { email, ...modes }: Modes & { readonly email: string }): boolean =>
   user.verified && user.email?.toLowerCase() === email.toLowerCase() && !asksForCode(modes);
 
-/** A user and the code that proves its address. */
 export type EmailProof = { readonly owner: string; readonly userId: string; readonly code: string };
 
-/** Makes the one way to verify an address by a code, for calls and for pages. */
+/** Makes the only function that verifies an address by a code, for calls and pages. */
 export function emailVerification({ log, sql, clock, secrets }: Deps, settings: MailSettings) {
   const userToVerify = emailRead(sql, settings);
   return async ({ owner, userId, code }: EmailProof, call: Call) => {
@@ -124,7 +122,7 @@ export const emailFolds = {
 
 type UserRow = VerifiableUser & MailSends & FormerAddress;
 
-/** Reads a user's address, its code, and the use of the sending limits for the address in question: a new one, or the user's. */
+/** Reads a user's address, its code, and how much of the sending limits is used: for a new address, or else the user's. */
 const emailRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserRow>(sql, {
     asked: "owner text, id text, email text, session text",
@@ -138,7 +136,7 @@ const emailRead = (sql: Sql, settings: MailSettings) =>
 
 type CodeRequest = Pick<Modes, "returnCode"> & { readonly call: Call };
 
-/** Makes a code for the user's address: the id that its fact holds, its secret, and its part of the response. */
+/** Makes a code for the user's address: the id in its fact, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
   return (user: UserRow, email: string, { call, returnCode }: CodeRequest) => {
     const of = { id: deps.ids(), userId: user.id, email };
@@ -154,7 +152,6 @@ function codeMaker(deps: Deps, settings: MailSettings) {
   };
 }
 
-/** Cross-field rules of requests about e-mail addresses. */
 export const emailRules = [
   messageRule(ChangeEmailRequestSchema, (request) => [...wrongInEmail(request.email), ...exclusive(request)]),
   messageRule(ResendEmailCodeRequestSchema, exclusive),

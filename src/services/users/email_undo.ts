@@ -14,23 +14,23 @@ import { type NoticeSettings, noticeSeconds, notices } from "../verification/not
 import { dropPhoneCode } from "../verification/phone_code.ts";
 import { touchUser } from "../writing/touch_user.ts";
 
-/** A user whose verified address is given up, and what decides whether that can be undone. */
+/** A user whose verified address is being replaced, and what decides whether that can be undone. */
 export type FormerAddress = {
   readonly id: string;
   readonly username: string;
   readonly email: string | null;
   readonly verified: boolean;
-  /** How the session of the call began (RFC 8176); null where the call presents none. */
+  /** The methods with which the call's session began (RFC 8176); null if the call has no session. */
   readonly amr: readonly string[] | null;
-  /** The earlier changes that can still be undone. */
+  /** The number of earlier changes that can still be undone. */
   readonly undoable: number;
 };
 
-// Those that came first count: nobody crowds them out.
+// The first ones count, so that nobody can crowd them out.
 const mostUndoable = 10;
 
 /**
- * Makes the part of the secret of a changed address: the notice to the one before, with a code that undoes the change where users made it
+ * Makes the part of a changed address's secret that holds the notice to the old address, with a code to undo the change if users made it
  * without a second factor.
  */
 export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
@@ -52,8 +52,8 @@ export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
 }
 
 /**
- * Credentials of a changed address that its former one can take back. An administrator's change ends the codes of earlier ones: whose
- * mailboxes they are decides the administrator.
+ * Credentials of a changed address that the old address can undo. An administrator's change ends the codes of earlier ones: administrators
+ * decide whose mailboxes these are.
  */
 export const keepUndoCode: readonly string[] = [
   `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
@@ -63,10 +63,9 @@ export const keepUndoCode: readonly string[] = [
   `delete from mail_codes c using $input i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null`,
 ];
 
-/** How many wrong codes may come from one address within a minute on this node. */
 export type UndoSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
-/** Makes the way back to a former address, by the code of its mail. */
+/** Makes the restoring of a former address, by the code from its mail. */
 export function emailUndo({ log, sql, clock, secrets, failureRate }: Deps, settings: UndoSettings) {
   const userByCode = userByUndoCode(sql);
   const guesses = failureRate("codes of former addresses", settings.signInFailuresPerAddressPerMinute);
@@ -90,8 +89,8 @@ export function emailUndo({ log, sql, clock, secrets, failureRate }: Deps, setti
 const gone = (table: string) => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
 /**
- * The fold of a restored address: it ends whatever somebody else may hold by now, but neither the password nor a factor. Codes of earlier
- * changes stay: whoever took the account may have had the address that is restored.
+ * The fold of a restored address ends whatever somebody else may have obtained by now, but neither the password nor any factor. Codes of
+ * earlier changes remain valid: whoever took over the account may have set the restored address.
  */
 export const emailRestored: Fold = {
   views: [touchUser("email = f.payload->>'email', email_verified = true")],

@@ -16,7 +16,7 @@ import {
 import { invitationSeconds, newPasswordCode } from "../verification/password_code.ts";
 import { exclusive } from "../verification/verification.ts";
 
-/** Invitations of users who have no password yet. */
+/** Invitations for users without a password. */
 export const userInvitation = (deps: Deps, settings: MailSettings) => {
   const { log, sql, clock } = deps;
   const userToInvite = inviteeRead(sql, settings);
@@ -37,7 +37,6 @@ export const userInvitation = (deps: Deps, settings: MailSettings) => {
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 };
 
-/** Cross-field rules of invitations. */
 export const invitationRules = [messageRule(InviteUserRequestSchema, exclusive)];
 
 type Invitee = Versioned &
@@ -67,7 +66,7 @@ function refuseUninvitable({ id, kind, active, email, hasPassword }: Invitee): s
 
 type InvitationRequest = { readonly call: Call; readonly isAnswered: boolean };
 
-/** Makes the code of an invitation: the id that its fact holds, its secret, and its part of the response. */
+/** Makes the code of an invitation: the id in its fact, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
   return (user: Invitee, email: string, { call, isAnswered }: InvitationRequest) => {
     const id = deps.ids();

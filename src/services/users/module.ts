@@ -9,7 +9,6 @@ import { userFolds } from "./user_fold.ts";
 type Parts = { readonly deps: Deps };
 type Settings = Parameters<typeof userService>[1];
 
-/** Users: people and machines. */
 export const users = {
   serves: [serving(UserService, ({ deps }: Parts, settings: Settings) => userService(deps, settings))],
   folds: { user: userFolds },

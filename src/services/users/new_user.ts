@@ -25,12 +25,11 @@ import type { Addressee, NewUserMail } from "./new_user_mail.ts";
 import { addressOf, addressShown } from "./postal_address.ts";
 import { loginNameTaken, longName } from "./username.ts";
 
-/** A request for a new user. */
 export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
 
 /** Which names of a new user are taken. */
 export type TakenNames = {
-  /** The user who has the login name, and its organization. */
+  /** The user who has the login name, and the user's organization. */
   readonly takenBy: string | null;
   readonly takenIn: string | null;
   /** Whether the chosen id was ever used. */
@@ -40,7 +39,7 @@ export type TakenNames = {
 /** The state that decides about a new user. */
 export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
 
-// The log knows every id that there ever was, of users and of everything else; ids that race are decided by chosen_ids.
+// The log knows every id ever used, for users and everything else; concurrent uses of an id are decided by chosen_ids.
 const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn",
                asked.user_id is not null and exists (select from events e where e.stream = asked.user_id offset 0) as "idUsed"`;
 const withLoginName = "asked left join login_names l on l.login_name = asked.login_name";
@@ -59,33 +58,30 @@ export const namesAreFree: Condition = {
     from (select n, ${takenColumns} from ${withLoginName} offset 0) found`,
 };
 
-/** Converts a request to the key of `newUserQuestion`. */
 export const lookupKeyOf = (owner: string, { username, userId }: NewUserRequest) => ({
   owner,
   login_name: loginNameOf(username),
   user_id: userId ?? null,
 });
 
-/** The names and policies of new users, and the facts that create them. */
 export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
   const findingsOf = loadOne<ReturnType<typeof lookupKeyOf>, NewUserFindings>(sql, newUserQuestion);
 
   return {
-    /** Reads the state that decides about a new user. */
     async findings(request: NewUserRequest, call: Call): Promise<NewUserFindings> {
       const found = await findingsOf(lookupKeyOf(organizationOf(call), request), call.signal);
       if (!found) throw new Error("policies are always in force");
       return found;
     },
 
-    /** Finds the reasons why a user cannot be created; `path` leads to its item in a batch. */
+    /** Finds why a user cannot be created; `path` leads to its item in a batch. */
     refusal: (request: NewUserRequest, findings: NewUserFindings, { call, path }: Place): No | undefined =>
       joined([refusedNames(request, findings, { call, path }), refusedPassword(request, findings, { path, secrets })]),
 
-    /** The place of the first fact about a user, under the id that it came with. */
+    /** The position of a user's first fact, under the requested id if there is one. */
     place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
 
-    /** Hashes the password of a new user, or takes the hash that it came with; undefined when it has neither. */
+    /** Hashes a new user's password, or takes the hash in the request; undefined if it has neither. */
     async credentials(request: NewUserRequest, { policy }: NewUserFindings, call: Call) {
       if (!isHuman(request)) return undefined;
       const { password, passwordHash, passwordChangeRequired: mustChange } = request;
@@ -99,7 +95,7 @@ export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" 
 /** The call, and the path of an item in its request. */
 export type Place = { readonly call: Call; readonly path: string };
 
-/** The phone of a new user, the codes that are sent to it, and the secrets that its fact takes along. */
+/** A new user's phone, the codes to send, and the secrets that its fact carries. */
 export type NewUserExtras = {
   readonly phone?: string | undefined;
   readonly phoneCodeId?: string | undefined;
@@ -107,7 +103,6 @@ export type NewUserExtras = {
   readonly secret?: JsonObject;
 };
 
-/** Makes the fact that creates a user. */
 export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtras): NewFact {
   const { username } = request;
   const named = {
@@ -125,7 +120,7 @@ export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtr
   return factOf("user", at, { case: "humanCreated", value }, secret);
 }
 
-/** The ways to reach a person, and what a sign-in asks of it, as the fact holds them. */
+/** How to reach a person, and what their sign-in requires, as the fact holds them. */
 const stated = (
   { address, isEmailVerified, requiresFactor }: CreateHumanUserRequest,
   { phone, phoneCodeId, mail }: NewUserExtras,
@@ -138,13 +133,13 @@ const stated = (
   ...addressShown(addressOf(address)),
 });
 
-/** Returns the new user as somebody whose address is to be verified; undefined for whoever gets no mail. */
+/** The new user if their address is to be verified; undefined if no mail is sent. */
 export const addresseeOf = ({ stream: id }: At, request: NewUserRequest): Addressee | undefined =>
   isHuman(request) && !request.isEmailVerified && !request.inactive
     ? { id, username: request.username, email: request.email }
     : undefined;
 
-/** Makes the fact that adds the authenticator app which a new user brings. */
+/** Makes the fact that adds the authenticator app in the request. */
 export function totpFacts(
   { owner, stream, time }: At,
   request: NewUserRequest,
@@ -159,11 +154,9 @@ export function totpFacts(
 
 const chosen = { idChosen: true };
 
-/** Whether the request is for a human user. */
 export const isHuman = (request: NewUserRequest): request is CreateHumanUserRequest =>
   request.$typeName === CreateHumanUserRequestSchema.typeName;
 
-/** Cross-field rules of requests for one new user. */
 export const newUserRules = (settings: PhoneSettings) => [
   messageRule(CreateHumanUserRequestSchema, (request) => [
     ...wrongInUser(request),
@@ -172,7 +165,7 @@ export const newUserRules = (settings: PhoneSettings) => [
   messageRule(CreateMachineUserRequestSchema, wrongInUser),
 ];
 
-/** Late rules of requests for one new user: its name and its id must be free, and its password keep to the policy. */
+/** Late rules of requests to create one user: name and id must be free, and the password must satisfy the policy. */
 export function newUserLateRules(deps: Parameters<typeof newUsers>[0]) {
   const { findings, refusal } = newUsers(deps);
   const find = async (request: NewUserRequest, call: Call, found: readonly Violation[]) => {
@@ -182,7 +175,7 @@ export function newUserLateRules(deps: Parameters<typeof newUsers>[0]) {
   return [lateRule(CreateHumanUserRequestSchema, [], find), lateRule(CreateMachineUserRequestSchema, [], find)];
 }
 
-/** Returns a request without what only the database can judge and is wrong already; `path` leads to it in a batch. */
+/** The request without what only the database can judge and is already known to be invalid; `path` leads to it in a batch. */
 export function withoutWrong(request: NewUserRequest, found: readonly Violation[], path = ""): NewUserRequest {
   const isWrong = (name: string) => found.some(({ field }) => isWithin(field, `${path}${name}`));
   const sound = { ...request };
@@ -192,7 +185,7 @@ export function withoutWrong(request: NewUserRequest, found: readonly Violation[
   return sound;
 }
 
-/** Finds the violations of a new user that need no database, but for those of its phone. */
+/** Finds what is wrong with a new user without asking the database, except for its phone. */
 export function wrongInUser(request: NewUserRequest): Violation[] {
   const ofHuman = isHuman(request) ? [...wrongInEmail(request.email), ...wrongHash(request)] : [];
   return [...longName(request), ...reservedId(request), ...ofHuman];
@@ -216,15 +209,15 @@ function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violatio
   return [{ field, text: hash.reason, params, reason: hash.reason }];
 }
 
-/** Finds the reasons why a user cannot have its names. */
+/** Finds why a user cannot have the requested names. */
 export const refusedNames = (request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined =>
   joined([refusedName(request, found, { call, path }), refusedId(request, found, path)]);
 
-/** Whether the names of a new user alone decide about it: neither password nor phone does. */
+/** Whether only its names can refuse a new user, because it has neither password nor phone. */
 export const isOfNamesAlone = (request: NewUserRequest): boolean =>
   !isHuman(request) || !(request.password || request.passwordHash || request.phone || request.totpSecret);
 
-/** Refuses a taken username; the refusal names the user only to callers who may see that user. */
+/** Refuses a taken username; the error names the user only to callers who may see them. */
 function refusedName(request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined {
   const { takenBy, takenIn } = found;
   if (takenBy === null || takenIn === null) return undefined;
@@ -235,7 +228,7 @@ function refusedId({ userId }: NewUserRequest, { idUsed }: TakenNames, path: str
   return idUsed && userId ? takenId(`${path}userId`, userId) : undefined;
 }
 
-/** Makes the refusal of an id that was used before, by whatever it was. */
+/** Makes the error for an id that was used before, for any object. */
 export function takenId(field: string, id: string): No {
   const [reason, params] = ["ID_TAKEN", { id }] as const;
   return { reason, field, params, violations: [{ field, text: reason, params, reason }] };
@@ -255,7 +248,6 @@ function refusedPassword(
   return violations.length === 0 ? undefined : ({ reason: "PASSWORD_POLICY", field, violations } as const);
 }
 
-/** Refuses a new user that cannot be created. */
 export function refuseNew(no: No | undefined): void {
   if (no) throw refuse.because(no.reason, no);
 }

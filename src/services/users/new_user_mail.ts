@@ -14,7 +14,7 @@ import {
 /** A new user whose address is to be verified. */
 export type Addressee = { readonly id: string; readonly username: string; readonly email: string };
 
-/** The code for the address of a new user: its id, and the secret that the fact takes along. */
+/** The code for a new user's address: its id, and the secret that the fact carries. */
 export type NewUserMail = { readonly emailCodeId: string; readonly secret: NonNullable<NewFact["secret"]> & object };
 
 type Sends = MailSends & { readonly n: number };
@@ -26,12 +26,12 @@ const sendsQuestion = (settings: MailSettings) => ({
 
 const mostTries = 5;
 
-/** Makes the mails that verify the addresses of new users; beyond the sending limits there is none. */
+/** Makes the mails that verify new users' addresses; beyond the sending limits, none is sent. */
 export function newUserMails(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">, settings: MailSettings) {
   const sendsTo = loadOne<{ id: string; email: string }, MailSends>(deps.sql, sendsQuestion(settings));
 
   return {
-    /** Makes the mails of a batch, one to an address. */
+    /** Makes the mails of a batch, at most one per address. */
     async ofAll(users: readonly (Addressee | undefined)[], call: Call): Promise<(NewUserMail | undefined)[]> {
       const firsts = firstOfEachAddress(users);
       const sends = new Map((await sendsOfAll(deps.sql, firsts, settings)).map((one) => [one.n, one]));
@@ -39,8 +39,8 @@ export function newUserMails(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
     },
 
     /**
-     * Appends the creation of a user with its mail. Somebody else may mail the address at the same moment: then it is tried again, and
-     * at last without a mail.
+     * Appends the creation of a user with its mail. If another mail to the address wins the race, this tries again, and finally does
+     * without the mail.
      */
     async appended<A>(user: Addressee, call: Call, append: (mail?: NewUserMail) => Promise<A>): Promise<A> {
       const { id, email } = user;
@@ -74,7 +74,7 @@ function firstOfEachAddress(users: readonly (Addressee | undefined)[]): (Address
   });
 }
 
-/** Reads the sends of a batch in a statement of its own: hundreds of addresses would hold up the shared one. */
+/** Reads a batch's use of the sending limits in a separate statement: hundreds of addresses would delay other callers of the shared one. */
 async function sendsOfAll(sql: Sql, users: readonly (Addressee | undefined)[], settings: MailSettings) {
   const keys = users.flatMap((user, n) => (user ? [{ n, id: user.id, email: user.email }] : []));
   if (keys.length === 0) return [];

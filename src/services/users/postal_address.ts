@@ -1,20 +1,19 @@
 import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { type PostalAddress, PostalAddressSchema } from "../../../gen/postern/v1/user_pb.ts";
 
-/** A postal address as its column holds it: an object with the fields that are set; null without one. */
+/** A postal address as its column holds it: an object of the fields that are set, or null. */
 export type AddressColumn = JsonObject | null;
 
-/** Converts a stored address to the part of a response that has it. */
 export const addressShown = (address: AddressColumn): { address?: PostalAddress } =>
   address === null ? {} : { address: fromJson(PostalAddressSchema, address, { ignoreUnknownFields: true }) };
 
-/** Returns the fields of an address that are set; null for an address without any. */
+/** The fields of an address that are set; null if none is. */
 export function addressOf(address: PostalAddress | undefined): AddressColumn {
   const fields = address ? (toJson(PostalAddressSchema, address) as JsonObject) : {};
   return Object.keys(fields).length === 0 ? null : fields;
 }
 
-/** Returns the address after an update: the one that was sent where the mask names it as a whole, else with the named fields of it. */
+/** The address after an update: the new one if the mask names it as a whole, otherwise with just the named fields changed. */
 export function addressAfter(
   before: AddressColumn,
   sent: PostalAddress | undefined,
@@ -33,12 +32,11 @@ function fieldIn(path: string): string[] {
   return head === "address" && field ? [field.jsonName] : [];
 }
 
-/** Whether two addresses are the same. */
 export const isSameAddress = (one: AddressColumn, other: AddressColumn): boolean =>
   JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 
 const sorted = (address: AddressColumn) => Object.entries(address ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** The SQL of the address in a fact, without the fields that are empty; null where all are. */
+/** SQL for the address in a fact, without empty fields; null if all are empty. */
 export const addressInFact = `(
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> '')`;

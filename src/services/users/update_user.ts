@@ -20,7 +20,6 @@ import type { UserRow } from "./user_row.ts";
 
 type Updates = Pick<ServiceImpl<typeof UserService>, "updateHumanUser" | "updateMachineUser">;
 
-/** The updates of what is known of a human and of a machine. */
 export const userUpdates = ({ log, sql, clock }: Deps) => {
   const namesOf = namesRead(sql);
 
@@ -60,7 +59,6 @@ export const userUpdates = ({ log, sql, clock }: Deps) => {
   }
 };
 
-/** Cross-field rules of the updates of users. */
 export const userUpdateRules = [
   updateRule(UpdateHumanUserRequestSchema, "human"),
   updateRule(UpdateMachineUserRequestSchema, "machine"),

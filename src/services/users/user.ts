@@ -42,7 +42,6 @@ import { phoneRules, userPhone } from "./user_phone.ts";
 import { type UserRow, userColumns } from "./user_row.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
-/** The users of an organization, human and machine. */
 export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings) => {
   const { log, sql, clock, secrets } = deps;
   const { findings, refusal, place, credentials } = newUsers(deps);
@@ -142,14 +141,14 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     },
   } satisfies ServiceImpl<typeof UserService>;
 
-  /** Whether wrong passwords or codes of a user keep anybody waiting. */
+  /** Whether wrong passwords or codes currently keep anybody waiting. */
   async function isBlocked(userId: string, now: Date): Promise<boolean> {
     const isNameBlocked = waitOf(sql, userId, now).then((until) => until !== undefined);
     const blocks = [codesWait(sql, userId, now), isChangeBlocked(sql, userId, now), isNameBlocked];
     return (await Promise.all(blocks)).includes(true);
   }
 
-  /** Appends the creation of a person, with a mail unless the address is verified. */
+  /** Appends the creation of a person, with a mail unless the address is already verified. */
   function mailed<A>({ at, request, call }: Creation, append: (mail?: NewUserMail) => Promise<A>): Promise<A> {
     const addressee = addresseeOf(at, request);
     return addressee ? mails.appended(addressee, call, append) : append();
@@ -169,15 +168,14 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   }
 };
 
-/** A user to create, and its place in the log. */
+/** A user to create, and the position of its fact. */
 type Creation = { readonly at: At; readonly request: NewUserRequest; readonly call: Call };
 
 type UserToChange = UserRow & {
-  /** Whether the instance or an organization would have no active owner without this user. */
+  /** Whether, without this user, the instance or an organization would have no active owner. */
   readonly lastOwner: boolean;
 };
 
-/** Reads a user by its id. */
 export const userRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, UserToChange>(sql, {
     asked: "owner text, id text",
@@ -193,7 +191,6 @@ const userByLoginNameRead = (sql: Sql) =>
              join users u on u.owner = asked.owner and u.user_id = l.user_id`,
   });
 
-/** Converts a row to the user of a response. */
 export const user = (row: UserRow, now: Date) => ({
   id: row.id,
   details: details(row),
@@ -229,7 +226,6 @@ function stateOf(row: UserRow, now: Date): UserState {
 
 const created = (at: At) => ({ userId: at.stream, details: detailsAfter(at) });
 
-/** Cross-field rules of requests about users. */
 export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & AccessTokenSettings) => [
   ...newUserRules(settings),
   ...userBatchRules(settings),

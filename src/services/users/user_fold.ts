@@ -37,12 +37,13 @@ const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
 
 const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
 
-// An administrator or a mailed code takes the account back; users who know the old password keep the tokens that they gave to machines.
+// An administrator or a mailed code takes an account back, so tokens end; users who know the old password keep the tokens that they gave to
+// machines.
 const tokensEndBySetting = tokensEnd(
   "((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId'",
 );
 
-/** What others gave a user, which goes with it. */
+/** What others gave a user, deleted with the user. */
 const whatRests: readonly Step[] = [
   {
     makes: "member.removed",
@@ -56,7 +57,7 @@ const whatRests: readonly Step[] = [
   },
 ];
 
-/** What began at the moment of the deletion, before its row said so. */
+/** What was created during the deletion, before the row was marked. */
 const latecomers: readonly Step[] = [
   {
     makes: "session.ended",
@@ -82,7 +83,8 @@ const rowGone = "delete from all_users u using $facts f where u.owner = f.owner 
 
 const goneAtOnce = [gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles")];
 
-// A code that reached the mailbox verifies the address, and ends a lock that has an end: guesses at the old password are worth nothing.
+// A code that reached the mailbox verifies the address and ends a lock that expires by itself: guesses at the old password are now
+// worthless.
 const afterPasswordChange = `
   email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
   locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),

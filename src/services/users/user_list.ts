@@ -5,7 +5,6 @@ import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } 
 import { e164 } from "../verification/phone_number.ts";
 import { userColumns } from "./user_row.ts";
 
-/** The fields of a filter by text. */
 export const userTexts = [
   "loginName",
   "loginNamePrefix",
@@ -23,7 +22,6 @@ type UserQuery = Pick<ListUsersRequest, "filter" | "order"> & {
   readonly now: Date;
 };
 
-/** The list of the users of an organization. */
 export function userList(sql: Sql, owner: string, { filter, order, region, now }: UserQuery): NamedList {
   return {
     texts: filter ? textsOf(filter, region) : [],
@@ -50,7 +48,7 @@ function textsOf(filter: UserFilter, region: string | undefined): TextFilter[] {
   ]);
 }
 
-/** Finds a phone of a filter without a digit, which would filter nothing. */
+/** Rejects a phone filter without a digit, which would filter nothing. */
 export const wrongPhones = ({ filter }: ListUsersRequest): Violation[] =>
   (["phone", "phonePrefix"] as const).flatMap((name) =>
     filter?.[name] && digitsOf(filter[name]) === ""
@@ -58,10 +56,10 @@ export const wrongPhones = ({ filter }: ListUsersRequest): Violation[] =>
       : [],
   );
 
-/** A phone number without the signs between its digits. */
+/** A phone number without separators. */
 const digitsOf = (phone: string) => phone.normalize("NFKC").replace(/[\s()./-]/g, "");
 
-/** The conditions of state and kind: the rarer one is served by its index. */
+/** The conditions of state and kind; the rarer one is covered by its index. */
 function conditionsOf(sql: Sql, { filter, now }: Pick<UserQuery, "filter" | "now">) {
   const { state = UserState.UNSPECIFIED, kind = UserKind.UNSPECIFIED } = filter ?? {};
   const ofState = stateConditions(sql, state, now);
@@ -77,7 +75,7 @@ function kindCondition(sql: Sql, kind: UserKind): Fragment[] {
   return kind === UserKind.MACHINE ? [sql`(u.kind collate "C") = ${"machine"}`] : [];
 }
 
-/** The condition that has an index, and what is left. */
+/** The condition that an index covers, and the rest. */
 function stateConditions(sql: Sql, state: UserState, now: Date): Fragment[] {
   const isLocked = sql`(u.locked and (u.locked_until is null or u.locked_until > ${now}))`;
   if (state === UserState.INACTIVE) return [sql`u.active = false`];

@@ -34,7 +34,6 @@ import {
 } from "../verification/verification.ts";
 import { touchUser } from "../writing/touch_user.ts";
 
-/** The phones of users. */
 export const userPhone = (deps: Deps, settings: PhoneSettings) => {
   const { log, sql, clock, secrets } = deps;
   const userToChange = phoneRead(sql, settings);
@@ -106,7 +105,7 @@ export const phoneFolds = {
 
 type UserRow = VerifiableUser & Sends & { readonly phone: string | null };
 
-/** Reads a user's phone, its code, and the use of the sending limits for the number in question: a new one, or the user's. */
+/** Reads a user's phone, its code, and how much of the sending limits is used: for a new number, or else the user's. */
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
   loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
     asked: "owner text, id text, phone text",
@@ -116,7 +115,7 @@ const phoneRead = (sql: Sql, settings: PhoneSettings) =>
       left join phone_codes c on c.user_id = u.user_id`,
   });
 
-/** Makes a code for the user's number: the id that its fact holds, its secret, and its part of the response. */
+/** Makes a code for the user's number: the id in its fact, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: PhoneSettings) {
   const make = phoneCodes(deps);
   return (user: UserRow, phone: string, returned: boolean) => {
@@ -131,7 +130,6 @@ const answeredCode = ({ code, secret }: NewCode) => ({ named: {}, secret, answer
 
 const sentCode = ({ id, secret }: NewCode) => ({ named: { phoneCodeId: id }, secret, answered: {} });
 
-/** Cross-field rules of requests about phones. */
 export const phoneRules = ({ phoneDefaultRegion: region }: PhoneSettings) => [
   messageRule(ChangePhoneRequestSchema, (request) => wrongIn(request, region)),
   messageRule(ResendPhoneCodeRequestSchema, exclusive),
@@ -148,7 +146,7 @@ function refuseUnverifiable({ phone, verified }: UserRow): void {
   if (verified) throw refuse.because("PHONE_VERIFIED");
 }
 
-/** Refuses SMS to a premium-rate number; it can be set as verified, or with a code that is returned. */
+/** Refuses to send an SMS to a premium-rate number, which can still be set as verified or with a returned code. */
 function refusePremiumRate({ phone }: UserRow): void {
   if (!phoneNumber(phone ?? "", undefined)?.isPremiumRate) return;
   throw refuse.invalid([{ field: "sendCode", text: "PHONE_PREMIUM_RATE_CODE", reason: "PHONE_PREMIUM_RATE" }]);

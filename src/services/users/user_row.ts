@@ -17,14 +17,12 @@ const known = {
 
 const history = { version: "bigint", created: "timestamptz", changed: "timestamptz" } as const;
 
-/** The columns of a user beside its id, which its row, its select lists and its inserts derive from. */
+/** A user's columns other than the id, from which its row, select lists and inserts derive. */
 export const userRow = { ...names, ...known, ...history };
 
-/** A user as its row holds it. */
 export type UserRow = RowOf<typeof userRow> & { readonly id: string };
 
-/** The select list of a user `u` beside its id. */
 export const userColumns = [names, known, history].map((columns) => selected("u", Object.keys(columns))).join(",\n  ");
 
-/** Checks the columns of an insert of a user; those that it leaves to their defaults are named. */
+/** Checks the columns of a user insert, naming those that keep their defaults. */
 export const userInserted: Inserted<typeof userRow, "user_id"> = (_, list) => list;

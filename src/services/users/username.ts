@@ -12,7 +12,6 @@ import type { No } from "../writing/batch_refusal.ts";
 import { takenName } from "../writing/taken_name.ts";
 import { touchUser } from "../writing/touch_user.ts";
 
-/** The change of the name that a user signs in with. */
 export const usernameChange = ({ log, sql, clock }: Deps) => {
   const userAndHolder = usernameRead(sql);
 
@@ -36,7 +35,7 @@ export const usernameChange = ({ log, sql, clock }: Deps) => {
   } satisfies Pick<ServiceImpl<typeof UserService>, "changeUsername">;
 };
 
-/** The fold of a changed username: one update of the login name, as the new one may differ from the old one only in its case. */
+/** One update of the login name, because the new one may differ from the old one only in case. */
 export const usernameFolds = {
   usernameChanged: {
     views: [
@@ -46,22 +45,20 @@ export const usernameFolds = {
   },
 } satisfies Pick<NounFolds<"user">, "usernameChanged">;
 
-/** Cross-field rules of the change of a username. */
 export const usernameRules = [messageRule(ChangeUsernameRequestSchema, longName)];
 
 const longestLoginName = 200;
 
-/** Finds a username that is too long in its compatibility form, which can be many times as long as the text typed. */
+/** Rejects a username whose compatibility form is too long; it can be many times as long as the text typed. */
 export function longName({ username }: { readonly username: string }): Violation[] {
   if ([...loginNameOf(username)].length <= longestLoginName) return [];
   const params = { max: longestLoginName };
   return [{ field: "username", text: "TEXT_MAX_COMPATIBLE", params, reason: "USERNAME_TOO_LONG" }];
 }
 
-/** A user and its organization. */
 type Holder = { readonly userId: string; readonly owner: string };
 
-/** Makes the refusal of a taken username; it names the user only to callers who may see that user. */
+/** Makes the error for a taken username, which names the user only to callers who may see them. */
 export function loginNameTaken(name: string, { userId, owner }: Holder, { call, path = "" }: Place): No {
   const taken = { reason: "LOGIN_NAME_TAKEN", field: `${path}username`, name } as const;
   if (!mayKnowUserOf(owner, call)) return takenName(taken);
@@ -71,7 +68,7 @@ export function loginNameTaken(name: string, { userId, owner }: Holder, { call, 
 /** The call, and the path of an item in its request. */
 type Place = { readonly call: Call; readonly path?: string };
 
-/** Whether a refusal may name a user of the organization to the caller. */
+/** Whether an error may name a user of the organization to the caller. */
 const mayKnowUserOf = (organization: string, call: Call): boolean =>
   organization === organizationOf(call) ||
   callerOf(call).memberships.some(
@@ -84,7 +81,7 @@ type Row = Versioned & {
   readonly takenIn: string | null;
 };
 
-/** Reads a user, and another one that has the new login name. */
+/** Reads a user, and another one who already has the new login name. */
 const usernameRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; login_name: string }, Row>(sql, {
     asked: "owner text, id text, login_name text",

@@ -8,22 +8,22 @@ import { codeAttempts } from "./verification.ts";
 
 /** Settings of mails. */
 export type MailSettings = {
-  /** The most codes that are sent for a user within the window. */
+  /** The most codes sent to a user within the window. */
   readonly mailSendsPerUser: number;
-  /** The most codes of one purpose that are sent to an address within the window. */
+  /** The most codes of one purpose sent to an address within the window. */
   readonly mailSendsPerAddress: number;
   readonly mailSendWindowSeconds: number;
-  /** The language of mails where a request prefers none. */
+  /** The language of mails if a request prefers none. */
   readonly mailLanguage: Language;
 };
 
-/** The lifetime of a code that verifies an address: mail may be slow. */
+/** The lifetime of a code that verifies an address; mail may be slow. */
 export const emailCodeSeconds = 3600;
 
-/** The use of the sending limits: the times of the sends that must leave the window before the next one. */
+/** How much of the sending limits is used: the times of the sends that must leave the window before the next one. */
 export type MailSends = { readonly userLimit: Date | null; readonly addressLimit: Date | null; readonly nth: bigint };
 
-/** A mail that a fact asks for. */
+/** A mail requested by a fact. */
 export type NewMail = {
   readonly kind: "verify_email" | "reset_password" | "invitation";
   readonly purpose: "email" | "password";
@@ -31,7 +31,7 @@ export type NewMail = {
   readonly language: Language;
   readonly codes: MailCodes;
   readonly expirationDate: Date;
-  /** Which send to the address it is. */
+  /** The ordinal of this send to the address. */
   readonly nth: bigint;
 };
 
@@ -50,13 +50,12 @@ export const mailSendsColumns = (
   (select coalesce(max(s.n), 0) + 1 from mail_sends s
    where s.email = lower(${email}) and s.purpose = '${purpose}') as nth`;
 
-/** Returns the seconds until the next mail may be sent; 0 or less when it may be now. */
+/** The seconds until the next mail may be sent; 0 or less if it may be sent now. */
 export function mailWaitSeconds(sends: MailSends, { mailSendWindowSeconds }: MailSettings, now: Date): number {
   const busy = Math.max(sends.userLimit?.getTime() ?? 0, sends.addressLimit?.getTime() ?? 0);
   return Math.ceil(busy / 1000 + mailSendWindowSeconds - now.getTime() / 1000);
 }
 
-/** Refuses a mail beyond the limits. */
 export function refuseTooManyMails(sends: MailSends, settings: MailSettings, now: Date): void {
   const retrySeconds = mailWaitSeconds(sends, settings, now);
   if (retrySeconds > 0) throw refuse.because("SEND_LIMIT", { retrySeconds });
@@ -72,7 +71,7 @@ export type MailCodeSecret = {
   readonly expirationDate: string;
 };
 
-/** Makes a code that verifies an address; with a mail to bring it, unless it is answered. */
+/** Makes a code that verifies an address, with a mail unless the response returns it. */
 export function newEmailCode(deps: Pick<Deps, "secrets" | "clock">, of: EmailCodeOf, send?: EmailSend) {
   const { code, mac } = makeEmailCode(deps.secrets.keyring, of);
   const { id, email } = of;
@@ -92,10 +91,10 @@ export function newEmailCode(deps: Pick<Deps, "secrets" | "clock">, of: EmailCod
   return { code, secret: { mailCode, mail: mailSecret(deps, id, mail) } };
 }
 
-/** How the code of an address is sent. */
+/** How the code for an address is sent. */
 export type EmailSend = Pick<NewMail, "language" | "nth"> & { readonly loginName: string };
 
-/** A mail as a fact's secret holds it, with its codes sealed. */
+/** A mail as a fact's secret holds it, with sealed codes. */
 export const mailSecret = ({ secrets }: Pick<Deps, "secrets">, id: string, { codes, ...mail }: NewMail) => ({
   id,
   kind: mail.kind,
@@ -107,13 +106,12 @@ export const mailSecret = ({ secrets }: Pick<Deps, "secrets">, id: string, { cod
   nth: String(mail.nth),
 });
 
-/** Whether the fact has a mail to send. */
 export const sendsMail = ({ secret }: Pick<NewFact, "secret">): boolean =>
   secret !== null && typeof secret === "object" && "mail" in secret;
 
 /**
- * Credentials of a fact whose secret may hold a code, and the mail that brings it: a code for an address replaces the one before, and
- * a mail counts against the limits.
+ * Credentials of a fact whose secret may hold a code and the mail that carries it. A code for an address replaces the previous one, and a
+ * mail counts against the limits.
  */
 export const keepMailCode: readonly string[] = [
   `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
@@ -132,20 +130,20 @@ export const keepMailCode: readonly string[] = [
    from $input i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null`,
 ];
 
-/** Credentials of a fact after which codes of the purpose are worth nothing; a mail without a code in force is not sent. */
+/** Credentials of a fact that invalidates the codes of a purpose; a mail without a valid code is not sent. */
 export const dropMailCodes = (purpose: NewMail["purpose"]): readonly string[] => [
   `delete from mail_codes c using $facts f where c.user_id = f.stream and c.purpose = '${purpose}'`,
 ];
 
-/** Credentials of a fact after which no code of a mail is worth anything. */
+/** Credentials of a fact that invalidates all mailed codes. */
 export const dropAllMailCodes: readonly string[] = [
   `delete from mail_codes c using $facts f where c.user_id = f.stream`,
 ];
 
-/** A code of an address whose try was counted. */
+/** A code for an address, with this attempt already counted. */
 export type TriedEmailCode = { readonly id: string; readonly email: string; readonly mac: Uint8Array };
 
-/** Counts a try of the user's code before it is checked; undefined if none is left, or no code is in force. */
+/** Counts an attempt at the user's code before checking it; undefined if none is left or no code is valid. */
 export async function reserveEmailAttempt(sql: Sql, userId: string, now: Date): Promise<TriedEmailCode | undefined> {
   const [tried] = await sql<TriedEmailCode[]>`
     update mail_codes set attempts = attempts + 1

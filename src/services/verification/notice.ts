@@ -3,13 +3,13 @@ import { type Call, type Deps, keys } from "../../deps.ts";
 import type { NoticeKind, NoticeTopic } from "../../messages/mail.ts";
 import type { MailSettings } from "./mail_code.ts";
 
-/** Settings of the mails that tell of changes of an account. */
+/** Settings of the mails about changes to an account. */
 export type NoticeSettings = MailSettings & {
-  /** The changes that users are told of. */
+  /** The changes that users are notified of. */
   readonly mailNotices: readonly NoticeTopic[];
 };
 
-/** How long a notice waits for a mail server, and an address can be restored by it. */
+/** How long delivery of a notice is retried, and how long it can restore an address. */
 export const noticeSeconds = 3 * 86_400;
 
 const topics = {
@@ -21,7 +21,7 @@ const topics = {
   new_device: "device",
 } as const satisfies Record<NoticeKind, NoticeTopic>;
 
-/** Makes notices: of a kind, as part of the secret of the fact that they tell of; nothing where the settings want none. */
+/** Makes notices of a kind, as part of the secret of the fact that they are about; nothing if the settings exclude them. */
 export const notices =
   ({ ids, clock }: Pick<Deps, "ids" | "clock">, settings: NoticeSettings) =>
   (kind: NoticeKind, call: Pick<Call, "values">): { readonly notice?: JsonObject } => {
@@ -39,7 +39,7 @@ export const notices =
     };
     return { notice };
 
-    // An enrolment makes several factors at once: one mail tells of them.
+    // An enrolment creates several factors at once; one mail covers them.
     function mostToUser(of: NoticeKind) {
       return topics[of] === "factor"
         ? { mostToUser: 1, userSince: before(60) }
@@ -47,7 +47,7 @@ export const notices =
     }
   };
 
-// The address is the verified one that the user had before the fact.
+// The address is the verified one from before the fact.
 const due = (user: string) => `
   select i.n, i.owner, i.time, u.user_id, u.email, m.notice
   from $input i cross join lateral (select i.secret->'notice' as notice) m
@@ -62,7 +62,7 @@ const due = (user: string) => `
         and s.time > (m.notice->>'since')::timestamptz
       offset (m.notice->>'mostToAddress')::integer - 1)`;
 
-/** Credentials of a fact that may have a notice: the mail and its count, within the limits. The user is an expression in SQL. */
+/** Credentials of a fact that may have a notice: the mail and its count, within the limits. The user is a SQL expression. */
 export const sendNotice = (user: string): readonly string[] => [
   `insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
    select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',

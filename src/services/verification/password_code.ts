@@ -2,22 +2,22 @@ import type { Deps } from "../../deps.ts";
 import { makePasswordCode } from "../../security/mail_code.ts";
 import type { MailCodeSecret } from "./mail_code.ts";
 
-/** The lifetime of a code of a user who forgot its password. */
+/** The lifetime of a code for a forgotten password. */
 export const resetSeconds = 3600;
 
-/** The lifetime of an invitation: a day after a master key was replaced, nothing that it signed is left. */
+/** The lifetime of an invitation: a day after a master key is replaced, nothing signed with it is still valid. */
 export const invitationSeconds = 86_400;
 
-/** The user, the address and the mail of a code that sets a password, and its end. */
+/** The user, address, mail and expiry of a code that sets a password. */
 export type PasswordCodeOf = {
   readonly id: string;
   readonly email: string;
-  /** The mail that brings it; null when it is answered. */
+  /** The mail that carries it; null if the response returns it. */
   readonly mailId: string | null;
   readonly expirationDate: Date;
 };
 
-/** Makes a code that sets a password: its text, and the form that the secret of its fact holds. */
+/** Makes a code that sets a password: its text, and the form in its fact's secret. */
 export function newPasswordCode(
   { secrets }: Pick<Deps, "secrets">,
   { id, email, mailId, expirationDate }: PasswordCodeOf,

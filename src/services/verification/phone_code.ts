@@ -9,22 +9,21 @@ import { codeAttempts } from "./verification.ts";
 
 /** Settings of phones. */
 export type PhoneSettings = {
-  /** The region of numbers without a prefix; without it they are refused. */
+  /** The region of numbers without a prefix; without a region, such numbers are refused. */
   readonly phoneDefaultRegion: string | undefined;
-  /** The most codes that are sent for a user within the window. */
+  /** The most codes sent to a user within the window. */
   readonly phoneSendsPerUser: number;
-  /** The most codes that are sent to a number within the window. */
+  /** The most codes sent to a number within the window. */
   readonly phoneSendsPerNumber: number;
   readonly phoneSendWindowSeconds: number;
 };
 
-/** The lifetime of a code. */
 export const codeSeconds = 600;
 
-/** The use of the sending limits: the times of the sends that must leave the window before the next one. */
+/** How much of the sending limits is used: the times of the sends that must leave the window before the next one. */
 export type Sends = { readonly userLimit: Date | null; readonly numberLimit: Date | null; readonly nth: bigint };
 
-/** A new code: its text, and the secret that its fact takes along. */
+/** A new code: its text, and the secret that its fact carries. */
 export type NewCode = {
   readonly id: string;
   readonly code: string;
@@ -54,7 +53,6 @@ export const sendsColumns = (
    order by s.n desc offset ${phoneSendsPerNumber - 1} limit 1) as "numberLimit",
   (select coalesce(max(s.n), 0) + 1 from phone_sends s where s.phone = ${phone}) as nth`;
 
-/** Refuses a send beyond the limits. */
 export function refuseTooMany(
   { userLimit, numberLimit }: Sends,
   { phoneSendWindowSeconds }: PhoneSettings,
@@ -65,7 +63,7 @@ export function refuseTooMany(
   if (retrySeconds > 0) throw refuse.because("SEND_LIMIT", { retrySeconds });
 }
 
-/** Makes codes; `nth` counts the sends, and is absent for a code that is returned in the response. */
+/** Makes codes; `nth` counts the sends, and is absent for a code that the response returns. */
 export const phoneCodes =
   ({ ids, clock, secrets }: Pick<Deps, "ids" | "clock" | "secrets">) =>
   ({ userId, phone, nth }: { userId: string; phone: string; nth?: bigint }): NewCode => {
@@ -82,7 +80,7 @@ export const phoneCodes =
     return { id, code, secret: { phoneCode } };
   };
 
-/** Makes the phone of a new user, with the code to send to it; undefined if the request has none. */
+/** Makes a new user's phone with the code to send; undefined if the request has no phone. */
 export function phoneOfNewUser(deps: Deps, settings: PhoneSettings) {
   const sendsTo = sendsRead(deps.sql, settings);
   const make = phoneCodes(deps);
@@ -105,13 +103,13 @@ const sendsRead = (sql: Sql, settings: PhoneSettings) =>
     select: `select n, ${sendsColumns("asked.id", "asked.phone", settings)} from asked`,
   });
 
-/** Whether the fact has a code to send: then it holds the code's id. A code that is returned has no id in the log. */
+/** Whether the fact has a code to send, whose id it then holds. A code in the response has no id in the log. */
 export const sendsCode = ({ payload }: Pick<NewFact, "payload">): boolean =>
   payload !== null && typeof payload === "object" && "phoneCodeId" in payload;
 
 /**
- * Credentials of a fact whose secret may hold a code: it replaces the user's code and counts against the limits. A trigger of
- * phone_codes writes the SMS of a code that is sealed: so do the nodes of earlier releases, during an upgrade.
+ * Credentials of a fact whose secret may hold a code, which replaces the user's previous one and counts against the limits. A trigger on
+ * phone_codes writes the SMS of a sealed code, because nodes of earlier releases rely on it during an upgrade.
  */
 export const keepPhoneCode: readonly string[] = [
   `insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
@@ -126,18 +124,18 @@ export const keepPhoneCode: readonly string[] = [
    from $input i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null`,
 ];
 
-/** Credentials of a fact after which no code is in force for its user. */
+/** Credentials of a fact that invalidates the user's code. */
 export const dropPhoneCode: readonly string[] = [`delete from phone_codes c using $facts f where c.user_id = f.stream`];
 
-/** Credentials of a fact after which no code is sent to its user: an SMS without the sealed form of its code is dropped. */
+/** Credentials of a fact after which no code is sent to the user: an SMS without its sealed code is dropped. */
 export const unsendPhoneCode: readonly string[] = [
   `update phone_codes c set sealed = null from $facts f where c.user_id = f.stream and c.sealed is not null`,
 ];
 
-/** A code whose try was counted. */
+/** A code with this attempt already counted. */
 export type TriedCode = { readonly id: string; readonly phone: string; readonly mac: Uint8Array };
 
-/** Counts a try of the user's code before it is checked; undefined if none is left, or no code is in force. */
+/** Counts an attempt at the user's code before checking it; undefined if none is left or no code is valid. */
 export async function reserveAttempt(sql: Sql, userId: string, now: Date): Promise<TriedCode | undefined> {
   const [tried] = await sql<TriedCode[]>`
     update phone_codes set attempts = attempts + 1

@@ -2,17 +2,17 @@ import { refuse, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, type Versioned } from "../../events/fact.ts";
 import { userInForce } from "../callers/in_force.ts";
 
-/** The modes in which a phone number or an e-mail address is changed, or a code is asked for. */
+/** How to change or verify a phone number or email address, or request a code. */
 export type Modes = {
   readonly sendCode?: object | undefined;
   readonly returnCode?: object | undefined;
   readonly isVerified?: boolean | undefined;
 };
 
-/** The tries that a user's code has had, and its end; null where no code is in force. */
+/** The attempts at a user's code so far, and its expiry; null if no code is valid. */
 type CodeState = { readonly codeAttempts: number | null; readonly codeExpiration: Date | null };
 
-/** A user whose number or address is changed or verified, and the state of its code. */
+/** A user whose number or address is being changed or verified, and the state of its code. */
 export type VerifiableUser = Versioned &
   CodeState & {
     readonly kind: string;
@@ -20,14 +20,14 @@ export type VerifiableUser = Versioned &
     readonly verified: boolean;
   };
 
-/** The columns of such a user `u` with its code `c`, but for `verified`. */
+/** The columns of a VerifiableUser `u` with its code `c`, except `verified`. */
 export const verifiableColumns = `u.user_id as id, u.owner, u.kind, ${userInForce} as active,
       u.version, u.created, u.changed, c.attempts as "codeAttempts", c.expiration_date as "codeExpiration"`;
 
-/** The number of tries that a code allows. */
+/** The number of attempts that a code allows. */
 export const codeAttempts = 5;
 
-/** Finds modes that exclude each other: one violation for each that is set. */
+/** Finds mutually exclusive modes, with a violation for each that is set. */
 export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violation[] {
   const modes = {
     sendCode: sendCode !== undefined,
@@ -44,11 +44,11 @@ export function exclusive({ sendCode, returnCode, isVerified }: Modes): Violatio
   }));
 }
 
-/** Whether a request ends a verification: it asks for a code, or states that the new value is not verified. */
+/** Whether a request ends an earlier verification: it asks for a code, or marks the new value as unverified. */
 export const asksForCode = ({ sendCode, returnCode, isVerified }: Modes): boolean =>
   sendCode !== undefined || returnCode !== undefined || isVerified === false;
 
-/** Refuses a change of a machine, and one that sets the verified value once more. */
+/** Refuses a change for a machine, and one to the value that is already verified. */
 export function refuseChange({ id, kind, verified }: VerifiableUser, { isSame, modes, reason }: Change): void {
   if (kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
   if (isSame && verified && !asksForCode(modes)) throw refuse.because(reason);
@@ -60,19 +60,19 @@ type Change = {
   readonly reason: "PHONE_UNCHANGED" | "EMAIL_UNCHANGED";
 };
 
-/** Returns the details after a change that answers no date of creation. */
+/** The details after a change, in a response that has no creation date. */
 export function withoutCreation(at: At) {
   const { creationDate: _, ...rest } = detailsAfter(at);
   return rest;
 }
 
-/** Refuses a code that is wrong, or that had no try left: then its comparison is undefined. */
+/** Refuses a code that is wrong, or that had no attempt left, in which case its comparison is undefined. */
 export function refuseWrongCode(isRight: boolean | undefined, user: CodeState, now: Date): void {
   if (isRight === undefined) throw noTryLeft(user, now);
   if (!isRight) throw wrongCode();
 }
 
-/** Makes the refusal for a code without a try left; if the code is gone meanwhile, the command runs again. */
+/** Makes the error for a code without attempts left; if the code has since gone, the command runs again. */
 function noTryLeft({ codeAttempts: tries, codeExpiration }: CodeState, now: Date) {
   if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
   if (tries < codeAttempts) return refuse.because("CONFLICT");

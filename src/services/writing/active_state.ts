@@ -5,7 +5,7 @@ import { touch } from "../../events/fold.ts";
 type Stateful = Versioned & { readonly active: boolean };
 type Kind = "deactivated" | "reactivated";
 
-/** Makes the deactivation and reactivation of objects of a noun; what is in the state already gets no event. */
+/** Makes the deactivation and reactivation of a kind of object. If the object is already in the requested state, nothing is recorded. */
 export function activeStates({ log, clock }: Pick<Deps, "log" | "clock">, factAt: (at: At, kind: Kind) => NewFact) {
   const to = (kind: Kind) => async (row: Stateful, call: Call) => {
     if (row.active === (kind === "reactivated")) return log.append(call, [], { details: details(row) });
@@ -15,7 +15,6 @@ export function activeStates({ log, clock }: Pick<Deps, "log" | "clock">, factAt
   return { deactivate: to("deactivated"), reactivate: to("reactivated") };
 }
 
-/** The folds of facts about the state of objects: they write their rows in the table. */
 export const activeStateFolds = (table: string, id: string) => ({
   deactivated: { views: [touch(table, id, "active = false")] },
   reactivated: { views: [touch(table, id, "active = true")] },

@@ -1,7 +1,7 @@
 import { createContextValues } from "@connectrpc/connect";
 import { type Call, keys } from "../../deps.ts";
 
-/** Makes the call for a fact besides the answer: the caller's deadline does not end it, and it has no idempotency key. */
+/** Makes a call for a fact recorded in addition to the response: without the caller's deadline and idempotency key. */
 export function aside({ values, requestHeader }: Call): Call {
   const kept = createContextValues()
     .set(keys.requestId, values.get(keys.requestId))

@@ -10,10 +10,9 @@ import {
   type Violation,
 } from "../../errors.ts";
 
-/** The reason why an item of a batch is refused, with the field at fault. */
+/** Why an item of a batch is refused, with the invalid field. */
 export type No = Refusal & { readonly reason: Reason; readonly field: string };
 
-/** Makes the outcomes of refused items, in the language of the caller. */
 export function refusedOutcome(call: Call) {
   const statusOf = statusWriter();
   const language = call.values.get(keys.language);
@@ -23,28 +22,28 @@ export function refusedOutcome(call: Call) {
   };
 }
 
-/** Refuses the whole batch for the first refused item's reason, with the violations of every refused item. */
+/** Refuses the whole batch for the first refused item's reason, with every refused item's violations. */
 export function refuseBatch(nos: readonly No[]): void {
   const [worst] = nos;
   if (worst) throw refuse.because(worst.reason, { ...worst, violations: nos.flatMap(violationsOf) });
 }
 
-/** Joins the reasons why one thing is refused: the first of them, with the violations of all. */
+/** Joins several reasons for one refusal: the first reason, with the violations of all. */
 export function joined(nos: readonly (No | undefined)[]): No | undefined {
   const all = nos.filter((no) => no !== undefined);
   const [first] = all;
   return first && all.length > 1 ? { ...first, violations: all.flatMap(violationsOf) } : first;
 }
 
-/** Makes the reason why an item is refused that breaks rules of its fields, or of the database beside them. */
+/** Makes the reason for refusing an item that breaks field rules, or rules that need the database. */
 export function malformed(violations: readonly Violation[]): No | undefined {
   const [first] = violations;
   return first && { ...invalidity(violations), field: first.field };
 }
 
 /**
- * Waits until every item of a batch has ended, and fails if one of them failed: the refusal of the whole request says whether
- * something was written, so nothing may be written after it.
+ * Waits until every item of a batch has ended, and fails if one of them failed. The error for the whole request says whether anything was
+ * written, so nothing may be written after it.
  */
 export async function allEnded<T>(items: readonly (T | Promise<T>)[]): Promise<T[]> {
   const ended = await Promise.allSettled(items);
@@ -54,7 +53,7 @@ export async function allEnded<T>(items: readonly (T | Promise<T>)[]): Promise<T
   });
 }
 
-/** Makes a function that returns the violations within an item of a batch, by a path that leads into the item. */
+/** Makes a function that finds the violations within an item of a batch by the item's path. */
 export function violationsByItem(found: readonly Violation[]): (path: string) => readonly Violation[] {
   const byItem = Map.groupBy(found, ({ field }) => itemOf(field));
   return (path) => byItem.get(itemOf(path)) ?? [];
@@ -62,7 +61,7 @@ export function violationsByItem(found: readonly Violation[]): (path: string) =>
 
 const itemOf = (path: string): string | undefined => /^items\[\d+\]/.exec(path)?.[0];
 
-/** Returns the violations of a refused item; one for its field where it has none of its own. */
+/** The violations of a refused item; if it has none of its own, one for its field. */
 export function violationsOf(no: No): readonly Violation[] {
   const { reason, field, params = {} } = no;
   return no.violations ?? [{ field, text: textKeyOf(reason, params), params, reason }];

@@ -4,7 +4,6 @@ import type { No } from "./batch_refusal.ts";
 const reasonsOfInactive = { organization: "ORGANIZATION_INACTIVE", project: "PROJECT_INACTIVE" } as const;
 const texts = { organization: "ORGANIZATION_INACTIVE", project: "PROJECT_DEACTIVATED" } as const;
 
-/** Makes the refusal of a deactivated organization or project. */
 export function inactive(noun: keyof typeof reasonsOfInactive, id: string, field: string): No {
   const reason = reasonsOfInactive[noun];
   const params = { id };
