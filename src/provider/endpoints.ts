@@ -13,7 +13,7 @@ import { callOf, endpointRoute } from "./request/endpoint.ts";
 import { introspectionEndpoint, revocationEndpoint, userinfoEndpoint } from "./tokens/bearer_endpoints.ts";
 import { tokenEndpoint } from "./tokens/token_endpoint.ts";
 
-/** The endpoints that applications call with a form, and userinfo. */
+/** The endpoints that applications post forms to, and userinfo. */
 export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
   const { deps, settings, keys, issuer, isRegistered } = parts;
   const shared = { isRegistered };
@@ -72,7 +72,7 @@ function questionIn(request: HttpRequest, onClient: OnClient): TokenQuestion {
 
 type OnClient = (client: Client) => void;
 
-/** The token of a request: in its header, or in the form of a POST (RFC 6750, 2); never in the query. */
+/** The token of a request: from its header, or from the form of a POST (RFC 6750, 2), but never from the query. */
 function bearerIn({ method, headers, body }: HttpRequest): string {
   const inHeader = /^bearer +([^\s]+)$/i.exec(headers.authorization ?? "")?.[1];
   const inForm = method === "POST" && body.length > 0 ? formIn(headers, body).get("access_token") : undefined;

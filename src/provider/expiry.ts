@@ -4,28 +4,28 @@ import { deleteAttempts } from "./device/device_attempts.ts";
 import { later } from "./http/settings.ts";
 import type { SigningKeys } from "./tokens/signing_keys.ts";
 
-// The clock of a node may be ahead of those that compare the times: nothing is deleted before it has expired for all.
+// A node's clock may be ahead of others that compare the times, so nothing is deleted before it has expired for all of them.
 const marginSeconds = 60;
 
 const expired: Readonly<Record<string, DueRows>> = {
   "expired sign-ins to applications": { table: "sign_ons", key: "sign_on_id" },
   "expired access tokens of applications": { table: "sign_on_tokens", key: "hash" },
-  // The row of a session that anything still came of is left: its deletion would end that.
+  // A session's row is kept as long as anything obtained through it is in force, because deleting it would end that.
   "expired sessions of browsers": {
     table: "browser_sessions",
     key: "session_id",
     where: "not exists (select from sign_ons o where o.session_id = browser_sessions.session_id)",
   },
   "expired assertions": { table: "client_assertions", key: "app_id, hash" },
-  // Those that were approved go with their sign-ins.
+  // Approved codes are deleted with their sign-ins.
   "expired codes of devices": { table: "device_codes", key: "hash", where: "sign_on_id is null" },
 };
 
-// The successor is shown for a moment after the replacement. Later the family alone tells that a token was replaced.
+// For a moment after the replacement, a client may still fetch the successor. After that, the family alone shows that a token was replaced.
 const replacedSeconds = 300;
 const replaced: DueRows = { table: "refresh_tokens", key: "hash", time: "replaced", where: "in_family" };
 
-/** Deletes sign-ins, sessions and identifiers that can no longer be presented, and rotates the keys that sign. */
+/** Deletes expired sign-ins, sessions and identifiers, and rotates the signing keys. */
 export const providerChores = ({ sql, clock }: Deps, keys: SigningKeys): readonly Chore[] => {
   const ago = (seconds: number) => later(clock(), -seconds);
   return [

@@ -3,7 +3,6 @@ import type { ProviderSettings } from "./http/settings.ts";
 import type { IsRegistered } from "./request/cross_origin.ts";
 import type { SigningKeys } from "./tokens/signing_keys.ts";
 
-/** The means of the provider. */
 export type ProviderParts = {
   readonly deps: Deps;
   readonly settings: ProviderSettings;

@@ -23,7 +23,7 @@ import { documents } from "./tokens/documents.ts";
 
 type ServiceParts = ProviderParts & { readonly signIns: SignIns; readonly resets: PasswordResets };
 
-/** The routes of the provider: of files that browsers and libraries load, and of requests. */
+/** The routes of the provider: files that browsers and libraries load, and requests. */
 export type ProviderRoutes = { readonly files: readonly HttpRoute[]; readonly requests: readonly HttpRoute[] };
 
 /** The OpenID Provider: sign-in at the applications of this instance, as routes of its port. */
@@ -47,7 +47,7 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   return { files: files.map(inOutages), requests: requests.map(inOutages) };
 }
 
-/** A route whose requests are told to come again while the database is away. */
+/** A route that answers requests with a retry time while the database is unavailable. */
 const inOutages = (route: HttpRoute): HttpRoute => ({
   ...route,
   async handle(request) {

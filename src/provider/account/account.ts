@@ -33,7 +33,7 @@ import { accountServices } from "./account_services.ts";
 import { accountSessions } from "./account_sessions.ts";
 import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 
-/** The pages of a user's account: its e-mail address, sessions, connected applications, factors. The session of the browser opens them, and nothing else. */
+/** The account pages: email address, sessions, connected applications and factors. Only the browser's session opens them. */
 export function accountRoutes(
   parts: ProviderParts & { readonly signIns: SignIns },
   steps: SignInSteps,
@@ -94,11 +94,10 @@ export function accountRoutes(
 
 type Sessions = ReturnType<typeof accountServices>["sessions"];
 
-/** Makes the ways to sign out of an account. */
 function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
   return { signOut: (view: AccountView) => signOut(view), signOutEverywhere };
 
-  /** Signs out the account, as at the request of an application; the other ones of the browser stay. */
+  /** Signs out of the account, as if an application had asked; the browser's other accounts stay signed in. */
   async function signOut({ http, session }: AccountView, isOfflineOver = false): Promise<readonly string[]> {
     const cookies = jar.readSessions(http.headers.cookie);
     const { ended, kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });
@@ -106,7 +105,7 @@ function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
     return jar.setSessions(kept, cookies);
   }
 
-  /** Ends all sessions of the account, this one last, and what devices and applications got by them. */
+  /** Ends all of the account's sessions, this one last, and what devices and applications obtained through them. */
   async function signOutEverywhere(view: AccountView): Promise<readonly string[]> {
     const { http, session } = view;
     const request = create(DeleteUserSessionsRequestSchema, { userId: session.userId });
@@ -118,10 +117,10 @@ function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
 
 type Opened = { readonly http: HttpRequest; readonly step: BrowserStep; readonly session: ClientSession };
 
-/** The reason of a refusal, as the user may see it; nothing where what the form named is gone already. */
+/** The reason for a failure, as the user may see it; undefined if what the form named is already gone. */
 function problemOf(error: unknown, language: Language): string | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) === undefined || reasonOf(error) === "INTERNAL") throw error;
-  // The page runs again.
+  // Lost races make the page run again.
   if (isLostRace(error)) throw error;
   if (error.code === Code.NotFound) return undefined;
   return localized(error, language).findDetails(LocalizedMessageSchema)[0]?.message ?? pageText("busy", language);

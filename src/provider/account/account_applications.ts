@@ -21,7 +21,6 @@ import type { AccountServices } from "./account_services.ts";
 
 const { method } = ConsentService;
 
-/** Makes the page of the applications that a user is connected to. */
 export const accountApplications = ({ consents }: AccountServices): AccountSection => ({
   path: "/account/applications",
   isSensitive: () => false,

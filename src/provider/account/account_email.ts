@@ -15,7 +15,7 @@ import type { AccountServices } from "./account_services.ts";
 const { method } = UserService;
 const longestCode = 200;
 
-/** Makes the page on which a user confirms its e-mail address. */
+/** The page on which users confirm their email address. */
 export function accountEmail({ emails, emailOf }: AccountServices): AccountSection {
   return {
     path: "/account/email",

@@ -26,7 +26,6 @@ import type { AccountServices } from "./account_services.ts";
 const { method } = FactorService;
 const longestName = 200;
 
-/** Makes the page of a user's factors. */
 export const accountFactors = ({ factors }: AccountServices): AccountSection => {
   const listOfUser = async ({ http, session }: AccountView): Promise<readonly Listed[]> => {
     const request = create(ListFactorsRequestSchema, { userId: session.userId });
@@ -110,7 +109,7 @@ function kindOf({ language }: AccountView, { kind, codesLeft }: Listed): string 
   return pageText("factor_recovery", language, { count: String(codesLeft) });
 }
 
-/** Asks before a factor goes; nothing where it is gone already. */
+/** Asks for confirmation before removing a factor; undefined if it is already gone. */
 function askToRemove(view: AccountView, list: readonly Listed[], factorId: string) {
   const { language, path } = view;
   const factor = list.find(({ id }) => id === factorId);
@@ -130,7 +129,7 @@ ${accountForm(view, fields)}
   });
 }
 
-/** The codes, shown this once. */
+/** Shows the codes, for the only time. */
 const shownCodes = (view: AccountView, codes: readonly string[]) => {
   const { language, path } = view;
   return pageResponse({

@@ -3,7 +3,7 @@ import { pageText } from "../../messages/page.ts";
 import { type Html, html, pageResponse } from "../pages/html.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage } from "./account_page.ts";
 
-/** Makes the first page of the account: who is signed in, and the ways out. */
+/** The start page of the account: who is signed in, and the ways out. */
 export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): AccountSection => ({
   path: "/account",
   isSensitive: () => false,
@@ -50,7 +50,7 @@ const signedOut = ({ language }: AccountView, cookies: readonly string[], text: 
 <a class="button" href="/account">${pageText("sign_in", language)}</a>`,
   });
 
-/** The ways out of an account: to the page on which another one is chosen, and the sign-outs, which answer cookies. */
+/** The ways out of an account: the page for choosing another one, and the sign-outs, which return cookies. */
 export type Ways = {
   readonly choose: (view: AccountView) => Promise<Response>;
   readonly signOut: (view: AccountView) => Promise<readonly string[]>;

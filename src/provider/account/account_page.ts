@@ -8,18 +8,17 @@ import { type Html, html, pageResponse } from "../pages/html.ts";
 import { accountPaths, type OwnPath } from "../request/own_client.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 
-/** A path of the pages of the account. */
 export type AccountPath = (typeof accountPaths)[number];
 
-/** A page of the account, as the user of a session sees it. */
+/** A page of the account, as seen by the user of a session. */
 export type AccountView = {
   readonly http: HttpRequest;
   readonly path: AccountPath;
   readonly session: ClientSession;
   readonly language: Language;
-  /** The value of the cookie of this browser. */
+  /** The value of this browser's cookie. */
   readonly browser: string;
-  /** The token of the forms of this page. */
+  /** The token of this page's forms. */
   readonly token: string;
   readonly cookies: readonly string[];
 };
@@ -27,14 +26,14 @@ export type AccountView = {
 /** A page of the account and its forms. */
 export type AccountSection = {
   readonly path: AccountPath;
-  /** Whether a form changes what a sign-in asks for: then the last sign-in has to be fresh. */
+  /** Whether a form changes what a sign-in asks for, which requires a fresh sign-in. */
   readonly isSensitive: (form: Parameters) => boolean;
   readonly show: (view: AccountView, problem?: string) => Promise<Response>;
-  /** Does what a form asks for; answers a page that is shown this once, or nothing. */
+  /** Does what a form asks for. Returns a page to show only once, or nothing. */
   readonly act: (view: AccountView, form: Parameters) => Promise<Response | undefined>;
 };
 
-/** The most entries that a page shows. */
+/** The maximum number of entries on a page. */
 export const mostShown = 100;
 
 const titles: Readonly<Record<AccountPath, PageText>> = {
@@ -45,7 +44,7 @@ const titles: Readonly<Record<AccountPath, PageText>> = {
   "/account/factors": "account_factors",
 };
 
-/** Makes a page of the account. Each names its user: a browser may have several, and another tab may have switched. */
+/** Makes a page of the account. Each names its user: a browser may have several, and another tab may have switched between them. */
 export function accountPage(view: AccountView, body: Html, problem?: string): Response {
   const { language, path, cookies } = view;
   return pageResponse({
@@ -61,7 +60,6 @@ ${accountPaths.filter((other) => other !== path).map((other) => linkTo(other, la
   });
 }
 
-/** The sentence that names the user of a page. */
 export const userOf = ({ session: { displayName, username }, language }: AccountView): Html =>
   html`<p>${pageText("continue_text", language, { name: displayName || username })} <b>${username}</b></p>`;
 
@@ -69,7 +67,7 @@ const linkTo = (path: AccountPath, language: Language): Html =>
   html`<a href="${path}">${pageText(titles[path], language)}</a>
 `;
 
-/** The page of somebody who did not sign in, with the way to do so. */
+/** The page for a browser without a session, with a link to sign in. */
 export const closedPage = (language: Language, path: OwnPath): Response =>
   pageResponse({
     language,
@@ -78,7 +76,6 @@ export const closedPage = (language: Language, path: OwnPath): Response =>
 <a class="button" href="${path}">${pageText("sign_in", language)}</a>`,
   });
 
-/** A form of a page of the account. */
 export const accountForm = (
   { path, token }: AccountView,
   fields: Html,
@@ -87,14 +84,12 @@ export const accountForm = (
 ${fields}
 </form>`;
 
-/** The entries of a list, each in its item. */
 export const listOf = ({ language }: AccountView, items: readonly Html[]): Html =>
   items.length === 0
     ? html`<p>${pageText("no_entries", language)}</p>`
     : html`<ul class="entries">
 ${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
 
-/** A sentence with a date. */
 export function dated(key: PageText, { language }: AccountView, date: Date | Timestamp): Html {
   const time = date instanceof Date ? date : timestampDate(date);
   const shown = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });

@@ -9,10 +9,9 @@ import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { userEmail } from "../../services/users/email.ts";
 import type { ProviderSettings } from "../http/settings.ts";
 
-/** The services whose handlers the pages of the account call: what they do is the same as by a call. */
+/** The services whose handlers the account pages call, so that pages and calls have the same effects. */
 export type AccountServices = ReturnType<typeof accountServices>;
 
-/** Makes the services of the pages of the account. */
 export const accountServices = (deps: Deps, settings: ProviderSettings, signIns: SignIns) => ({
   consents: consentService(deps),
   emails: userEmail(deps, settings),

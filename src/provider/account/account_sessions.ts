@@ -22,7 +22,7 @@ import type { AccountServices } from "./account_services.ts";
 
 const { method } = SessionService;
 
-/** Makes the page of a user's sessions, by calls and in browsers. */
+/** A user's sessions, both of calls and of browsers. */
 export const accountSessions = ({ sessions, userOfSession }: AccountServices): AccountSection => ({
   path: "/account/sessions",
   isSensitive: () => false,
@@ -51,7 +51,7 @@ ${hasOthers ? others : nothing}`;
     const sessionId = form.get("session");
     if (sessionId === undefined || sessionId === session.sessionId) return undefined;
     const context = contextOfUser(http, session, method.deleteSession);
-    // By a call, the guards see to it that a session is the caller's own.
+    // In calls, the guards check that a session is the caller's own.
     if ((await userOfSession(sessionId))?.userId !== userId) return undefined;
     await sessions.deleteSession(create(DeleteSessionRequestSchema, { sessionId }), context);
     return undefined;

@@ -32,14 +32,14 @@ import { qrCode } from "./qr_code.ts";
 
 type Parts = ProviderParts & { readonly signIns: SignIns };
 
-/** An enrolment: the browser, its session, and the sign-in that goes on after it, if there is one. */
+/** An enrolment: the browser, its session, and the sign-in that continues afterwards, if any. */
 type Enrolment = {
   readonly step: BrowserStep;
   readonly sessionId: string;
   readonly proven: ProvenRequest | undefined;
 };
 
-/** A form of an enrolment that came, the session that it was shown to, and the call that its user makes by it. */
+/** A submitted enrolment form, the session it was shown to, and the call that its user makes with it. */
 type Submission = {
   readonly http: HttpRequest;
   readonly enrolment: Enrolment;
@@ -50,13 +50,11 @@ type Submission = {
 
 type Choosing = Pick<Submission, "enrolment" | "call">;
 
-/** The app that an enrolment is about to add, and the attempt that failed, if one did. */
+/** The app that an enrolment is about to add, and the failed attempt, if any. */
 type AppToAdd = { readonly secret: string; readonly uri: string; readonly attempt?: Attempt };
 
-/** The pages on which users enrol factors. */
 export type EnrolmentPages = ReturnType<typeof enrolmentPages>;
 
-/** The route of the pages on which users enrol factors. */
 export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   path: paths.addFactor,
   methods: ["GET", "POST"],
@@ -66,7 +64,6 @@ export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   },
 });
 
-/** What the pages of an enrolment are made with. */
 type Enrolling = Parts & {
   readonly steps: SignInSteps;
   readonly readSessions: ReturnType<typeof enrollingSessionsRead>;
@@ -75,7 +72,7 @@ type Enrolling = Parts & {
   readonly question: ReturnType<typeof totpQuestion>;
 };
 
-/** Makes the pages on which users enrol factors: by themselves, or because a sign-in needs one. */
+/** Makes the pages on which users enrol factors: on their own initiative, or because a sign-in requires one. */
 export function enrolmentPages(parts: Parts, steps: SignInSteps) {
   const { deps, settings, signIns } = parts;
   const on: Enrolling = {
@@ -87,7 +84,7 @@ export function enrolmentPages(parts: Parts, steps: SignInSteps) {
     question: totpQuestion(deps, settings),
   };
   return {
-    /** Asks a user who has none for a factor, in the midst of a sign-in. */
+    /** Asks a user without a factor to enrol one during a sign-in. */
     begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
       choiceForm(formOf(on, { step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
     opened: (http: HttpRequest) => opened(on, http),
@@ -95,7 +92,7 @@ export function enrolmentPages(parts: Parts, steps: SignInSteps) {
   };
 }
 
-/** Shows the page to a user who is signed in, and was so a short while ago; others sign in first. */
+/** Shows the page to users who signed in recently; others sign in first. */
 async function opened(on: Enrolling, http: HttpRequest): Promise<Response> {
   const { deps, settings, steps } = on;
   const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
@@ -108,7 +105,6 @@ async function opened(on: Enrolling, http: HttpRequest): Promise<Response> {
   });
 }
 
-/** Takes a form. */
 async function submitted(on: Enrolling, http: HttpRequest): Promise<Response> {
   const { deps, issuer, steps } = on;
   refuseForeign(http, issuer());
@@ -124,7 +120,7 @@ async function submitted(on: Enrolling, http: HttpRequest): Promise<Response> {
     : answered(on, { http, enrolment, session, form, call: callOfUser(http, session) });
 }
 
-/** The session that a form was shown to; refuses one of another site, another browser, or another user. */
+/** The session that a form was shown to; fails if the form comes from another site, browser or user. */
 async function clickedSession(
   { deps, readSessions }: Enrolling,
   form: Parameters,
@@ -193,17 +189,17 @@ async function appPage(on: Enrolling, enrolment: Enrolment, { secret, uri, attem
   return appForm(formOf(on, enrolment), { secret, drawing }, attempt);
 }
 
-/** Shows recovery codes with the first factor; later ones leave them as they are. */
+/** Shows recovery codes along with the first factor; later factors keep the existing codes. */
 async function added(on: Enrolling, enrolment: Enrolment, call: Call): Promise<Response> {
   const { userOf, factors } = on;
   const { factors: held } = await userOf(call);
-  // A whole page that lost a race runs again, and the factor is confirmed by now.
+  // A page that lost a race runs again as a whole, and by then the factor is confirmed.
   const hasCodes = held.some(({ kind }) => kind === "recovery_codes");
   const { codes } = hasCodes ? { codes: [] } : await retry(() => factors.generateRecoveryCodes({}, call), call);
   return addedPage(formOf(on, enrolment), codes);
 }
 
-/** Goes on with the sign-in that needed a factor. */
+/** Continues the sign-in that required a factor. */
 async function done(on: Enrolling, { step, proven, sessionId }: Enrolment): Promise<Response> {
   const { deps, settings, steps } = on;
   const sessions = await steps.sessionsOf(step, ownClient);
@@ -225,10 +221,10 @@ function formOf({ deps, steps }: Enrolling, { step, sessionId, proven }: Enrolme
   return { proven, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
 }
 
-/** The request of a token of these forms: one of the sign-in is none here, nor the reverse. */
+/** Binds tokens to these forms: tokens of the sign-in forms are invalid here, and vice versa. */
 const purposed = (request: string) => `enrolment ${request}`;
 
-/** The way back of somebody who did not sign in once more: to the factors, where somebody is signed in. */
+/** The way back for users who did not sign in again: to the factors if somebody is signed in. */
 const cancelled = ({ language }: BrowserStep, session: ClientSession | undefined): Response =>
   session ? redirect("/account/factors", { cookies: [] }) : closedPage(language, paths.addFactor);
 

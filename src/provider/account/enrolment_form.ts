@@ -8,7 +8,7 @@ import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { hiddenOf, signInPage } from "../sign_in/sign_in_form.ts";
 
-/** A form of an enrolment: the sign-in that goes on after it, if there is one, and its token. */
+/** An enrolment form: the sign-in that continues afterwards, if any, and its token. */
 export type EnrolmentForm = {
   readonly proven: ProvenRequest | undefined;
   readonly language: Language;
@@ -18,13 +18,13 @@ export type EnrolmentForm = {
   readonly cookies: readonly string[];
 };
 
-/** A page after an attempt: its status, and sentences about the attempt. */
+/** The page after a failed attempt: its status, and sentences about the problem. */
 export type Attempt = { readonly status?: number; readonly problems?: readonly string[] };
 
-/** The kinds of factors that a user can add. */
+/** The kinds of factors that the user can add. */
 export type Addable = { readonly app: boolean; readonly passkey: boolean };
 
-/** The page on which its user chooses a kind of factor. */
+/** The page for choosing a kind of factor. */
 export function choiceForm(form: EnrolmentForm, addable: Addable, { status = 200, problems = [] }: Attempt): Response {
   const { language, proven } = form;
   const button = (action: string, label: PageText) =>
@@ -45,12 +45,12 @@ ${proven ? nothing : factorsLink(language)}`,
   });
 }
 
-/** The secret of a new app, as text and as a drawing. */
+/** The secret of a new app, as text and as a QR code. */
 export type AppSecret = { readonly secret: string; readonly drawing: Html | undefined };
 
 const codeField = html`maxlength="20" inputmode="numeric" autocomplete="one-time-code" spellcheck="false"`;
 
-/** The page with the secret of a new app, which asks for a first code. */
+/** The page with a new app's secret, which asks for a first code. */
 export function appForm(form: EnrolmentForm, { secret, drawing }: AppSecret, attempt: Attempt): Response {
   const { language } = form;
   const { status = 200, problems = [] } = attempt;
@@ -70,7 +70,7 @@ ${backForm(form)}`,
   });
 }
 
-/** The page whose script makes a passkey. */
+/** The page whose script creates a passkey. */
 export function newPasskeyForm(form: EnrolmentForm, options: object): Response {
   const { language } = form;
   const fields = nameField(language);
@@ -83,7 +83,7 @@ ${backForm(form)}`,
   });
 }
 
-/** The page after an enrolment, with new recovery codes where there are some: nothing shows them again. */
+/** The page after an enrolment. New recovery codes are shown here and never again. */
 export function addedPage(form: EnrolmentForm, codes: readonly string[]): Response {
   const { language, proven } = form;
   return page(form, "enrolled", {
@@ -109,7 +109,7 @@ ${hiddenOf(form)}
 <button name="action" value="choice" class="plain">${pageText("back", form.language)}</button>
 </form>`;
 
-/** The way back to the factors of the account, from a page that is no step of a sign-in. */
+/** A link to the factors of the account, for pages that are not part of a sign-in. */
 const factorsLink = (language: Language): Html => html`<nav aria-label="${pageText("account", language)}">
 <a href="/account/factors">${pageText("account_factors", language)}</a>
 </nav>`;

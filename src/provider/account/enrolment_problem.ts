@@ -5,10 +5,10 @@ import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import type { Attempt } from "./enrolment_form.ts";
 
-/** The problem of an enrolment that was refused: whether its user may try again, begin anew, or has to sign in again. */
+/** Why an enrolment failed: whether the user may try again, start over, or has to sign in again. */
 export type EnrolmentProblem = Required<Attempt> & { readonly goesOn: "again" | "anew" | "signedOut" };
 
-/** Finds the reason why an enrolment was refused, as its user may see it; undefined for other errors. */
+/** Finds why an enrolment failed, as the user may see it; undefined for other errors. */
 export function enrolmentProblem(error: unknown, language: Language): EnrolmentProblem | undefined {
   if (!(error instanceof ConnectError)) return undefined;
   switch (reasonOf(error)) {

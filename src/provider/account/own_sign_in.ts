@@ -10,7 +10,7 @@ import type { SignInSteps } from "../sign_in/steps.ts";
 /** A request for one of our own pages. */
 type OwnRequest = { readonly http: HttpRequest; readonly path: OwnPath };
 
-/** Begins a sign-in that leads back to one of our own pages, as a request of an application does. */
+/** Begins a sign-in that returns to one of our own pages, the way an application does. */
 export async function signInTo(
   steps: SignInSteps,
   { http, path }: OwnRequest,
@@ -22,7 +22,7 @@ export async function signInTo(
   return steps.proceed(await steps.prove(parameters, http), stepOf(steps.jar, http, { parameters, query }));
 }
 
-/** The parameters by which the user of a session signs in again, if that was too long ago or without the factor. */
+/** The parameters with which a session's user signs in again, if the last sign-in was too long ago or lacked the factor. */
 export const freshSignIn = ({ username, hasFactor }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({
   max_age: String(freshSignInSeconds),
   login_hint: username,
@@ -31,5 +31,5 @@ export const freshSignIn = ({ username, hasFactor }: ClientSession, { freshSignI
 
 const [, multiFactor] = authenticationClasses;
 
-/** Whether the user came back from such a sign-in without one. */
+/** Whether the user cancelled such a sign-in. */
 export const isCancelled = ({ query }: HttpRequest): boolean => parametersIn(query).get("error") !== undefined;

@@ -1,11 +1,11 @@
 import { type Html, html } from "../pages/html.ts";
 
-// A code of more bytes has modules too small for the camera of a telephone; the secret stands beside it as text.
+// A longer code has modules too small for phone cameras; the secret is also shown as text.
 const longest = 500;
-// ISO/IEC 18004, 9.1: the symbol needs so many light modules around it.
+// ISO/IEC 18004, 9.1: the width of the quiet zone, in modules.
 const quiet = 4;
 
-/** Draws a QR code as SVG without styles, dark on light in any colour scheme; undefined for a text that is too long for one. */
+/** Draws a QR code as SVG without styles, dark on light in any colour scheme; undefined for a text that is too long. */
 export async function qrCode(text: string, label: string): Promise<Html | undefined> {
   if (Buffer.byteLength(text) > longest) return undefined;
   const { default: encode } = await import("qr");
@@ -15,7 +15,7 @@ export async function qrCode(text: string, label: string): Promise<Html | undefi
 <path fill="#fff" d="M0 0h${size}v${size}h-${size}z"/><path fill="#000" d="${pathOf(rows)}"/></svg>`;
 }
 
-/** The dark modules, each run of them in a row as one rectangle. */
+/** The dark modules: one rectangle per run in a row. */
 const pathOf = (rows: readonly (readonly boolean[])[]): string => rows.flatMap((row, y) => runsOf(row, y)).join("");
 
 function runsOf(row: readonly boolean[], y: number): string[] {

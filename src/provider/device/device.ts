@@ -21,8 +21,8 @@ import { deviceGuesses } from "./device_guess.ts";
 const longestCode = 40;
 
 /**
- * The page on which a user enters the code of a device (RFC 8628, 3.3). It looks for no code before its form is sent, and what
- * follows is a sign-in like any other, whose end the device asks for.
+ * The page on which a user enters the code of a device (RFC 8628, 3.3). It looks up no code before the form is submitted. What follows is
+ * an ordinary sign-in, whose outcome the device polls for.
  */
 export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute {
   const { deps, settings, issuer } = parts;

@@ -14,7 +14,7 @@ import { deviceGrant } from "../tokens/device_grant.ts";
 import { clientRead } from "../tokens/grant_read.ts";
 import { attemptKey, minuteOf, secondsUntilNext } from "./device_attempts.ts";
 
-/** The answer of the device authorization endpoint (RFC 8628, 3.2). */
+/** The response of the device authorization endpoint (RFC 8628, 3.2). */
 export type DeviceAuthorization = {
   readonly device_code: string;
   readonly user_code: string;
@@ -33,12 +33,12 @@ type Parts = {
 
 const longestScope = 1_000;
 const longestResource = 1_000;
-// Of 25,600,000,000 user codes one that is made is in use already about never.
+// There are 25,600,000,000 user codes, so a new one is almost never in use already.
 const mostTries = 5;
-/** How many codes of one application may wait for their users. */
+/** How many unapproved codes one application may have. */
 const mostWaiting = 10_000;
 
-/** Makes the answers of the device authorization endpoint: a code for the device, and one for its user to enter. */
+/** Makes the handler of the device authorization endpoint: a code for the device, and one for its user to enter. */
 export function deviceAuthorizationEndpoint({ deps, settings, issuer, authenticate }: Parts) {
   const { sql, clock, ids, secrets } = deps;
   const clientOf = clientRead(sql);
@@ -113,19 +113,19 @@ type NewDeviceCode = {
   readonly appId: string;
   readonly organizationId: string | null;
   readonly scope: string;
-  /** Whether it asks for access to our own API. */
+  /** Whether the device asks for access to our own API. */
   readonly forApi: boolean;
   readonly pollSeconds: number;
   readonly now: Date;
   readonly expirationDate: Date;
-  /** The key of the attempts of the network, and how many it has in a minute. */
+  /** The key under which the network's attempts are counted, and the limit per minute. */
   readonly key: Buffer;
   readonly most: number;
 };
 
 type Written = { readonly isCounted: boolean; readonly isFull: boolean; readonly isMade: boolean };
 
-/** Writes a code, if its network and its application may have one more and no other code of a user is the same. */
+/** Writes a code if its network and application may have another one and no other device has the same user code. */
 async function write(sql: Sql, code: NewDeviceCode): Promise<Written> {
   const { now, expirationDate, key, most } = code;
   const [written] = await sql<Written[]>`

@@ -11,12 +11,12 @@ export type CodeState = {
   readonly language: Language;
   readonly token: string;
   readonly cookies: readonly string[];
-  /** The code that the device shows, as it came in the URI or was typed. */
+  /** The code that the device shows, from the URI or as typed. */
   readonly userCode: string;
   readonly problems?: readonly string[];
 };
 
-/** The form that asks for the code of a device; one that came in the URI is to be compared. */
+/** The form for a device's code. If the code came in the URI, it asks the user to compare it. */
 export function deviceCodeForm({ status = 200, language, token, cookies, ...state }: CodeState): Response {
   const { userCode, problems = [] } = state;
   const attributes = html`maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" value="${userCode}"`;

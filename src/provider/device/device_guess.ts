@@ -4,14 +4,14 @@ import { userCodeMacs } from "../../security/user_code.ts";
 import type { ProviderSettings } from "../http/settings.ts";
 import { attemptKey, minuteOf, secondsUntilNext } from "./device_attempts.ts";
 
-/** The outcome of a code that a user entered: the device that waits with it, none, or a wait for the next attempt. */
+/** The outcome of a code entered by a user: the waiting device, nothing, or a wait before the next attempt. */
 export type GuessOutcome = { readonly deviceId: string } | { readonly waitSeconds: number } | undefined;
 
 const unlimited = 2 ** 31 - 1;
 
 /**
- * Makes the look-up of codes that users enter. Each counts as a wrong one before it is looked for, by its network and among all, on
- * all nodes; a right one is taken back.
+ * Makes the lookup of codes entered by users. Each is counted as wrong before it is looked up, by network and overall, across all nodes;
+ * correct ones are taken back.
  */
 export function deviceGuesses({ sql, clock, secrets: { keyring } }: Deps, settings: ProviderSettings) {
   return async (typed: string, call: Call): Promise<GuessOutcome> => {
@@ -41,7 +41,7 @@ type Attempts = {
 
 type Guessed = { readonly isCounted: boolean; readonly deviceId: string | null };
 
-/** Counts an attempt and looks for its code. One that its network has no room for is not counted among all. */
+/** Counts an attempt and looks up its code. An attempt beyond the network's limit does not count towards the overall one. */
 async function guessed(sql: Sql, attempts: Attempts, macs: readonly Buffer[]): Promise<Guessed> {
   const { now, mine, all, most, mostOfAll } = attempts;
   const [found] = await sql<Guessed[]>`

@@ -1,15 +1,15 @@
 /**
- * The cookies of the pages: the browser, its session, all sessions where it has several, the users to whom it is known, the code and the
- * sealed link of a mail, and the sealed authorization request that a forgotten password interrupted.
+ * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, the code and the sealed
+ * link of a mail, and the sealed authorization request that a password reset interrupted.
  */
 export type CookieName = keyof typeof values;
 
-/** The most accounts that a browser keeps signed in, and to which it is known. */
+/** The maximum number of accounts that a browser keeps signed in, and of users it is known to. */
 export const mostAccounts = 8;
 
 const token = /^o[bs]_[0-9A-Za-z]{33}$/;
 
-// A browser keeps some 4,096 bytes of a cookie, its name and attributes included.
+// Browsers keep about 4,096 bytes of a cookie, including its name and attributes.
 const values = {
   browser: token,
   session: token,
@@ -20,15 +20,13 @@ const values = {
   request: /^[\w-]{1,3800}$/,
 } as const;
 
-/** Whether a value may be that of a cookie. */
 export const isCookieValue = (name: CookieName, value: string): boolean => values[name].test(value);
 
-/** A session of a browser as its cookie holds it. */
 export type CookieOfSession = { readonly cookie: string; readonly expirationDate: Date };
 
 /**
- * The names and attributes of the cookies of an issuer. Browsers keep a `__Host-` cookie to the very host that set it over TLS; plain
- * http, which an issuer has on a loopback address only, has none.
+ * The names and attributes of an issuer's cookies. Browsers return a `__Host-` cookie only to the exact host that set it over TLS. Plain
+ * http, which an issuer may use only on a loopback address, does without the prefix.
  */
 export function cookieJar(issuer: () => string) {
   const isSecure = () => issuer().startsWith("https:");
@@ -36,7 +34,7 @@ export function cookieJar(issuer: () => string) {
   const attributes = () => `Path=/; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
   return { read, readSessions, readKnown, set, clear, setSessions };
 
-  /** The value of a cookie in the header of a request; undefined if it is missing, twice there, or of another form. */
+  /** The value of a cookie in a request header; undefined if it is missing, repeated or malformed. */
   function read(header: string | undefined, name: CookieName): string | undefined {
     const wanted = `${nameOf(name)}=`;
     const pairs = (header ?? "")
@@ -47,30 +45,29 @@ export function cookieJar(issuer: () => string) {
     return value !== undefined && isCookieValue(name, value) ? value : undefined;
   }
 
-  /** The values of the sessions of a browser, the present one first. */
+  /** The values of the browser's sessions, the current one first. */
   function readSessions(header: string | undefined): readonly string[] {
     const present = read(header, "session");
     const others = read(header, "accounts")?.split(".") ?? [];
     return [...new Set(present === undefined ? others : [present, ...others])].slice(0, mostAccounts);
   }
 
-  /** The tokens by which a browser is known to users, the last one first. */
+  /** The tokens by which the browser is known to users, the latest first. */
   function readKnown(header: string | undefined): readonly string[] {
     return [...new Set(read(header, "known")?.split("."))];
   }
 
-  /** The header that sets a cookie until a time, or for as long as the browser runs. */
+  /** The header that sets a cookie until a given time, or until the browser is closed. */
   function set(name: CookieName, value: string, until?: Date): string {
     const expires = until ? `; Expires=${until.toUTCString()}` : "";
     return `${nameOf(name)}=${value}; ${attributes()}${expires}`;
   }
 
-  /** The header that makes the browser forget a cookie. */
   function clear(name: CookieName): string {
     return `${nameOf(name)}=; ${attributes()}; Max-Age=0`;
   }
 
-  /** The headers that keep these sessions, the first of them as the present one, in place of those of the values before. */
+  /** The headers that store these sessions, the first as the current one, replacing the earlier values. */
   function setSessions(sessions: readonly CookieOfSession[], before: readonly string[]): readonly string[] {
     const kept = sessions.slice(0, mostAccounts);
     const [present] = kept;
@@ -83,5 +80,4 @@ export function cookieJar(issuer: () => string) {
 const endOf = (sessions: readonly CookieOfSession[]): Date =>
   new Date(Math.max(...sessions.map(({ expirationDate }) => expirationDate.getTime())));
 
-/** The cookies of an issuer. */
 export type CookieJar = ReturnType<typeof cookieJar>;

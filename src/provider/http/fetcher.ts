@@ -4,31 +4,30 @@ import type { IncomingMessage } from "node:http";
 import { type RequestOptions, request } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** The settings of requests to addresses that applications name. */
+/** Settings of requests to URIs that applications register. */
 export type FetchSettings = {
-  /** Subnets that may be called although they are private. */
+  /** Private subnets that may be called. */
   readonly outgoingPrivateNetworks: readonly string[];
-  /** Authorities in PEM, in place of those that Node trusts; empty for those. */
+  /** Certificate authorities in PEM that replace Node's; empty to use Node's. */
   readonly outgoingCaFile: string;
 };
 
-/** Reads the text at an https URI that an application names; throws when it may not be called, or answers otherwise. */
+/** Reads the text at an https URI registered by an application; throws if the URI may not be called or does not respond with a text. */
 export type FetchText = (uri: string) => Promise<string>;
 
-/** Posts a form to an https URI that an application names, and returns the status of the answer; throws when it may not be called. */
+/** Posts a form to an https URI registered by an application, and returns the response status; throws if the URI may not be called. */
 export type PostForm = (uri: string, form: Readonly<Record<string, string>>) => Promise<number>;
 
-/** The longest time of a request. */
+/** The timeout of a request. */
 export const outwardTimeoutMs = 5_000;
 const mostBytes = 65_536;
 
-/** Makes the way to read texts at addresses that applications name. */
 export function outwardFetch(settings: FetchSettings): FetchText {
   const call = outwardCall(settings);
   return async (uri) => textOf(await call(uri, { method: "GET", headers: { accept: "application/json" } }));
 }
 
-/** Makes the way to post forms to addresses that applications name; nothing of an answer but its status is read. */
+/** Makes the function that posts forms to URIs registered by applications. Of the response, it reads only the status. */
 export function outwardPost(settings: FetchSettings): PostForm {
   const call = outwardCall(settings);
   return async (uri, form) => {
@@ -43,12 +42,15 @@ export function outwardPost(settings: FetchSettings): PostForm {
   };
 }
 
-/** Makes the one way to call addresses that applications name: public ones by https, without redirects, within time and size. */
+/**
+ * Makes the only function that calls URIs registered by applications: public ones over https, without redirects, and with limits on time
+ * and size.
+ */
 function outwardCall({ outgoingPrivateNetworks, outgoingCaFile }: FetchSettings) {
   const isAllowed = addressCheck(outgoingPrivateNetworks);
   const checked = checkedLookup(isAllowed);
   const authorities = outgoingCaFile ? readFile(outgoingCaFile, "utf8") : Promise.resolve(undefined);
-  // It is awaited with the first request.
+  // The rejection is handled when the first request awaits this.
   authorities.catch(() => {});
 
   return async (uri: string, options: RequestOptions, body = ""): Promise<IncomingMessage> => {
@@ -78,14 +80,17 @@ async function textOf(response: IncomingMessage): Promise<string> {
   }
   for await (const part of response) {
     length += part.length;
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** Resolves a name to addresses that may all be called: those that are checked here are those that are connected to. */
+/**
+ * Resolves a name to addresses that may all be called. The addresses checked here are the ones connected to, so DNS cannot change in
+ * between.
+ */
 function checkedLookup(isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses = []) => {
@@ -98,7 +103,7 @@ function checkedLookup(isAllowed: (address: string) => boolean): LookupFunction 
   };
 }
 
-// The registries of special addresses of IANA (RFC 6890). Of IPv6 only the part for global unicast counts as public at all.
+// IANA's registries of special-purpose addresses (RFC 6890). Of IPv6, only the global unicast range counts as public at all.
 const specialIpv4 = [
   ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
   ...["192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"],

@@ -1,4 +1,3 @@
-/** The settings that name the issuer. */
 export type IssuerSettings = {
   readonly publicUrl: string | undefined;
   readonly tlsCertFile: string;
@@ -7,12 +6,12 @@ export type IssuerSettings = {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** Whether a host is one by which a machine calls itself. */
+/** Whether a host name means the machine itself. */
 export const isLoopback = (hostname: string): boolean => loopback.test(hostname);
 
 /**
- * The header by which browsers call the host of an issuer by TLS alone, for a year (RFC 6797); none without TLS. Hosts under it may be
- * another's, so they are left out. `localhost` belongs to every program of a machine: its other ports may have no TLS.
+ * The header that makes browsers call the issuer's host only over TLS, for a year (RFC 6797); none without TLS. Subdomains are left out,
+ * because they may belong to somebody else. So is `localhost`, which all programs of a machine share: other ports may have no TLS.
  */
 export function transportSecurity(issuer: string | undefined): Readonly<Record<string, string>> {
   if (issuer === undefined) return {};
@@ -22,8 +21,8 @@ export function transportSecurity(issuer: string | undefined): Readonly<Record<s
 }
 
 /**
- * Returns the issuer of tokens: PUBLIC_URL, without a slash at its end, or localhost at the port that is listened on. Undefined
- * where PUBLIC_URL cannot be one: it has a path or a query, or is plain http to another machine.
+ * The issuer of tokens: PUBLIC_URL without a trailing slash, or localhost at the listening port. Undefined if PUBLIC_URL cannot be an
+ * issuer, because it has a path or query, or is plain http to another machine.
  */
 export function issuerOf({ publicUrl, tlsCertFile }: IssuerSettings, port: number): string | undefined {
   if (publicUrl === undefined) return `${tlsCertFile ? "https" : "http"}://localhost:${port}`;

@@ -25,12 +25,12 @@ export type OauthErrorCode =
   | "server_error"
   | "temporarily_unavailable";
 
-/** A refusal in the words of OAuth; its description is for the developer of the application. */
+/** An OAuth error; its description is for the application's developer. */
 export class OauthError extends Error {
   override readonly name = "OauthError";
   readonly code: OauthErrorCode;
   readonly description: string;
-  /** When the same request may succeed, in seconds from now. */
+  /** The number of seconds after which the same request may succeed. */
   readonly retrySeconds: number | undefined;
 
   constructor(code: OauthErrorCode, description: string, retrySeconds?: number) {
@@ -41,7 +41,7 @@ export class OauthError extends Error {
   }
 }
 
-/** The refusal of a client that did not prove who it is; the log says what the client itself is not told. */
+/** The error for a client that failed to authenticate; the log says more than the client is told. */
 export class ClientRefused extends OauthError {
   constructor(forLog?: string) {
     super("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");
@@ -49,7 +49,7 @@ export class ClientRefused extends OauthError {
   }
 }
 
-/** The refusal of a request that has no access token where it needs one. */
+/** The error for a request that lacks a required access token. */
 export class TokenMissing extends OauthError {
   constructor() {
     super("invalid_token", "there is no access token");

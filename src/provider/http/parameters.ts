@@ -1,25 +1,25 @@
 import { OauthError } from "./oauth_error.ts";
 
-/** The most bytes of a form: it may bring back a sealed query. */
+/** The maximum size of a form, which may return a sealed query. */
 export const formMaxBytes = 24_576;
 
-/** The most characters of a JWT of ours: what we issue, every endpoint and every hint takes. */
+/** The maximum length of our JWTs. Every endpoint and every hint accepts what we issue. */
 export const jwtMaxLength = 9_000;
 
-/** The most characters of the query of an authorization request, with the longest hint: it comes back in a form, sealed. */
+/** The maximum length of an authorization request's query, including the longest hint; forms return it sealed. */
 export const queryMaxLength = 3_000 + jwtMaxLength;
 
 const mostParameters = 50;
 const longestName = 100;
 
-/** The parameters of a request. One without a value counts as left out (RFC 6749, 3.1). */
+/** The parameters of a request. One without a value counts as absent (RFC 6749, 3.1). */
 export type Parameters = {
   readonly get: (name: string) => string | undefined;
-  /** The names of those that are there more than once; none of them has a value. */
+  /** The names of repeated parameters; none of them has a value. */
   readonly repeated: readonly string[];
 };
 
-/** Reads the parameters of a query or of a form; refuses too many, and characters that no text may have. */
+/** Reads the parameters of a query or form; fails if there are too many, or if they contain characters that no text may have. */
 export function parametersIn(text: string): Parameters {
   if ((text.match(/&/g)?.length ?? 0) >= mostParameters)
     throw new OauthError("invalid_request", `there are more than ${mostParameters} parameters`);
@@ -37,7 +37,7 @@ export function parametersIn(text: string): Parameters {
   };
 }
 
-/** Reads the parameters of a form; refuses another content type, and any parameter that is there twice. */
+/** Reads the parameters of a form; fails for another content type or a repeated parameter. */
 export function formIn(headers: { readonly "content-type"?: string | undefined }, body: Uint8Array): Parameters {
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded")
@@ -48,18 +48,18 @@ export function formIn(headers: { readonly "content-type"?: string | undefined }
   return parameters;
 }
 
-/** A text of a client as descriptions may hold it: RFC 6749, 5.2 allows neither quotes nor backslashes. */
+/** A client's text as error descriptions may contain it: RFC 6749, 5.2 allows neither quotes nor backslashes. */
 export const shown = (text: string): string =>
   text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, longestName);
 
-/** Returns the value of a parameter, or refuses. */
+/** The value of a parameter; fails if it is missing or too long. */
 export function required(parameters: Parameters, name: string, longest: number): string {
   const value = bounded(parameters, name, longest);
   if (value === undefined) throw new OauthError("invalid_request", `${name} is missing`);
   return value;
 }
 
-/** Returns the value of a parameter that may be left out, or refuses one that is too long. */
+/** The value of an optional parameter; fails if it is too long. */
 export function bounded(parameters: Parameters, name: string, longest: number): string | undefined {
   const value = parameters.get(name);
   if (value !== undefined && value.length > longest)
@@ -67,5 +67,5 @@ export function bounded(parameters: Parameters, name: string, longest: number): 
   return value;
 }
 
-/** The words of a scope. */
+/** The individual scopes in a scope parameter. */
 export const wordsOf = (scope: string): readonly string[] => scope.split(" ").filter((word) => word !== "");

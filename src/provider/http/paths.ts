@@ -1,6 +1,5 @@
 import { logoPath } from "../../services/organizations/branding.ts";
 
-/** The paths of the endpoints. */
 export const paths = {
   configuration: "/.well-known/openid-configuration",
   authorizationServer: "/.well-known/oauth-authorization-server",
@@ -33,5 +32,5 @@ const onTheWay: readonly string[] = [
   ...[paths.endSession, paths.signOut],
 ];
 
-/** Whether a path is on the way of a browser from an application and back: the application may have opened the window for it. */
+/** Whether a path lies on a browser's way from an application and back, in a window that the application may have opened. */
 export const keepsOpener = (path: string): boolean => onTheWay.includes(path);

@@ -1,6 +1,6 @@
 import type { Response } from "@postern/gateway";
 
-/** RFC 9700, 4.12: by 303 alone the next request surely has no body. */
+/** RFC 9700, 4.12: only after a 303 is the next request certain to have no body. */
 export const redirect = (location: string, { cookies }: { readonly cookies: readonly string[] }): Response => ({
   status: 303,
   headers: {
@@ -10,5 +10,5 @@ export const redirect = (location: string, { cookies }: { readonly cookies: read
   },
 });
 
-// A header holds no other characters; browsers read an encoded host as they read the host itself (WHATWG URL, 3.5).
+// Headers cannot hold other characters; browsers decode a percent-encoded host to the same host (WHATWG URL, 3.5).
 const inAscii = (uri: string): string => uri.replace(/[^\x21-\x7e]+/g, encodeURIComponent);

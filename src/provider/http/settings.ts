@@ -3,7 +3,6 @@ import type { FactorSignInSettings } from "../../services/sessions/complete_sess
 import type { NoticeSettings } from "../../services/verification/notice.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
-/** How long things of sign-in at applications last, how many sign-ins may fail, and where keys and the pages of passkeys are. */
 export type ProviderSettings = FactorSignInSettings &
   FreshSignInSettings &
   FetchSettings &
@@ -22,8 +21,6 @@ export type ProviderSettings = FactorSignInSettings &
     readonly browserSessionLifetimeSeconds: number;
   };
 
-/** The time that is some seconds later. */
 export const later = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1000);
 
-/** A time in seconds since 1970. */
 export const secondsOf = (time: Date): number => Math.floor(time.getTime() / 1000);

@@ -18,20 +18,20 @@ import { logoutEnd, logoutForm } from "./logout_pages.ts";
 import { type LogoutRequest, logoutRequests } from "./logout_request.ts";
 import { endSessions, type FoundSessions, type OpenSession, sessionsToEnd } from "./logout_sessions.ts";
 
-/** A sign-out in a browser: the request, as it was sent, and the sessions that it ends. */
+/** A sign-out in a browser: the request as sent, and the sessions that it ends. */
 type LogoutStep = {
   readonly http: HttpRequest;
   readonly query: string;
   readonly logout: LogoutRequest;
   readonly language: Language;
-  /** The values of the sessions of the browser, the present one first. */
+  /** The values of the browser's sessions, the current one first. */
   readonly cookies: readonly string[];
   readonly sessions: FoundSessions;
 };
 
 /**
- * Makes the routes of a sign-out that applications ask for (OpenID Connect RP-Initiated Logout 1.0): the endpoint by GET and POST, and
- * its form. The form is shown unless the hint is of the session of this browser.
+ * The routes of a sign-out requested by an application (OpenID Connect RP-Initiated Logout 1.0): the endpoint, by GET and POST, and its
+ * form. The form is shown unless the hint belongs to the session of this browser.
  */
 export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   const { requested, submitted } = signingOut(parts);
@@ -57,7 +57,7 @@ export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   ];
 }
 
-/** Makes the pages of a sign-out: what applications ask for, and the form that asks its user. */
+/** The pages of a sign-out: requests by applications, and the form that asks the user. */
 function signingOut(parts: ProviderParts) {
   const { deps, issuer } = parts;
   const { keyring } = deps.secrets;
@@ -90,7 +90,7 @@ function signingOut(parts: ProviderParts) {
     return form.get("action") === "sign_out" ? signedOut(step) : logoutEnd("still_signed_in", step.language, []);
   }
 
-  /** Whether a form was shown in this browser and for this session; one that is sent twice finds no session. */
+  /** Whether a form was shown in this browser and for this session; a form sent twice no longer finds its session. */
   function isOurs({ headers }: HttpRequest, form: Parameters, { id: sessionId }: OpenSession): boolean {
     const browser = jar.read(headers.cookie, "browser") ?? "";
     const of = { browser, request: purposed(form.get("request") ?? ""), sessionId };
@@ -106,7 +106,7 @@ function signingOut(parts: ProviderParts) {
   }
 }
 
-/** Makes the read of a sign-out as far as it is known: what is asked for, and the sessions of the browser that end. */
+/** Makes the read of a sign-out: what is requested, and which sessions of the browser end. */
 function logoutSteps(parts: ProviderParts, jar: CookieJar) {
   const read = logoutRequests(parts);
   return async (http: HttpRequest, query: string): Promise<LogoutStep> => {
@@ -120,13 +120,13 @@ function logoutSteps(parts: ProviderParts, jar: CookieJar) {
   };
 }
 
-/** The path at which a sign-out begins again. */
+/** The path at which a sign-out can be restarted. */
 const endBeginning = (query: string) => `${paths.endSession}?${query}`;
 
-/** The request of a token of this form: one of the sign-in is none here. */
+/** Binds tokens to this form: a token of the sign-in forms is invalid here. */
 const purposed = (request: string) => `sign-out ${request}`;
 
-/** The languages that a query asks for, also where nothing else of it can be read. */
+/** The languages that a query asks for, even if nothing else in it can be parsed. */
 const uiLocalesOf = (query: string): Parameters => ({
   get: (name) => new URLSearchParams(query.slice(0, 10_000)).get(name) ?? undefined,
   repeated: [],

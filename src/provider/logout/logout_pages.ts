@@ -6,7 +6,7 @@ import { formActionOf } from "../http/web_uri.ts";
 import { html, nothing, pageResponse } from "../pages/html.ts";
 import type { LogoutRequest } from "./logout_request.ts";
 
-/** The form that asks whether to sign out: the request that it brings back, and its token. */
+/** The form that asks whether to sign out: the request that it returns, and its token. */
 export type LogoutForm = {
   readonly logout: LogoutRequest;
   readonly username: string;
@@ -16,7 +16,6 @@ export type LogoutForm = {
   readonly cookies: readonly string[];
 };
 
-/** The form that asks whether to sign out. */
 export function logoutForm({ logout, username, language, request, token, cookies }: LogoutForm): Response {
   const { application, location } = logout;
   const reason = application && pageText("sign_out_text", language, { application: application.name });
@@ -36,7 +35,7 @@ ${reason === undefined ? nothing : html`<p>${reason}</p>`}
   });
 }
 
-/** The last page of a sign-out, or of one that its user did not want. */
+/** The last page of a sign-out, or of one that the user declined. */
 export const logoutEnd = (
   title: Extract<PageText, "signed_out" | "still_signed_in">,
   language: Language,

@@ -8,16 +8,16 @@ import { clientRead } from "../tokens/grant_read.ts";
 import { claimsOfOwn } from "../tokens/jwt.ts";
 import type { SigningKeys } from "../tokens/signing_keys.ts";
 
-/** The ID token that a request for a sign-out hints at: of a client, a user and a session. */
+/** What the ID token hint of a sign-out names: a client, a user and a session. */
 export type LogoutHint = Readonly<Record<"clientId" | "userId" | "sessionId", string>>;
 
-/** A request for a sign-out (OpenID Connect RP-Initiated Logout 1.0, 2). */
+/** A sign-out request (OpenID Connect RP-Initiated Logout 1.0, 2). */
 export type LogoutRequest = {
-  /** The hint, if it is an ID token of ours, expired or not. */
+  /** The hint, if it is an ID token issued by us, expired or not. */
   readonly hint: LogoutHint | undefined;
-  /** The application that asks, if it is in use. */
+  /** The requesting application, if it is active. */
   readonly application: Client | undefined;
-  /** The place where the browser goes afterwards, with the state; undefined without a hint, which proves who asks. */
+  /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks. */
   readonly location: string | undefined;
 };
 
@@ -26,7 +26,7 @@ type Parts = { readonly deps: Deps; readonly keys: SigningKeys; readonly issuer:
 const longestId = 200;
 const longestState = 2_000;
 
-/** Makes the reading of requests for a sign-out; refuses one that no application may send. */
+/** Makes the parser of sign-out requests; fails for requests that no application may send. */
 export function logoutRequests({ deps, keys, issuer }: Parts) {
   const { sql, clock } = deps;
   const find = clientRead(sql);
@@ -50,7 +50,7 @@ export function logoutRequests({ deps, keys, issuer }: Parts) {
     return client?.active ? client : undefined;
   }
 
-  /** The claims of an ID token of ours, however long ago it expired. */
+  /** The claims of an ID token issued by us, however long ago it expired. */
   async function hintOf(token: string | undefined): Promise<LogoutHint | undefined> {
     if (token === undefined) return undefined;
     const claims = await claimsOfOwn(keys, token, { issuer: issuer(), type: "JWT", at: new Date(0) });

@@ -6,18 +6,18 @@ import { endedAt, signedOutAt } from "../../services/sessions/new_session.ts";
 import type { CookieOfSession } from "../http/cookies.ts";
 import type { LogoutHint } from "./logout_request.ts";
 
-/** A session of a browser that may be ended. */
+/** A browser session that may be ended. */
 export type OpenSession = Versioned & {
   readonly userId: string;
   readonly username: string;
   readonly expirationDate: Date;
-  /** Its place among the cookies of the browser; null where it is none of them. */
+  /** Its position among the browser's cookies; null if it is not among them. */
   readonly place: number | null;
 };
 
 /**
- * The session of a browser that a sign-out is about: it is ended, and with it that of the hint and earlier ones, as far as they are of
- * the same user. The accounts of other users stay signed in.
+ * The session that a sign-out is about. It ends together with the hint's session and earlier ones, as far as they belong to the same user.
+ * The accounts of other users stay signed in.
  */
 export type FoundSessions = {
   readonly ofBrowser: OpenSession | undefined;
@@ -25,18 +25,18 @@ export type FoundSessions = {
   readonly kept: readonly CookieOfSession[];
 };
 
-/** The sessions of a browser by the values of its cookies, the present one first, and the hint of a request for a sign-out. */
+/** A browser's sessions by its cookie values, the current one first, and the hint of a sign-out request. */
 export type SessionQuestion = {
   readonly cookies: readonly string[];
   readonly hint: Pick<LogoutHint, "sessionId" | "userId"> | undefined;
 };
 
-// As many sign-ins that replaced each other are followed.
+// How far to follow a chain of sign-ins that replaced each other.
 const mostEarlier = 100;
 
 /**
- * Finds the sessions that a sign-out ends, and those that they replaced in their browsers. Unlike for a sign-in, it does not matter how
- * long ago they were used.
+ * Finds the sessions that a sign-out ends, including those that they replaced in their browsers. Unlike for a sign-in, it does not matter
+ * when they were last used.
  */
 export async function sessionsToEnd(sql: Sql, { cookies, hint }: SessionQuestion): Promise<FoundSessions> {
   if (cookies.length === 0) return { ofBrowser: undefined, ended: [], kept: [] };
@@ -60,7 +60,7 @@ export async function sessionsToEnd(sql: Sql, { cookies, hint }: SessionQuestion
   return found(rows, { cookies, hint });
 }
 
-/** Of several accounts it is that of the hint, else the present one. */
+/** Of several accounts, picks the hint's, or else the current one. */
 function found(rows: readonly OpenSession[], { cookies, hint }: SessionQuestion): FoundSessions {
   const held = cookies.flatMap((cookie, at) => {
     const row = rows.find(({ place }) => place === at + 1);
@@ -75,10 +75,10 @@ function found(rows: readonly OpenSession[], { cookies, hint }: SessionQuestion)
   };
 }
 
-/** The sessions that end, and whether refresh tokens of `offline_access` end with them. */
+/** The sessions to end, and whether refresh tokens with `offline_access` end with them. */
 export type EndedSessions = { readonly ended: readonly OpenSession[]; readonly isOfflineOver?: boolean };
 
-/** Ends the sessions of a sign-out, all or none: the page of one that loses a race finds them anew. */
+/** Ends the sessions of a sign-out, all or none; if that loses a race, the page looks them up again. */
 export async function endSessions(
   { log, clock }: Pick<Deps, "log" | "clock">,
   { ended, isOfflineOver = false }: EndedSessions,
@@ -87,6 +87,6 @@ export async function endSessions(
   if (ended.length === 0) return;
   const endOf = isOfflineOver ? endedAt : signedOutAt;
   const facts = ended.map((session) => endOf(next(session, clock()), session.userId));
-  // A client that leaves meanwhile still signs out.
+  // The sign-out completes even if the client disconnects.
   await log.append({ ...systemCall(""), values: call.values }, facts, true);
 }

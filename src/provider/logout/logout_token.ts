@@ -10,7 +10,7 @@ import { signJwt } from "../tokens/jwt.ts";
 import type { SigningKeys } from "../tokens/signing_keys.ts";
 import { algorithmOf } from "../tokens/tokens.ts";
 
-/** A session that ended, and an application that is told of it; its client id is null once it is deleted. */
+/** A session that ended, and an application to notify; its client id is null once the application is deleted. */
 export type EndedAt = {
   readonly sessionId: string;
   readonly userId: string;
@@ -29,8 +29,8 @@ const lifeSeconds = 120;
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
 
 /**
- * Makes the way to tell an application that a session ended (OpenID Connect Back-Channel Logout 1.0, 2.5): it returns the status of the
- * answer, or undefined where the application has no URI for that. Each try has a token of its own.
+ * Makes the function that notifies an application of the end of a session (OpenID Connect Back-Channel Logout 1.0, 2.5). It returns the
+ * status of the response, or undefined if the application has no back-channel URI. Each attempt has a token of its own.
  */
 export function logoutSender({ deps, keys, issuer, settings }: Parts) {
   const postForm = outwardPost(settings);
@@ -60,5 +60,4 @@ export function logoutSender({ deps, keys, issuer, settings }: Parts) {
 
 const ending: readonly string[] = ["session.ended", "user.password_changed", "user.deactivated", "user.deleted"];
 
-/** Whether a fact ends sessions. */
 export const endsSessions = ({ type }: { readonly type: string }): boolean => ending.includes(type);

@@ -16,13 +16,13 @@ import { limitProblem, newPasswordProblem } from "../sign_in/sign_in_problem.ts"
 import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
 
 const longestCode = 200;
-// As long as in a call.
+// The same as in a call.
 const longestPassword = 1000;
 
-/** A page that sets a password by the code of a mail. */
+/** A page that sets a password with a mailed code. */
 type Purpose = { readonly path: string; readonly title: PageText; readonly text: PageText; readonly help: Help };
 
-/** The help for those whose code is not valid. */
+/** The help for users whose code is not valid. */
 type Help = (page: PlainPage) => Html;
 
 const forgotten: Purpose = {
@@ -41,7 +41,7 @@ const invited: Purpose = {
 
 type ChooseParts = ProviderParts & { readonly resets: PasswordResets };
 
-/** The routes that set a password by the code of a mail: of those who forgot theirs, and of those who have none yet. */
+/** The routes that set a password with a mailed code: after a forgotten password, or for users who have none yet. */
 export const choosePasswordRoutes = (parts: ChooseParts): readonly HttpRoute[] =>
   [forgotten, invited].map((purpose) => chooseRoute(parts, purpose));
 
@@ -62,7 +62,7 @@ function chooseRoute(parts: ChooseParts, purpose: Purpose): HttpRoute {
       return choosePage(page, purpose, { status: 400, problems: [pageText("code_missing", page.language)] });
     try {
       const { userId, passwordSet } = await parts.resets.reset({ verificationCode, newPassword }, callOf(page.http));
-      // The reader of the mail may sign in here, however many wrong passwords come from elsewhere meanwhile.
+      // The reader of the mail may sign in here, however many wrong passwords come from elsewhere in the meantime.
       const { cookie } = await remember(page.known, { userId, passwordSet });
       return redirect(`${path}?done=1`, { cookies: [page.drop("code"), cookie] });
     } catch (error) {
@@ -77,12 +77,12 @@ function chooseRoute(parts: ChooseParts, purpose: Purpose): HttpRoute {
 type ChooseState = {
   readonly status?: number;
   readonly problems?: readonly string[];
-  /** The code, once it is known; it is asked for otherwise. */
+  /** The code if already known; otherwise the form asks for it. */
   readonly code?: string | undefined;
   readonly needsHelp?: boolean;
 };
 
-/** The form after an attempt that was refused: a code that may still be right stays in it. */
+/** The form after a failed attempt; it keeps a code that may still be valid. */
 function problemOf(error: unknown, { language }: PlainPage, code: string): ChooseState | undefined {
   const problem = newPasswordProblem(error, language) ?? limitProblem(error, language);
   if (problem) return { ...problem, code };
@@ -124,7 +124,7 @@ const codeField = ({ language }: PlainPage): Html =>
 const donePage = (page: PlainPage): Response =>
   plainResponse(page, { title: "saved_title", texts: ["saved_text"], body: signInLink(page) });
 
-/** The way back to the sign-in that was interrupted; it asks for a second factor as ever. */
+/** The way back to the interrupted sign-in, which still asks for a second factor. */
 const signInLink = ({ pending, language }: PlainPage): Html =>
   pending === undefined
     ? nothing

@@ -5,13 +5,13 @@ import { paths } from "../http/paths.ts";
 /** The settings of the links in mails. */
 export type CodePageSettings = IssuerSettings & {
   readonly mailSender: "log" | "smtp" | "webhook";
-  /** The page of an operator for codes that set a password. */
+  /** An operator's own page for codes that set a password. */
   readonly passwordCodeUrl: string | undefined;
 };
 
 /**
- * The addresses of the pages for the codes of mails, with `{code}` in place of the code. They are made of PUBLIC_URL, and of nothing
- * that a request brings; where it is not set, mails that leave this machine have no links, since localhost is elsewhere for their readers.
+ * The URLs of the pages for mailed codes, with `{code}` in place of the code. They derive only from PUBLIC_URL, never from a request. If it
+ * is not set, mails sent beyond this machine contain no links, because their readers' localhost is another machine.
  */
 export function codePages(settings: CodePageSettings): Readonly<Record<MailKind, string | undefined>> {
   const { publicUrl, mailSender, passwordCodeUrl, port } = settings;

@@ -14,7 +14,7 @@ import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from ".
 
 const path = paths.confirmEmail;
 
-/** The route that verifies an e-mail address by the link of a mail. Only its form does: scanners of mail open links. */
+/** The route behind the link that verifies an email address. Only submitting its form does so, because mail scanners open links. */
 export function confirmEmailRoute(parts: ProviderParts): HttpRoute {
   const { deps, settings } = parts;
   const verify = emailVerification(deps, settings);
@@ -26,7 +26,7 @@ export function confirmEmailRoute(parts: ProviderParts): HttpRoute {
     try {
       await verify(proof, callOf(page.http));
     } catch (error) {
-      // A link that is opened twice has done its work.
+      // Opening a link twice is fine: it has already done its work.
       if (reasonOf(error) !== "EMAIL_VERIFIED") return refusedPage(page, error);
     }
     return redirect(`${path}?done=1`, { cookies: [page.drop("link")] });
@@ -51,7 +51,7 @@ ${page.form.hidden}${hidden("link", link)}
 </form>`,
   });
 
-/** The page for a link whose code is not in force any more, or whose user is gone. */
+/** The page for a link whose code is no longer valid, or whose user is gone. */
 function refusedPage(page: PlainPage, error: unknown): Response {
   switch (reasonOf(error)) {
     case "CODE_INVALID":

@@ -15,8 +15,8 @@ import { hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page
 const longestName = 200;
 
 /**
- * The route of those who forgot their password. It answers alike whether anybody is known; the authorization request that the sign-in
- * was for waits in a cookie, sealed, so it goes on in this browser alone.
+ * The route for users who forgot their password. Its response does not depend on whether an account exists. The authorization request of
+ * the interrupted sign-in waits sealed in a cookie, so it can only continue in this browser.
  */
 export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets: PasswordResets }): HttpRoute {
   const path = paths.forgottenPassword;

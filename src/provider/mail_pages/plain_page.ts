@@ -20,35 +20,32 @@ import { formExpired } from "../request/begin_again.ts";
 import { requestProof } from "../request/prove.ts";
 import { formToken, freshRequest, isFormToken } from "../request/sealed_request.ts";
 
-/** A request for a page that is no step of a sign-in, with what its cookies bring. */
+/** A request for a page that is not part of a sign-in, with the contents of its cookies. */
 export type PlainPage = {
   readonly http: HttpRequest;
   readonly path: string;
   readonly language: Language;
-  /** The query of the authorization request that is to go on afterwards. */
+  /** The query of the authorization request that continues afterwards. */
   readonly pending: string | undefined;
-  /** The look of the pages on the way to that request's application. */
+  /** The branding for the application of that request. */
   readonly brand?: Brand | undefined;
-  /** Returns the value of a cookie. */
   readonly cookie: (name: CookieName) => string | undefined;
   /** The tokens by which the browser is known to users. */
   readonly known: readonly string[];
-  /** Makes the header that keeps a value for an hour; none where a browser would not keep it. */
+  /** Makes the header that stores a value for an hour; none if the browser would not store it. */
   readonly keep: (name: "code" | "link" | "request", value: string) => readonly string[];
-  /** Makes the header that ends a cookie. */
   readonly drop: (name: CookieName) => string;
-  /** The headers and hidden fields that a form of the page needs. */
+  /** The headers and hidden fields for a form on the page. */
   readonly form: { readonly cookies: readonly string[]; readonly hidden: Html };
 };
 
-/** A page by its path: how it is shown, and what its form does. */
+/** A page at a path: how it is shown, and what its form does. */
 export type PlainRoute = {
   readonly path: string;
   readonly show: (page: PlainPage) => Response;
   readonly submit: (page: PlainPage, form: Parameters) => Promise<Response>;
 };
 
-/** Makes the route of a page that is no step of a sign-in. */
 export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRoute): HttpRoute {
   const open = plainPages(parts);
   const brandFor = pendingBrand(parts);
@@ -66,7 +63,7 @@ export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRo
   };
 }
 
-/** Finds the look of the application that waits for its sign-in; a page without one has ours. */
+/** Finds the branding of the application whose sign-in is waiting; otherwise the page has ours. */
 function pendingBrand({ deps }: ProviderParts) {
   const prove = requestProof(deps.sql);
   return async ({ pending }: PlainPage): Promise<Brand | undefined> => {
@@ -74,7 +71,7 @@ function pendingBrand({ deps }: ProviderParts) {
     try {
       return (await prove(parametersIn(pending), deps.clock())).brand;
     } catch (error) {
-      // The application was changed or deleted meanwhile: authorize will say so.
+      // The application has been changed or deleted since; authorize will report it.
       if (error instanceof PageError) return undefined;
       throw error;
     }
@@ -107,7 +104,7 @@ function plainPages({ deps, issuer }: ProviderParts) {
   };
 }
 
-/** Reads a form; refuses one that another site sent, or that was shown in another browser. */
+/** Reads a form; fails if it comes from another site, or was shown in another browser. */
 function formOf({ http, path, cookie }: PlainPage, { deps, issuer }: ProviderParts): Parameters {
   refuseForeign(http, issuer());
   const form = formIn(http.headers, http.body);
@@ -117,8 +114,8 @@ function formOf({ http, path, cookie }: PlainPage, { deps, issuer }: ProviderPar
 }
 
 /**
- * Moves the code of a link from its query into a cookie: pages have to work without script, so no fragment brings it, and this way it
- * stays in no history, in no referrer, and in no log after ours.
+ * Moves a link's code from its query into a cookie, so that it stays out of the history, the referrer and any log after ours. A fragment
+ * would not do: pages have to work without scripts.
  */
 export function codeMoved(
   page: PlainPage,
@@ -130,10 +127,9 @@ export function codeMoved(
   return redirect(page.path, { cookies: page.keep(name, read(code)) });
 }
 
-/** Whether the query of a page has this word, which the page itself put there. */
+/** Whether the query of a page contains this word, which the page put there itself. */
 export const hasWord = ({ http }: PlainPage, word: string): boolean => parametersIn(http.query).get(word) !== undefined;
 
-/** The content of a page: its title, its sentences, the problems of its form, and what follows. */
 export type PlainContent = {
   readonly status?: number;
   readonly title: PageText;
@@ -142,7 +138,6 @@ export type PlainContent = {
   readonly body?: Html;
 };
 
-/** Makes the response of a page. */
 export function plainResponse({ language, form, brand, path }: PlainPage, content: PlainContent): Response {
   const { status = 200, title, texts = [], problems = [], body = nothing } = content;
   return pageResponse({

@@ -15,7 +15,10 @@ import { codeMoved, hasWord, type PlainPage, plainResponse, plainRoute } from ".
 const path = paths.restoreEmail;
 const longestCode = 200;
 
-/** The route that restores a former address by the link of a mail to it. Only its form does: scanners of mail open links. */
+/**
+ * The route behind the link in a mail to a former address, which restores that address. Only submitting its form does so, because mail
+ * scanners open links.
+ */
 export function restoreEmailRoute(parts: ProviderParts): HttpRoute {
   const undo = emailUndo(parts.deps, parts.settings);
   return plainRoute(parts, { path, show, submit });

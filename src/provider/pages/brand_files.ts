@@ -5,7 +5,7 @@ import { queryMaxLength } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { brandRead, styleOf } from "./brand.ts";
 
-/** The stylesheets and logos of organizations. Their paths name what they hold, so browsers keep them. */
+/** The stylesheets and logos of organizations. Their paths contain a hash of the content, so browsers cache them. */
 export function brandFiles(sql: Sql): readonly HttpRoute[] {
   const brandOf = brandRead(sql);
   const logoOf = logoRead(sql);
@@ -17,7 +17,7 @@ export function brandFiles(sql: Sql): readonly HttpRoute[] {
         const row = await brandOf({ organization });
         if (!row) return missing;
         const style = styleOf(row.brand);
-        // A page that was shown before a change gets the colours of after it, and keeps none.
+        // A page shown before a change gets the new colours, uncached.
         return file(style.css, { type: "text/css; charset=utf-8", isKept: style.hash === hash });
       },
     },
@@ -31,7 +31,7 @@ export function brandFiles(sql: Sql): readonly HttpRoute[] {
   ];
 }
 
-/** Reads the organization and the hash that a path names; a query of any other form names nothing. */
+/** Reads the organization and the hash in a path; a malformed query names nothing. */
 function fileIn({ query }: HttpRequest): { organization: string; hash: string } {
   const short = query.length <= queryMaxLength ? query : "";
   const [organization, hash] = [new URLSearchParams(short).get("organization"), new URLSearchParams(short).get("hash")];
@@ -51,7 +51,7 @@ const missing: Response = { status: 404, headers: { "content-type": "text/plain;
 
 type FileKind = { readonly type: string; readonly isKept: boolean };
 
-/** An image that is opened by itself runs nothing, whatever its bytes are besides. */
+/** An image opened by itself runs no script, whatever else its bytes may mean. */
 const file = (body: string | Uint8Array, { type, isKept }: FileKind): Response => ({
   status: 200,
   headers: {

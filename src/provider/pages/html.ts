@@ -7,7 +7,7 @@ import type { Brand } from "./brand.ts";
 /** HTML that is safe to send. */
 export type Html = { readonly html: string };
 
-/** Composes HTML; every value that is no HTML itself is escaped. */
+/** Composes HTML, escaping every value that is not HTML itself. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   const written = values.map((value) => {
     if (typeof value === "string") return escaped(value);
@@ -16,35 +16,33 @@ export function html(parts: TemplateStringsArray, ...values: readonly (string | 
   return { html: parts.reduce((text, part, at) => text + (written[at - 1] ?? "") + part, "") };
 }
 
-/** No HTML at all. */
 export const nothing: Html = { html: "" };
 
-/** A hidden field of a form. */
 export const hidden = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** A page: its texts, and where it lets its forms and its window lead. */
+/** A page: its texts, and where its forms and its window may lead. */
 export type Page = {
   readonly status?: number;
   readonly language: Language;
   readonly title: string;
   readonly body: Html;
-  /** The source of the policy for forms, besides our own origin; null lifts the restriction. */
+  /** The policy's source for forms, in addition to our own origin; null lifts the restriction. */
   readonly formAction?: string | null;
-  /** Whether the window that opened this one keeps its hold on it: applications sign users in in a popup. */
+  /** Whether the window that opened this one keeps access to it: applications sign users in in a popup. */
   readonly keepsOpener?: boolean;
-  /** Whether the page tells nobody where its links come from, its own site included. */
+  /** Whether the page sends no referrer at all, not even to its own site. */
   readonly noReferrer?: boolean;
-  /** Elements of the head, besides those of every page. */
+  /** Additional elements of the head. */
   readonly head?: Html;
-  /** The path of the one script that the page has, if it has one. */
+  /** The path of the page's only script, if any. */
   readonly script?: string;
   readonly cookies?: readonly string[];
-  /** The look of the organization that the page is shown for; ours when absent. */
+  /** The branding of the organization that the page is shown for; ours if absent. */
   readonly brand?: Brand | undefined;
 };
 
-/** Makes the response of a page. It runs no inline script, loads nothing from elsewhere, and is shown in no frame. */
+/** Makes the response of a page, which runs no inline script, loads nothing from elsewhere, and cannot be framed. */
 export function pageResponse(page: Page): Response {
   const { status = 200, cookies = [], keepsOpener = false, noReferrer = false } = page;
   return {
@@ -53,12 +51,12 @@ export function pageResponse(page: Page): Response {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policyOf(page),
       "x-frame-options": "DENY",
-      // Forms send their origin by it, and links to other sites tell nothing.
+      // With this, forms send their origin, and links to other sites reveal nothing.
       "referrer-policy": noReferrer ? "no-referrer" : "same-origin",
       ...(keepsOpener ? {} : { "cross-origin-opener-policy": "same-origin" }),
       ...(cookies.length > 0 ? { "set-cookie": cookies } : {}),
     },
-    // Bytes are never compressed: the token of a form stands beside texts of the request.
+    // Buffers are never compressed, which matters because the form token appears next to texts from the request.
     body: Buffer.from(documentOf(page).html),
   };
 }

@@ -4,7 +4,7 @@ import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
 
 const chosen = createContextKey<Language | undefined>(undefined, { description: "language of the browser" });
 
-/** The language that the browser of a request prefers: chosen once, and kept in the context of the request. */
+/** The language that the request's browser prefers, chosen once and kept in the request's context. */
 export function browserLanguage({ values, headers }: Pick<HttpRequest, "values" | "headers">): Language {
   const before = values.get(chosen);
   if (before) return before;

@@ -6,7 +6,7 @@ import { browserLanguage } from "./language.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteRefusal } from "./request_notes.ts";
 
-/** Makes the page of a browser whose address has made too many calls; undefined for other clients and other errors. */
+/** The page for a browser whose address has made too many calls; undefined for other clients and errors. */
 export function limitPage(
   error: unknown,
   { headers, values, path }: Pick<HttpRequest, "headers" | "values" | "path">,

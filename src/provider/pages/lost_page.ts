@@ -4,7 +4,7 @@ import { pageText } from "../../messages/page.ts";
 import { html, pageResponse } from "./html.ts";
 import { browserLanguage } from "./language.ts";
 
-/** Makes the page of a browser at an address that has none: an unknown path, or one that takes forms alone. */
+/** The page for a browser at an unknown path, or at one that only accepts forms. */
 export const lostPage: PageOf = (refusal, visit) => {
   const problem = problemOf(reasonOf(refusal));
   if (!problem) return undefined;

@@ -6,29 +6,28 @@ import { isWebUri } from "../http/web_uri.ts";
 import type { Brand } from "./brand.ts";
 import { html, nothing, pageResponse } from "./html.ts";
 
-/** The way on to an application, and the look of the page in between. */
+/** Where to send the browser, and the branding of the page in between. */
 export type Onward = {
   readonly location: string;
-  /** The name of the application. */
   readonly application: string;
   readonly language: Language;
   readonly cookies: readonly string[];
   readonly brand?: Brand | undefined;
-  /** Whether this answers a form of ours. */
+  /** Whether this responds to one of our forms. */
   readonly byForm: boolean;
 };
 
 /**
- * Sends a browser on to an application. Chromium holds all redirects after a form against the policy of the form's page, those of the
- * application too: so a form is answered by a page, from which the browser begins anew. Apps are opened by the redirect itself:
- * telephones open them only after a gesture of their user, which a page that goes on by itself has lost.
+ * Sends a browser on to an application. Chromium checks all redirects after a form, including the application's own, against the policy of
+ * the form's page. Forms are therefore answered with a page, from which the browser starts anew. Apps are opened by the redirect itself:
+ * phones open them only after a user gesture, which a page that navigates by itself has lost.
  */
 export const onward = (to: Onward): Response =>
   to.byForm && isWebUri(to.location) ? leadingPage(to, "returning") : redirect(to.location, to);
 
 /**
- * A page that goes on to an application by itself, without a script; where browsers are told not to, by its link. The next page takes its
- * place in the history.
+ * A page that goes on to an application by itself, without a script, or, if the browser is set not to, by its link. The next page replaces
+ * it in the history.
  */
 export function leadingPage(
   { location, application, language, cookies, brand }: Onward,

@@ -4,7 +4,9 @@ import { redirect } from "../http/redirect.ts";
 import { PageError } from "./page_error.ts";
 import { shown } from "./shown.ts";
 
-/** Browsers name the origin of a form; one of another site, or of ours at another address, is refused before anything is read. */
+/**
+ * Browsers send the origin of a form. If it is another site, or ours at another address, the request is refused before anything is read.
+ */
 export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
   const { origin } = headers;
   if (origin === undefined || origin === issuer) return;
@@ -12,12 +14,11 @@ export function refuseForeign({ headers }: HttpRequest, issuer: string): void {
   throw isOurs ? wrongAddress(issuer) : new PageError("expired", {}, { status: 403 });
 }
 
-/** The issuer, and the setting that names it. */
 type Address = { readonly issuer: () => string; readonly settings: { readonly publicUrl: string | undefined } };
 
 /**
- * Makes the route of a page that is opened at the address of the issuer alone: cookies belong to a host, and forms name their origin. Where
- * PUBLIC_URL is set, its form finds out: a proxy in front may send a host of its own.
+ * Makes the route of a page that only opens at the issuer's address, because cookies belong to a host and forms send their origin. If
+ * PUBLIC_URL is set, the check is left to the form: a proxy in front may send a different host.
  */
 export const atOwnAddress =
   ({ issuer, settings }: Address) =>
@@ -35,7 +36,7 @@ export const atOwnAddress =
 
 const wrongAddress = (issuer: string) => new PageError("wrong_address", { issuer }, { status: 403 });
 
-/** Where a browser has opened a page: at the issuer, at another name of its loopback address, or elsewhere. */
+/** Where a browser opened a page: at the issuer, at another name of its loopback address, or elsewhere. */
 function placeOf(headers: HttpRequest["headers"], issuer: URL): "here" | "loopback" | "elsewhere" {
   const url = `${issuer.protocol}//${hostIn(headers) ?? issuer.host}`;
   if (!URL.canParse(url)) return "elsewhere";
@@ -45,11 +46,11 @@ function placeOf(headers: HttpRequest["headers"], issuer: URL): "here" | "loopba
   return isLoopback(hostname) && port === issuer.port && !isProxied ? "loopback" : "elsewhere";
 }
 
-/** The host that a browser asked. Anybody can name one, but learns by it only where the pages are: so no proxy has to be trusted for it. */
+/** The host that a browser asked for. Anybody can forge it, but learns only where the pages are, so no proxy has to be trusted for it. */
 function hostIn(headers: HttpRequest["headers"]): string | undefined {
   const [outer] = headers["x-forwarded-host"]?.split(",") ?? [];
   return outer?.trim() ?? headers[":authority"] ?? headers.host;
 }
 
-/** The fields by which a proxy tells of itself. */
+/** The headers that reveal a proxy. */
 const forwarding = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;

@@ -4,7 +4,7 @@ import { type PageText, pageText } from "../../messages/page.ts";
 import { keepsOpener } from "../http/paths.ts";
 import { html, nothing, pageResponse } from "./html.ts";
 
-/** The texts of errors that stay with us: nothing proves where the browser should be sent. */
+/** The texts of errors that are not sent to an application, because nothing proves where the browser should go. */
 export type PageProblem = Extract<
   PageText,
   | "client_unknown"
@@ -18,13 +18,12 @@ export type PageProblem = Extract<
   | "device_over"
 >;
 
-/** An error that is shown on a page of ours. */
 export class PageError extends Error {
   override readonly name = "PageError";
   readonly problem: PageProblem | ComplianceKey;
   readonly params: Readonly<Record<string, string>>;
   readonly status: number;
-  /** The path at which the user can begin again, where that is known. */
+  /** The path at which the user can start over, if known. */
   readonly beginning: string | undefined;
 
   constructor(
@@ -54,13 +53,13 @@ const problems: readonly string[] = [
 
 const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);
 
-/** The texts of a page with an error: its language, and its title, that of a sign-in when it is absent. */
+/** The texts of an error page: its language, and its title, which defaults to that of a sign-in. */
 export type ErrorTexts = {
   readonly language: Language;
   readonly title?: Extract<PageText, "error" | "sign_out_error">;
 };
 
-/** Shows an error of the page of a path, with a name that its developer can look for. */
+/** Shows an error of a page, with a name that the application's developer can search for. */
 export function errorPage(
   { problem, params, status, beginning }: PageError,
   { path }: Pick<HttpRequest, "path">,

@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import type { HttpRoute } from "@postern/gateway";
 import { paths } from "../http/paths.ts";
 
-/** Makes the routes of the files that our pages load. */
 export const pageFiles = (): readonly HttpRoute[] => [
   fileRoute(paths.style, "page.css", "text/css; charset=utf-8"),
   fileRoute(paths.formPost, "form_post.js", "text/javascript; charset=utf-8"),
@@ -10,7 +9,7 @@ export const pageFiles = (): readonly HttpRoute[] => [
   noIcon,
 ];
 
-/** Browsers ask for an icon by themselves, and would report a missing one as an error of the page. */
+/** Browsers request an icon unprompted, and would report a missing one as an error of the page. */
 const noIcon: HttpRoute = {
   path: "/favicon.ico",
   handle: () => ({ status: 204, headers: { "cache-control": "public, max-age=86400" } }),

@@ -2,21 +2,20 @@ import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { type Html, html, nothing } from "./html.ts";
 
-/** The form that brings back the answer of a passkey; a script shows it where the browser has passkeys. */
+/** The form that returns a passkey's response; a script shows it if the browser supports passkeys. */
 export type PasskeyForm = {
   readonly language: Language;
   readonly path: string;
-  /** The hidden fields of the page, and those that go with the answer. */
+  /** The hidden fields of the page, and those that accompany the response. */
   readonly hidden: readonly Html[];
-  /** Whether the browser is asked for an answer, for a new passkey, or offers passkeys with the login name as well. */
+  /** Whether the form asks for a sign-in, asks for a new passkey, or offers passkeys in the login name field. */
   readonly asks: "get" | "create" | "conditional";
   readonly options: object;
   readonly label: PageText;
-  /** Fields that its user fills in. */
   readonly fields?: Html;
 };
 
-/** Writes the form of a passkey. Its options are an attribute, as no script stands in a page. */
+/** Writes a passkey form. The options are an attribute, because pages contain no inline script. */
 export function passkeyForm({ language, path, hidden, asks, options, label, fields = nothing }: PasskeyForm): Html {
   const way = asks === "create" ? "create" : "get";
   const conditional = asks === "conditional" ? html` data-conditional` : nothing;

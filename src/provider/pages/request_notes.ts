@@ -5,12 +5,12 @@ import { isStatementTimeout, isUnavailable } from "../../postgres/failure.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { PageError } from "./page_error.ts";
 
-/** Notes the client that a request was proven to be of, for the line of the request. */
+/** Records, for the request's log line, the client that the request was proven to come from. */
 export function noteClient(values: ContextValues, { clientId }: { readonly clientId: string }): void {
   values.set(keys.clientId, clientId);
 }
 
-/** Notes why a request is refused, or an error that no client caused, for the line of the request. */
+/** Records, for the request's log line, why a request failed, or an error that no client caused. */
 export function noteFailure(values: ContextValues, reason: string, error: unknown): void {
   if (isRefusal(error)) values.set(keys.failure, { reason, level: "info", cause: causeOfRefusal(error) });
   else values.set(keys.failure, { reason, level: isOutage(error) ? "warn" : "error", cause: error });
@@ -18,7 +18,7 @@ export function noteFailure(values: ContextValues, reason: string, error: unknow
 
 const causeOfRefusal = (error: unknown) => (error instanceof OauthError ? error.cause : undefined);
 
-/** Notes why a form is shown again. */
+/** Records why a form is shown again. */
 export function noteRefusal(values: ContextValues, error: unknown): void {
   values.set(keys.failure, { reason: reasonOf(error) ?? "UNKNOWN", level: "info" });
 }
@@ -26,5 +26,5 @@ export function noteRefusal(values: ContextValues, error: unknown): void {
 const isRefusal = (error: unknown): boolean =>
   error instanceof OauthError || error instanceof PageError || (reasonOf(error) ?? "INTERNAL") !== "INTERNAL";
 
-/** Whether the database is away, or takes too long. */
+/** Whether the database is unavailable or too slow. */
 export const isOutage = (error: unknown): boolean => isUnavailable(error) || isStatementTimeout(error);

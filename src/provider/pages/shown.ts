@@ -6,8 +6,8 @@ import { type ErrorTexts, errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
 
 /**
- * Runs a page, again when it lost a race, as the guards run a call again; an error that has nowhere else to go is shown on a page of
- * its own, in the language of the browser where the texts name no other.
+ * Runs a page, and again if it lost a race, as the guards do with calls. An error that has nowhere else to go is shown on a page of its
+ * own, in the browser's language unless the texts name another.
  */
 export async function shown(
   http: Pick<HttpRequest, "values" | "headers" | "path">,
@@ -23,7 +23,7 @@ export async function shown(
   }
 }
 
-/** The error that a page shows in place of another one. */
+/** The page error that stands for another error. */
 function pageErrorOf(error: unknown): PageError {
   if (error instanceof PageError) return error;
   return error instanceof OauthError
@@ -31,5 +31,5 @@ function pageErrorOf(error: unknown): PageError {
     : new PageError("busy", {}, { status: 503 });
 }
 
-// A page whose browser is gone ends by itself, with another error.
+// A page whose browser has disconnected ends by itself, with another error.
 const neverAborted = new AbortController().signal;

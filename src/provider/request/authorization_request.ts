@@ -12,45 +12,43 @@ import { apiScopes, asksForApi } from "./own_api.ts";
 import { wantsFactor } from "./requested_class.ts";
 import { organizationScope, scopes } from "./scopes.ts";
 
-/** The kinds of response, as requests name them. */
+/** The response types, as requests name them. */
 export type ResponseType = "code" | "id_token" | "id_token token";
 
-/** The ways in which a response reaches the application. */
 export type ResponseMode = "query" | "fragment" | "form_post";
 
-/** The part of a request that is proven: a response may go there, and so may errors. */
+/** The proven part of a request: responses and errors may be sent to this target. */
 export type ProvenRequest = {
   readonly client: Client;
   readonly redirectUri: string;
   readonly responseMode: ResponseMode;
   readonly state: string | undefined;
-  /** The device that waits for the user, in place of a browser that is sent to the redirect URI. */
+  /** The device that waits for the user, instead of a browser sent to the redirect URI. */
   readonly device?: DeviceRequest;
-  /** The look of the pages on the way. */
+  /** The branding of the pages on the way. */
   readonly brand?: Brand | undefined;
 };
 
-/** A request for the sign-in of a user (OpenID Connect Core 1.0, 3.1.2.1). */
+/** An authentication request (OpenID Connect Core 1.0, 3.1.2.1). */
 export type AuthorizationRequest = ProvenRequest & {
   readonly responseType: ResponseType | "device";
   readonly scope: string;
-  /** The organization that the user is to be signed in for; the user's own when absent. */
+  /** The organization that the user signs in for; if absent, the user's own. */
   readonly organizationId: string | undefined;
-  /** Whether it asks for access to our own API. */
+  /** Whether the request is for access to our own API. */
   readonly forApi: boolean;
   readonly nonce: string | undefined;
   readonly challenge: string | undefined;
   readonly prompts: readonly Prompt[];
-  /** The longest time since the user authenticated, in seconds. */
+  /** The maximum number of seconds since the user authenticated. */
   readonly maxAge: number | undefined;
-  /** Whether a sign-in with a password alone will not do. */
+  /** Whether a password alone is not enough. */
   readonly wantsFactor: boolean;
   readonly loginHint: string;
-  /** An ID token of the user who is expected. */
+  /** An ID token of the expected user. */
   readonly idTokenHint: string | undefined;
 };
 
-/** The prompts of OpenID Connect Core 1.0, 3.1.2.1. */
 export type Prompt = "none" | "login" | "consent" | "select_account";
 
 const prompts: readonly string[] = ["none", "login", "consent", "select_account"] satisfies Prompt[];
@@ -72,13 +70,13 @@ const types: Readonly<Record<ResponseType, OidcResponseType>> = {
   "id_token token": OidcResponseType.ID_TOKEN_TOKEN,
 };
 
-/** The type of response that a request names, in whatever order its words stand; undefined for any other. */
+/** The response type in a request, with its words in any order; undefined for any other. */
 export function responseTypeIn(parameters: Parameters): ResponseType | undefined {
   const words = [...wordsOf(parameters.get("response_type") ?? "")].sort().join(" ");
   return Object.hasOwn(types, words) ? (words as ResponseType) : undefined;
 }
 
-/** The way of a response: the one that is asked for where it is known and safe, else that of the type. */
+/** The response mode: the requested one if it is known and safe, otherwise the type's default. */
 export function responseModeIn(parameters: Parameters): ResponseMode {
   const mode = parameters.get("response_mode");
   if (mode === "form_post" || mode === "fragment") return mode;
@@ -86,11 +84,11 @@ export function responseModeIn(parameters: Parameters): ResponseMode {
   return words.includes("id_token") || words.includes("token") ? "fragment" : "query";
 }
 
-/** The language that a request asks for, else the browser. */
+/** The language that a request asks for, otherwise the browser's. */
 export const languageIn = (parameters: Parameters, http: Pick<HttpRequest, "values" | "headers">): Language =>
   chooseLanguage(wordsOf(parameters.get("ui_locales")?.slice(0, 200) ?? "").join(",")) ?? browserLanguage(http);
 
-/** Reads the request of a proven client; refuses it by an error that goes to the application. */
+/** Parses the request of a proven client; its errors go to the application. */
 export function authorizationRequest(
   proven: ProvenRequest,
   parameters: Parameters,
@@ -101,7 +99,7 @@ export function authorizationRequest(
   const { client } = proven;
   const responseType = responseTypeFor(client, parameters);
   const forApi = asksForApi(client, parameters, issuer);
-  // RFC 9700, 2.1.2: a token that administers the instance must not stand in the address of a page.
+  // RFC 9700, 2.1.2: a token that can administer the instance must not appear in the URL of a page.
   if (forApi && responseType !== "code") throw invalid("resource needs the response_type code");
   const { words: scope, organizationId } = requestedScope(parameters, forApi);
   const nonce = parameters.get("nonce");
@@ -168,13 +166,16 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
   return responseType;
 }
 
-/** The organization that a request names first, before it is known to be right. */
+/** The first organization that a request names, before it is checked. */
 export const organizationNamed = (parameters: Parameters): string | undefined =>
   wordsOf(parameters.get("scope")?.slice(0, longest.scope) ?? "")
     .find((word) => word.startsWith(organizationScope))
     ?.slice(organizationScope.length);
 
-/** The scopes of a request that have an effect, those of our API only in requests for it; and the organization that one of them names. */
+/**
+ * The scopes of a request that have an effect, which those of our API only have in requests for it, and the organization that one of them
+ * names.
+ */
 export function requestedScope(parameters: Parameters, forApi = false) {
   const known: readonly string[] = forApi ? [...scopes, ...apiScopes] : scopes;
   const all = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
@@ -194,7 +195,7 @@ function refuseImplicit(scope: readonly string[], nonce: string | undefined): vo
   if (nonce === undefined) throw invalid("nonce is missing");
 }
 
-/** The challenge of RFC 7636, by S256 alone; every client without a secret of its own needs one. */
+/** The challenge of RFC 7636, only with S256; required for every client without a secret. */
 function challengeIn({ oidc }: Client, responseType: ResponseType, parameters: Parameters): string | undefined {
   const challenge = parameters.get("code_challenge");
   const method = parameters.get("code_challenge_method");

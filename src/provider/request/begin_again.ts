@@ -5,20 +5,20 @@ import { PageError } from "../pages/page_error.ts";
 import { deviceBeginning, deviceIn, isDeviceRequest } from "./device_request.ts";
 import { openRequest } from "./sealed_request.ts";
 
-/** A form that cannot go on in its browser, which may begin again. */
+/** The error for a form that cannot continue in its browser, with a way to start over. */
 export const formExpired = (beginning: string): PageError => new PageError("expired", {}, { status: 403, beginning });
 
-/** The path at which the sign-in of a query begins again, as anybody may begin it. */
+/** The path at which the sign-in of a query can be restarted, by anyone. */
 export function beginningOf(query: string): string {
   const parameters = parametersIn(query);
   if (isDeviceRequest(parameters)) return deviceBeginning(deviceIn(parameters).userCode);
   return `${paths.authorize}?${query}`;
 }
 
-/** The present time, and the path at which the request of a query begins again. */
+/** The current time, and the path at which the request of a query can be restarted. */
 type Reading = { readonly now: Date; readonly beginning: (query: string) => string };
 
-/** The query of the sealed request that a form brings back; of one that is too old and was sealed here, the page has a button. */
+/** The query of the sealed request that a form returns. If we sealed it but it is too old, the error page has a button to start over. */
 export function queryOf(keyring: Keyring, form: Parameters, { now, beginning }: Reading): string {
   const opened = openRequest(keyring, form.get("request"), now);
   if (!opened) throw new PageError("expired");

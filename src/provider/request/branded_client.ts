@@ -3,17 +3,17 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { type Brand, type BrandRow, brandOf, brandTables, brandValue } from "../pages/brand.ts";
 import { type Client, type ClientRow, clientColumn, clientOf, clientTables } from "./client.ts";
 
-// The organization that is signed in for comes first, where it has the project; then the one of the application, and the instance.
+// First the organization that the user signs in for, if it has the project; then the application's own; then the instance.
 const brandColumn = `(
       select ${brandValue} from ${brandTables}
       where b.owner in (a.owner, instance_id) or b.owner = asked.organization and exists (
         select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
       order by b.owner = instance_id, b.owner = a.owner limit 1) as brand`;
 
-/** A client by its client id, and the organization that the user is to be signed in for. */
+/** A client by its client id, and the organization that the user signs in for. */
 export type ClientOf = { readonly clientId: string; readonly organizationId: string | undefined; readonly now: Date };
 
-/** Reads a client together with the look of the pages on the way to it. */
+/** Reads a client together with the branding of the pages on the way to it. */
 export function brandedClientRead(sql: Sql) {
   type Key = { readonly client_id: string; readonly now: string; readonly organization: string | null };
   const read = loadOne<Key, { client: ClientRow; brand: BrandRow | null }>(sql, {

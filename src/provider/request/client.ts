@@ -16,24 +16,22 @@ export type Client = {
   /** Whether application, project and organization are all active. */
   readonly active: boolean;
   readonly oidc: OidcConfiguration;
-  /** The SHA-256 of each client secret in force, in hexadecimal. */
+  /** The SHA-256 hash of each active client secret, in hexadecimal. */
   readonly secrets: readonly string[];
   readonly keys: readonly ClientKey[];
 };
 
-/** A public key of an application, or the URI where its keys are. */
+/** An application's public key, or the URI of its keys. */
 export type ClientKey = { readonly jwk: JsonObject | null; readonly jwksUri: string | null };
 
-/** A client as a row holds it. */
 export type ClientRow = Omit<Client, "oidc"> & { readonly oidc: JsonObject };
 
-/** Converts a row to the client. */
 export const clientOf = ({ oidc, ...row }: ClientRow): Client => ({
   ...row,
   oidc: fromJson(OidcConfigurationSchema, oidc, { ignoreUnknownFields: true }),
 });
 
-/** The part of a question that finds the client of `asked.client_id` at the time `asked.now`, as one jsonb column. */
+/** The part of a question that reads the client `asked.client_id` at the time `asked.now`, as one json column. */
 export const clientColumn = `json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
@@ -47,7 +45,7 @@ export const clientTables = `client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`;
 
-/** Refuses a client that is not registered for a grant type. */
+/** Fails for a client that is not registered for a grant type. */
 export function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
   if (!oidc.grantTypes.includes(type))
     throw new OauthError("unauthorized_client", "the application is not registered for this grant type");

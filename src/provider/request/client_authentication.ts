@@ -10,7 +10,7 @@ import { noteClient } from "../pages/request_notes.ts";
 import type { Client } from "./client.ts";
 import type { ClientKeys } from "./client_keys.ts";
 
-/** The proof by which a client presents itself, before it is checked. */
+/** A client's credentials, before they are checked. */
 export type ClientProof = { readonly clientId: string } & (
   | { readonly method: "basic" | "post"; readonly secret: string }
   | { readonly method: "assertion"; readonly assertion: string }
@@ -22,7 +22,7 @@ const longestSecret = 200;
 const longestAssertion = 8_000;
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** Reads the proof of a client, of which a request has one at most (RFC 6749, 2.3). */
+/** Reads a client's credentials; a request may use only one method (RFC 6749, 2.3). */
 export function proofIn(authorization: string | undefined, form: Parameters): ClientProof {
   const assertion = form.get("client_assertion");
   const secret = form.get("client_secret");
@@ -46,7 +46,10 @@ function basicIn(authorization: string, form: Parameters): ClientProof {
   return { method: "basic", clientId, secret };
 }
 
-/** RFC 6749, 2.3.1: both are form-encoded within the header; clients that do not encode are understood where nothing differs. */
+/**
+ * RFC 6749, 2.3.1: both values are form-encoded within the header. Clients that do not encode are accepted if their values are the same
+ * either way.
+ */
 function decoded(text: string): string | undefined {
   try {
     const value = decodeURIComponent(text.replaceAll("+", "%20"));
@@ -70,7 +73,7 @@ function assertionIn(assertion: string, form: Parameters): ClientProof {
 function subjectOf(assertion: string): string | undefined {
   try {
     const { sub } = decodeJwt(assertion);
-    // JSON can name half of a surrogate pair, and a NUL; no text of the database can.
+    // JSON can contain a lone surrogate or a NUL, but no text in the database can.
     return typeof sub === "string" && sub.isWellFormed() && !sub.includes("\0") ? sub : undefined;
   } catch {
     return undefined;
@@ -84,20 +87,20 @@ const methodOf: Readonly<Record<number, ClientProof["method"]>> = {
   [OidcAuthMethodType.PRIVATE_KEY_JWT]: "assertion",
 } satisfies Record<OidcAuthMethodType, ClientProof["method"]>;
 
-/** The proof of a client, and the call that brings it; `onClient` gets the client that it names, before it is checked. */
+/** A client's credentials, and the call that carries them; `onClient` receives the client that they name, before they are checked. */
 export type ClientClaim = {
   readonly proof: ClientProof;
   readonly call: Call;
   readonly onClient: (client: Client) => void;
 };
 
-/** A request of a client for tokens, or about one: its form, the proof of its client, and the call that it is. */
+/** A client's request for tokens or about one: its form, the client's credentials, and its call. */
 export type TokenQuestion = ClientClaim & { readonly form: Parameters };
 
-/** Returns a client that is the one that it says, or refuses. */
+/** Returns the authenticated client, or fails. */
 export type Authenticate = (client: Client | undefined, claim: ClientClaim) => Promise<Client>;
 
-/** Makes the check that a client is the one that it says, by the one method that it is registered for. */
+/** Makes the authentication of clients, only by the method that each is registered for. */
 export function clientAuthentication(
   { sql, clock }: Pick<Deps, "sql" | "clock">,
   { issuer, keysOf }: { readonly issuer: () => string; readonly keysOf: ClientKeys },
@@ -133,7 +136,7 @@ export function clientAuthentication(
 
 type Methods = { readonly registered: ClientProof["method"] | undefined; readonly used: ClientProof["method"] };
 
-/** Most libraries choose a method themselves: the line of the refusal says which, and what to register. */
+/** Most libraries choose a method themselves, so the error's log line says which one, and what to register. */
 const mismatch = ({ clientId }: Client, { registered, used }: Methods): string =>
   `${clientId} is registered for ${registered ? named[registered] : "no method"}, and used ${named[used]}`;
 
@@ -150,19 +153,19 @@ function isSecret({ secrets }: Client, secret: string): boolean {
   return matches.includes(true);
 }
 
-/** The algorithms of the assertions by which applications authenticate. */
+/** The signature algorithms accepted for client assertions. */
 export const assertionAlgorithms = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA"],
 ] as const;
 
-// The clock of a client may be a minute ahead; libraries give an assertion an hour.
+// A client's clock may be a minute fast; libraries make assertions valid for an hour.
 const aheadSeconds = 60;
 const longestLifeSeconds = 3_600 + aheadSeconds;
 const toleranceSeconds = 5;
 const assertionTypes: readonly unknown[] = [undefined, "jwt", "client-authentication+jwt"];
 
-/** The claims of an assertion that a key of the client signed for us (RFC 7523, 3); undefined for any other. */
+/** The claims of an assertion signed for us with one of the client's keys (RFC 7523, 3); undefined if it is invalid. */
 async function assertedClaims(
   client: Client,
   assertion: string,
@@ -184,7 +187,7 @@ async function assertedClaims(
   return exp <= seconds + longestLifeSeconds && iat <= seconds + aheadSeconds ? verified.payload : undefined;
 }
 
-/** Whether an assertion names us alone, and is none of the other kinds of JWT that a client signs: those were meant for somebody else. */
+/** Whether an assertion names only us, and is not another kind of JWT that the client signs, meant for somebody else. */
 function isForNobodyElse(
   { payload: { aud }, protectedHeader: { typ } }: JWTVerifyResult,
   audiences: readonly string[],
@@ -193,7 +196,7 @@ function isForNobodyElse(
   return assertionTypes.includes(type) && [aud].flat().every((one) => one !== undefined && audiences.includes(one));
 }
 
-/** The key that an assertion names, or the only one. */
+/** The key that an assertion names, or the client's only one. */
 function keyOf(jwks: readonly JWK[], kid: string | undefined, alg: string) {
   const [named, ...others] = kid === undefined ? jwks : jwks.filter((jwk) => jwk.kid === kid);
   if (!named || others.length > 0 || (named.alg !== undefined && named.alg !== alg)) throw new Error("no such key");
@@ -204,9 +207,9 @@ function keyOf(jwks: readonly JWK[], kid: string | undefined, alg: string) {
 
 type Assertion = { readonly appId: string; readonly jti: string; readonly expirationDate: Date };
 
-/** Whether an assertion comes for the first time, on any node. */
+/** Whether an assertion is used for the first time, on any node. */
 async function isFirst(sql: Sql, { appId, jti, expirationDate }: Assertion): Promise<boolean> {
-  // It is kept for as long as the tolerance of clocks lets it in.
+  // Kept for as long as the clock tolerance would accept it.
   const until = new Date(expirationDate.getTime() + 2 * toleranceSeconds * 1000);
   const made = await sql`
     insert into client_assertions (app_id, hash, expiration_date) values (${appId}, ${hashToken(jti)}, ${until})

@@ -3,23 +3,23 @@ import { jwkFaults } from "../../security/jwk.ts";
 import type { FetchText } from "../http/fetcher.ts";
 import type { Client } from "./client.ts";
 
-/** The public keys of a client: its own, or those at its URI. Read again where none has the name that is asked for. */
+/** The public keys of a client: its own, or those at its URI, which are read again if none has the requested id. */
 export type ClientKeys = (client: Client, kid: string | undefined) => Promise<readonly JWK[]>;
 
 const freshMs = 300_000;
 const restMs = 30_000;
-/** How long keys count whose URI cannot be read again. */
+/** How long keys remain valid if their URI cannot be read again. */
 const longestMs = 3_600_000;
 const mostSets = 1_000;
 const mostKeys = 100;
 
 type KeySet = {
   readonly startedAt: number;
-  /** When these keys were read, which was earlier where the URI could not be read again. */
+  /** When these keys were read: earlier than the last attempt if that one failed. */
   readonly keys: Promise<{ readonly readAt: number; readonly list: readonly JWK[] }>;
 };
 
-/** Makes the reader of clients' keys. A URI is called twice a minute at most, whoever asks. */
+/** Makes the reader of clients' keys. It calls a URI at most twice a minute, however many ask. */
 export function clientKeys(fetchText: FetchText, now: () => number = () => performance.now()): ClientKeys {
   const known = new Map<string, KeySet>();
 
@@ -33,7 +33,7 @@ export function clientKeys(fetchText: FetchText, now: () => number = () => perfo
     const before = known.get(uri);
     if (!before) return begin(uri, undefined);
     const { list } = await before.keys;
-    // Of those who waited together the first one reads again.
+    // Of those who waited together, the first one reads again.
     const latest = known.get(uri) ?? before;
     const age = now() - latest.startedAt;
     if (latest !== before || age < restMs) return (await latest.keys).list;
@@ -42,7 +42,7 @@ export function clientKeys(fetchText: FetchText, now: () => number = () => perfo
 
   async function begin(uri: string, before: KeySet | undefined): Promise<readonly JWK[]> {
     const [startedAt, keys] = [now(), read(uri, before)];
-    // In the order of their reading, so that the oldest one is forgotten.
+    // Kept in the order of reading, so that the oldest entry is evicted.
     known.delete(uri);
     const [oldest] = known.keys();
     if (known.size >= mostSets && oldest !== undefined) known.delete(oldest);

@@ -3,10 +3,10 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { originFault, originOf } from "../../services/applications/web_origin.ts";
 import type { Client } from "./client.ts";
 
-/** The headers that let pages of any origin read a document. */
+/** Lets pages of any origin read a document. */
 export const forAnyOrigin = { "access-control-allow-origin": "*" } as const;
 
-/** The headers that let a page of an origin read a response; never with credentials, as no cookie counts here. */
+/** Lets pages of an origin read a response; never with credentials, because no cookie matters here. */
 export const forOrigin = (origin: string | undefined) => ({
   vary: "origin",
   ...(origin === undefined
@@ -14,7 +14,7 @@ export const forOrigin = (origin: string | undefined) => ({
     : { "access-control-allow-origin": origin, "access-control-expose-headers": "www-authenticate, retry-after" }),
 });
 
-/** The origin of a request, if it is one of the client's: an additional one, or that of a redirect URI. */
+/** The origin of a request, if it belongs to the client: an additional origin, or that of a redirect URI. */
 export function allowedOrigin(origin: string | undefined, { oidc }: Client): string | undefined {
   if (origin === undefined || origin === "null") return undefined;
   const ofUris = () =>
@@ -26,10 +26,10 @@ const rememberedMs = 10_000;
 const mostRemembered = 1_000;
 const mostUnderWay = 1_000;
 
-/** Whether any application has an origin. */
+/** Whether any application has this origin. */
 export type IsRegistered = (origin: string | undefined) => Promise<boolean>;
 
-/** Makes the check whether any application has an origin: preflights name no client. Each answer is remembered for a moment. */
+/** Makes the check whether any application has an origin, because preflights name no client. Results are cached for a moment. */
 export function registeredOrigins(sql: Sql): IsRegistered {
   const isOrigin = originRead(sql);
   const known = new Map<string, { readonly until: number; readonly isRegistered: Promise<boolean> }>();
@@ -39,7 +39,7 @@ export function registeredOrigins(sql: Sql): IsRegistered {
     const name = originOf(origin);
     const before = known.get(name);
     if (before && before.until > performance.now()) return before.isRegistered;
-    // Requests that are refused ask too: they must not make a queue.
+    // Failing requests trigger this check too, and must not build up a queue.
     if (underWay >= mostUnderWay) return Promise.resolve(false);
     if (known.size >= mostRemembered) known.clear();
     underWay++;
@@ -64,8 +64,8 @@ function originRead(sql: Sql) {
 const longestWaitMs = 1_000;
 
 /**
- * Whether a page may read a refusal of a request whose client is unknown; false where the answer does not come soon, as a refusal does not
- * wait for a database that is away.
+ * Whether a page may read an error if the request's client is unknown. False if there is no quick answer, so that errors do not wait for an
+ * unavailable database.
  */
 export async function mayReadRefusal(isRegistered: IsRegistered, origin: string | undefined): Promise<boolean> {
   if (origin === undefined) return false;
@@ -80,7 +80,6 @@ export async function mayReadRefusal(isRegistered: IsRegistered, origin: string 
   }
 }
 
-/** The answer to a preflight. */
 export const preflightResponse = (origin: string | undefined) => ({
   status: 204,
   headers: {
@@ -89,7 +88,7 @@ export const preflightResponse = (origin: string | undefined) => ({
       ? {}
       : {
           "access-control-allow-methods": "GET, POST",
-          // Swagger UI sends x-requested-with to the token endpoint. It changes nothing here.
+          // Swagger UI sends x-requested-with to the token endpoint. It has no effect here.
           "access-control-allow-headers": "authorization, content-type, x-requested-with",
           "access-control-max-age": "600",
         }),

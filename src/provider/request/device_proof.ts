@@ -9,7 +9,7 @@ import { type DeviceRequest, deviceIn } from "./device_request.ts";
 
 const longestId = 200;
 
-/** Makes the proof of a request for a device: it waits for its user, and its application may still ask for devices. */
+/** Makes the proof of a device's request: it still waits for its user, and its application may still use the device flow. */
 export function deviceProof(sql: Sql) {
   type Row = Omit<DeviceRequest, "userCode"> & { readonly client: ClientRow };
   const find = loadOne<{ id: string; now: string }, Row>(sql, {
@@ -25,7 +25,7 @@ export function deviceProof(sql: Sql) {
     const row = id.length > longestId ? undefined : await find({ id, now: now.toISOString() });
     const { client: found, ...device } = row ?? over();
     const client = clientOf(found);
-    // The record of grant types (tokens/grants.ts) is on a floor above, so it cannot be read here.
+    // The record of grant types (tokens/grants.ts) is on a higher floor, so it cannot be read here.
     if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
     return { client, redirectUri: "", responseMode: "query", state: undefined, device: { ...device, userCode } };
   };
@@ -37,7 +37,6 @@ function over(): never {
   throw new PageError("device_over");
 }
 
-/** Keeps a device from being signed in. */
 export const denyDevice = (sql: Sql, { deviceId }: DeviceRequest, now: Date) => sql`
   update device_codes d set denied = ${now}, user_code_mac = null
   where d.device_id = ${deviceId} and ${sql.unsafe(waiting)}`;

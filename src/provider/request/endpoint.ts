@@ -6,10 +6,10 @@ import { isOutage, noteFailure } from "../pages/request_notes.ts";
 import type { Client } from "./client.ts";
 import { allowedOrigin, forOrigin, type IsRegistered, mayReadRefusal, preflightResponse } from "./cross_origin.ts";
 
-/** An answer of an endpoint: its JSON, or nothing. */
+/** The response of an endpoint: JSON, or nothing. */
 export type Answer = { readonly status?: number; readonly body?: object };
 
-/** The means that all endpoints share. */
+/** What all endpoints share. */
 export type EndpointParts = {
   readonly isRegistered: IsRegistered;
 };
@@ -18,12 +18,12 @@ export type EndpointParts = {
 export type Endpoint = {
   readonly path: string;
   readonly methods: readonly ("GET" | "POST")[];
-  /** How the endpoint authenticates: a client that fails is challenged so. */
+  /** How the endpoint authenticates, and so how it challenges clients that fail to. */
   readonly scheme: "Basic" | "Bearer";
   readonly handle: (request: HttpRequest, onClient: OnClient) => Promise<Answer>;
 };
 
-/** Makes the route of an endpoint, with its errors as OAuth has them, and its cross-origin headers. */
+/** Makes the route of an endpoint, with OAuth errors and cross-origin headers. */
 export const endpointRoute = ({ isRegistered }: EndpointParts, endpoint: Endpoint): HttpRoute => ({
   path: endpoint.path,
   methods: [...endpoint.methods, "OPTIONS"],
@@ -39,7 +39,7 @@ export const endpointRoute = ({ isRegistered }: EndpointParts, endpoint: Endpoin
   },
 });
 
-/** The origin of a request, if its pages may read the response: it is one of the client, or of any where a refusal has no client. */
+/** The origin of a request, if its pages may read the response: an origin of the client, or of any client if an error has none. */
 async function readerOf(origin: string | undefined, client: Client | undefined, isRegistered: IsRegistered) {
   if (client) return allowedOrigin(origin, client);
   return (await mayReadRefusal(isRegistered, origin)) ? origin : undefined;
@@ -58,7 +58,7 @@ async function answered(endpoint: Endpoint, request: HttpRequest, onClient: OnCl
   }
 }
 
-/** The refusal that an application gets for an error. */
+/** The OAuth error that an application receives for an error. */
 export function oauthErrorOf(error: unknown): OauthError {
   if (error instanceof OauthError) return error;
   return isOutage(error)
@@ -92,7 +92,7 @@ function refused({ scheme }: Endpoint, { headers }: HttpRequest, error: OauthErr
   return { ...response, headers: { ...response.headers, "www-authenticate": challengeOf(scheme, error) } };
 }
 
-/** RFC 6750, 3.1: a request without a token is told of no error. */
+/** RFC 6750, 3.1: the challenge for a request without a token includes no error. */
 function challengeOf(scheme: Endpoint["scheme"], error: OauthError): string {
   const realm = `${scheme} realm="postern"`;
   if (error instanceof TokenMissing) return realm;
@@ -105,11 +105,11 @@ const withRetry = (response: Response, seconds: number | undefined): Response =>
 const jsonOf = (status: number, body: object): Response => ({
   status,
   headers: { "content-type": "application/json", pragma: "no-cache" },
-  // Bytes are never compressed: a secret stands beside texts of the client.
+  // Buffers are never compressed, which matters because a secret appears next to texts from the client.
   body: Buffer.from(JSON.stringify(body)),
 });
 
-/** The call that a request is, for reads and writes. */
+/** The call that a request stands for, for reads and writes. */
 export const callOf = ({ values, signal, headers }: HttpRequest): Call => ({
   values,
   signal,

@@ -3,17 +3,17 @@ import { OauthError } from "../http/oauth_error.ts";
 import type { Parameters } from "../http/parameters.ts";
 import type { Client } from "./client.ts";
 
-/** The path of the description of our API as a protected resource (RFC 9728, 3). */
+/** The path of our API's protected resource metadata (RFC 9728, 3). */
 export const resourceMetadataPath = "/.well-known/oauth-protected-resource";
 
-/** The URL of that description; undefined without an issuer. */
+/** The URL of that metadata; undefined without an issuer. */
 export const resourceMetadataOf = (issuer: string | undefined): string | undefined =>
   issuer === undefined ? undefined : issuer + resourceMetadataPath;
 
-/** The scopes of our API: the permissions, by their own names. */
+/** The scopes of our API: its permissions, by name. */
 export const apiScopes: readonly Permission[] = permissions;
 
-/** Describes our API to applications: the place of its authorization server, and its scopes. */
+/** Describes our API to applications: its authorization server and its scopes. */
 export const resourceMetadata = (issuer: string) => ({
   resource: issuer,
   authorization_servers: [issuer],
@@ -24,7 +24,7 @@ export const resourceMetadata = (issuer: string) => ({
 
 const invalid = (description: string) => new OauthError("invalid_target", description);
 
-/** Whether a request asks for access to our API (RFC 8707, 2); refuses any other resource, and applications that may not ask. */
+/** Whether a request asks for access to our API (RFC 8707, 2). Fails for any other resource, and for applications that may not ask. */
 export function asksForApi(client: Client, parameters: Parameters, issuer: string): boolean {
   const resource = parameters.get("resource");
   if (resource === undefined) return false;
@@ -33,7 +33,7 @@ export function asksForApi(client: Client, parameters: Parameters, issuer: strin
   return true;
 }
 
-/** Refuses a request for tokens that names our API where the sign-in was not for it, and tokens for it to other applications. */
+/** Fails if a token request names our API but the sign-in was not for it, and if another application requests tokens for it. */
 export function refuseTarget(
   client: Client,
   { forApi }: { readonly forApi: boolean },

@@ -9,10 +9,9 @@ import {
 import { paths } from "../http/paths.ts";
 import type { Client } from "./client.ts";
 
-/** The client id of our own pages, which no application has: those of applications have no blank. */
+/** The client id of our own pages. No application has it, because their client ids contain no space. */
 export const ownClientId = "account pages";
 
-/** The paths of the pages of the account. */
 export const accountPaths = [
   "/account",
   "/account/email",
@@ -23,10 +22,10 @@ export const accountPaths = [
 
 const ownPaths = [...accountPaths, paths.addFactor] as const;
 
-/** A path of our own pages that a sign-in leads to. */
+/** A path of our own pages that a sign-in can lead to. */
 export type OwnPath = (typeof ownPaths)[number];
 
-/** The pages of the account, as sign-in has them: users sign in to them as to an application, and no token comes of it. */
+/** The account pages as a client: users sign in to them as to an application, but no tokens are issued. */
 export const ownClient: Client = {
   appId: "",
   clientId: ownClientId,
@@ -45,12 +44,11 @@ export const ownClient: Client = {
   keys: [],
 };
 
-/** Whether a client is our own pages. */
 export const isOwnClient = ({ clientId }: Pick<Client, "clientId">): boolean => clientId === ownClientId;
 
 /**
- * Whether users of an organization are asked before an application of another one learns about them. First-party applications are the
- * instance's own.
+ * Whether users of an organization are asked for consent before another organization's application learns about them. First-party
+ * applications belong to the instance.
  */
 export const isForeign = (client: Client, owner: string): boolean =>
   !isOwnClient(client) && !client.oidc.firstParty && client.owner !== owner;

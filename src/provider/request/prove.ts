@@ -17,7 +17,7 @@ const longestState = 2_000;
 
 type Found = { readonly client: Client; readonly brand: Brand | undefined };
 
-/** Makes the proof of client and redirect URI, before which nothing is sent anywhere; of a device's request that of its code. */
+/** Makes the proof of client and redirect URI, without which nothing is sent anywhere; for a device, the proof of its code. */
 export function requestProof(sql: Sql) {
   const find = brandedClientRead(sql);
   const proveDevice = deviceProof(sql);

@@ -3,22 +3,22 @@ import { OidcAppType } from "../../../gen/postern/v1/application_pb.ts";
 import type { ComplianceKey } from "../../messages/catalogue.ts";
 import { brokenByUri, type UriList } from "../../services/applications/compliance.ts";
 
-/** Finds the registered redirect URI that a request means; undefined if there is none. */
+/** Finds the registered redirect URI that matches the requested one; undefined if there is none. */
 export function registeredUri(oidc: OidcConfiguration, requested: string): string | undefined {
   if (oidc.redirectUris.includes(requested)) return requested;
   const portless = oidc.appType === OidcAppType.NATIVE ? withoutPort(requested) : undefined;
   return portless && oidc.redirectUris.find((registered) => withoutPort(registered) === portless);
 }
 
-// RFC 8252, 7.3 and RFC 9700, 2.1: of a URI on the loopback interface the port is the operating system's, so any is right.
+// RFC 8252, 7.3 and RFC 9700, 2.1: the operating system chooses the port of a loopback URI, so any port matches.
 const loopbackUri = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
 
 const withoutPort = (uri: string): string | undefined =>
   loopbackUri.test(uri) ? uri.replace(loopbackUri, "$1") : undefined;
 
 /**
- * The compliance problems of a redirect URI, and whether each keeps users from being sent there. Development mode lifts those of
- * http and of schemes: the problem is not found then.
+ * The compliance problems of a redirect URI, and whether each keeps users from being sent there. Development mode lifts the rules about
+ * http and schemes, so those problems are not found then.
  */
 const blocks = {
   NO_REDIRECT_URIS: false,
@@ -45,8 +45,9 @@ const blocks = {
 
 const brokenBy = brokenByUri((key) => blocks[key]);
 
-// Anybody may ask, and an application may have two hundred URIs, which take 190 µs to check: this one alone takes one.
-/** Finds the compliance problem that keeps users from being sent to a registered URI, whatever else is registered. */
+// Anybody can trigger this check. Checking all of an application's URIs, up to two hundred, takes 190 µs; checking just this one takes 1
+// µs.
+/** Finds the compliance problem that keeps users from being sent to a registered URI, ignoring the other registered ones. */
 export const blockingProblem = (
   oidc: OidcConfiguration,
   registered: string,

@@ -2,8 +2,9 @@ import { decodeJwt } from "jose";
 import type { Parameters } from "../http/parameters.ts";
 
 /**
- * The parameters by which a refusal goes back. A request may name its state and its mode within a request object alone (OpenID Connect
- * Core 1.0, 6.1); we take no such objects, and say so in that mode, with that state. Both are worth as much there as in the query.
+ * The parameters that an error response uses. A request may state its state and response mode only inside a request object (OpenID Connect
+ * Core 1.0, 6.1). We do not support request objects, and say so using that mode and state, which deserve no more and no less trust there
+ * than in the query.
  */
 export function withRequestObject(parameters: Parameters): Parameters {
   const object = parameters.get("request");

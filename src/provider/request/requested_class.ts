@@ -5,9 +5,9 @@ import { bounded, type Parameters, wordsOf } from "../http/parameters.ts";
 const longest = 2_000;
 
 /**
- * Whether a request asks for a sign-in with more than one factor: by `acr_values`, which count as required where they name a class of
- * ours (RFC 9470, 5), or by the claim `acr` of an ID token in the parameter `claims`. An essential `acr` of other classes alone cannot
- * be met (OpenID Connect Core 1.0, 5.5.1.1).
+ * Whether a request asks for more than one factor: with `acr_values`, which count as required if they name one of our classes (RFC 9470,
+ * 5), or with the ID token claim `acr` in the `claims` parameter. An essential `acr` that names only other classes cannot be satisfied
+ * (OpenID Connect Core 1.0, 5.5.1.1).
  */
 export function wantsFactor(parameters: Parameters): boolean {
   const preferred = wordsOf(bounded(parameters, "acr_values", longest) ?? "");
@@ -22,12 +22,12 @@ const classes: readonly string[] = authenticationClasses;
 
 const isKnown = (value: string): boolean => classes.includes(value);
 
-/** Whether of the classes that there are only the stronger one will do. */
+/** Whether, of our classes, only the stronger one is acceptable. */
 const needsMore = (values: readonly string[]): boolean => values.some(isKnown) && !values.includes(single);
 
 type ClassClaim = { readonly isEssential: boolean; readonly values: readonly string[] };
 
-/** The claim `acr` of an ID token, as a request asks for it. */
+/** The ID token claim `acr` that a request asks for. */
 function claimIn(parameters: Parameters): ClassClaim {
   const text = bounded(parameters, "claims", longest);
   const claim = text === undefined ? undefined : memberOf(memberOf(objectIn(text), "id_token"), "acr");

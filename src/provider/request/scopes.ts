@@ -1,7 +1,7 @@
-/** The scope that asks for the roles of all organizations, and the claim that has them. */
+/** The scope that asks for the roles from all organizations, and the claim that contains them. */
 export const allRolesScope = "urn:postern:project:roles";
 
-/** The scopes that have an effect, besides the one that names an organization. */
+/** The scopes that have an effect, apart from the one that names an organization. */
 export const scopes = [
   "openid",
   "profile",
@@ -13,5 +13,5 @@ export const scopes = [
   "offline_access",
 ] as const;
 
-/** The beginning of the scope that names an organization. */
+/** The prefix of the scope that names an organization. */
 export const organizationScope = "urn:postern:organization:id:";

@@ -4,22 +4,22 @@ import type { Keyring } from "../../security/seal.ts";
 const context = "authorization request";
 const formPurpose = "sign-in form";
 
-/** How long a form of our pages may be sent. */
+/** How long a form of our pages can be submitted. */
 export const formSeconds = 3_600;
 
 /**
- * Seals the query of an authorization request for the forms of our pages, which bring it back: anybody may send a request, so none is
- * stored before its user is known.
+ * Seals the query of an authorization request for our forms, which return it. Anybody can send a request, so none is stored before its user
+ * is known.
  */
 export function sealRequest(keyring: Keyring, query: string, now: Date): string {
   const content = JSON.stringify([now.getTime(), query]);
   return Buffer.from(keyring.seal(Buffer.from(content), context)).toString("base64url");
 }
 
-/** A request that was sealed here: its query, and whether that was more than an hour ago. */
+/** A request that we sealed: its query, and whether it was sealed more than an hour ago. */
 export type OpenedRequest = { readonly query: string; readonly isOld: boolean };
 
-/** Opens a sealed request; undefined for one that was not sealed here. */
+/** Opens a sealed request; undefined if we did not seal it. */
 export function openRequest(keyring: Keyring, sealed: string | undefined, now: Date): OpenedRequest | undefined {
   try {
     const content = keyring.open(Buffer.from(sealed ?? "", "base64url"), context);
@@ -30,26 +30,25 @@ export function openRequest(keyring: Keyring, sealed: string | undefined, now: D
   }
 }
 
-/** Opens a sealed request; undefined for one that is older than an hour, or was not sealed here. */
+/** Opens a sealed request; undefined if it is older than an hour, or we did not seal it. */
 export function freshRequest(keyring: Keyring, sealed: string | undefined, now: Date): string | undefined {
   const opened = openRequest(keyring, sealed, now);
   return opened?.isOld === false ? opened.query : undefined;
 }
 
-/** The browser, the sealed request and the session that a form is for. */
+/** The browser, the sealed request and the session that a form belongs to. */
 export type FormOf = {
   readonly browser: string;
   readonly request: string;
   readonly sessionId: string;
-  /** The session was begun for this very request. */
+  /** Whether the session was begun for this very request. */
   readonly isSignedIn?: boolean;
 };
 
-/** Makes the token by which a form is known to come from our page, in the browser that it was shown in. */
+/** Makes the token that proves that a form comes from our page, in the browser it was shown in. */
 export const formToken = (keyring: Keyring, form: FormOf): string =>
   keyring.mac(formPurpose, textOf(form)).toString("base64url");
 
-/** Whether a form came from our page. */
 export function isFormToken(keyring: Keyring, form: FormOf, token: string | undefined): boolean {
   const given = Buffer.from(token ?? "", "base64url");
   const matches = keyring.macs(formPurpose, textOf(form)).map((mac) => sameBytes(mac, given));

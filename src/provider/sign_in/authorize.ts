@@ -6,7 +6,9 @@ import { shown } from "../pages/shown.ts";
 import { stepOf } from "./browser_step.ts";
 import type { SignInSteps } from "./steps.ts";
 
-/** The authorization endpoint. A POST becomes a GET, with which browsers send the cookies of the pages. */
+/**
+ * The authorization endpoint. A POST is redirected to a GET, because from another site browsers send SameSite=Lax cookies only with that.
+ */
 export const authorizeRoute = (steps: SignInSteps): HttpRoute => ({
   path: paths.authorize,
   methods: ["GET", "POST"],

@@ -8,43 +8,40 @@ import { later, type ProviderSettings } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import { mayActFor } from "../tokens/subject.ts";
 
-/** A session of a browser, with its user. */
 export type BrowserSession = {
   readonly sessionId: string;
   readonly userId: string;
-  /** The organization of the user. */
   readonly owner: string;
   readonly username: string;
   readonly displayName: string;
   readonly email: string | null;
   readonly authTime: Date;
-  /** How the user proved who it is (RFC 8176). */
+  /** The methods of the sign-in (RFC 8176). */
   readonly methods: readonly string[];
-  /** Whether the user has a factor beside the password. */
+  /** Whether the user has a second factor. */
   readonly hasFactor: boolean;
   readonly expirationDate: Date;
-  /** The value of its cookie. */
   readonly cookie: string;
 };
 
-/** A session of a browser, and how its user stands to an application. */
+/** A browser session, and what its user may do at an application. */
 export type ClientSession = BrowserSession & {
   /** Whether the user may use the application, and sign in for the organization that the request names. */
   readonly permitted: boolean;
-  /** The scopes that the user allowed the application so far; null without a consent. */
+  /** The scopes that the user has allowed the application so far; null without a consent. */
   readonly allowed: readonly string[] | null;
 };
 
-/** The application and the organization that a user is to be signed in for. */
+/** The application and the organization that a user signs in for. */
 export type SessionClient = Pick<Client, "appId" | "projectId"> & { readonly organizationId?: string | undefined };
 
 /**
- * Reads the sessions of a browser by the values of its cookies, in their order. A session is in force while its user may call, and it
- * is used now and then.
+ * Reads a browser's sessions by the values of its cookies, in that order. A session is in force as long as its user may call and it is used
+ * from time to time.
  */
 export const browserSessionsRead = (sql: Sql) => readWhere(sql, "not s.enrolment_only");
 
-/** Reads also those that may only enrol a factor, for the pages where one is enrolled. */
+/** Also reads sessions that may only enrol a factor, for the enrolment pages. */
 export const enrollingSessionsRead = (sql: Sql) => readWhere(sql, "true");
 
 type Key = Readonly<{ hashes: string[]; app: string; project: string; organization: string | null; now: string }>;
@@ -87,9 +84,7 @@ function sessionOf({ hash: _, ...row }: Row, cookie: string): ClientSession {
 export type BegunBrowserSession = {
   readonly sessionId: string;
   readonly userId: string;
-  /** The organization of the user. */
   readonly owner: string;
-  /** The value of its cookie. */
   readonly cookie: string;
   readonly expirationDate: Date;
   readonly methods: readonly string[];
@@ -97,12 +92,12 @@ export type BegunBrowserSession = {
   readonly enrolmentOnly: boolean;
 };
 
-/** The cookies that the browser had before, and whether a sign-in asks for a factor of who has none. */
+/** The browser's earlier cookies, and whether users without a factor are asked to enrol one. */
 type Beginning = { readonly earlier: readonly string[]; readonly enrolment?: SessionKind<unknown>["enrolment"] };
 
 /**
- * Makes the kind of session that a sign-in in a browser begins: each time it gets a new session and a new cookie. Of the cookies that it
- * had before, that of the same user names the session that ends with the new one when its user signs out.
+ * Makes the kind of session that a sign-in in a browser begins, always with a new cookie. If one of the browser's earlier cookies belongs
+ * to the same user, its session will end together with the new one at sign-out.
  */
 export function browserSessions({ clock }: Pick<Deps, "clock">, settings: ProviderSettings) {
   const { browserSessionLifetimeSeconds: lifetimeSeconds, browserSessionIdleSeconds } = settings;

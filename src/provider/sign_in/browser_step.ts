@@ -8,19 +8,18 @@ import { type AuthorizationRequest, languageIn } from "../request/authorization_
 import type { SessionClient } from "./browser_session.ts";
 import type { Clicks } from "./decision.ts";
 
-/** A step of a sign-in in a browser: the request, its parameters, the cookies that came, and those that are to be set. */
+/** A step of a sign-in in a browser: the request, its parameters, the cookies received, and those to set. */
 export type BrowserStep = Clicks & {
   readonly parameters: Parameters;
-  /** The query of the authorization request, as it was sent. */
+  /** The query of the authorization request, as sent. */
   readonly query: string;
-  /** The context values of the request. */
   readonly values: HttpRequest["values"];
   readonly language: Language;
-  /** Whether the request is a form of ours. */
+  /** Whether the request submits one of our forms. */
   readonly byForm: boolean;
-  /** The value of the cookie of this browser, which its forms are bound to. */
+  /** The value of this browser's cookie, which its forms are bound to. */
   readonly browser: string;
-  /** The values of the sessions of this browser, the present one first. */
+  /** The values of this browser's sessions, the current one first. */
   readonly sessions: readonly string[];
   /** The tokens by which this browser is known to users. */
   readonly known: readonly string[];
@@ -28,11 +27,10 @@ export type BrowserStep = Clicks & {
   readonly signal: AbortSignal;
 };
 
-/** The step that a request of a browser is. */
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
   const { cookie } = http.headers;
   const language = languageIn(of.parameters, http);
-  // Mails that a page leads to are in its language.
+  // Mails sent because of a page use the page's language.
   http.values.set(keys.language, language);
   return {
     ...of,
@@ -51,7 +49,6 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
-/** The application and the organization of a request. */
 export const targetOf = ({ client, organizationId }: AuthorizationRequest): SessionClient => ({
   appId: client.appId,
   projectId: client.projectId,

@@ -5,7 +5,7 @@ import { type Html, html } from "../pages/html.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
 
-/** The form in which a user chooses one of the accounts that are signed in, or another one. */
+/** The form for choosing one of the signed-in accounts, or another one. */
 export function accountsForm(form: Form, sessions: readonly ClientSession[]): Response {
   const { language, proven } = form;
   return signInPage(form, {
@@ -25,7 +25,7 @@ const accountButton = ({ sessionId, username, displayName }: ClientSession): Htm
 <small>${username}</small></button>
 `;
 
-/** The application, its organization and its wishes, as a question for consent shows them. */
+/** What a consent page shows: the application, its organization, and what it asks for. */
 export type ConsentQuestion = {
   readonly organization: string;
   /** The scopes in plain words. */
@@ -33,7 +33,7 @@ export type ConsentQuestion = {
   readonly session: ClientSession;
 };
 
-/** The form that asks a user to allow an application what it asks for. */
+/** The form that asks a user to consent. */
 export function consentForm(form: Form, { organization, sentences, session }: ConsentQuestion): Response {
   const { language, proven } = form;
   const application = proven.client.name;

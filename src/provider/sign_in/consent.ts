@@ -11,28 +11,27 @@ import type { ClientSession } from "./browser_session.ts";
 type Allowing = { readonly isAllowed: boolean };
 
 /**
- * Whether the user has to allow what the application asks for: where it is another organization's and asks for more than was allowed
- * before, and where it wants the question. One who may not use the application is not asked.
+ * Whether to ask the user for consent: if the application belongs to another organization and asks for more than was allowed before, or if
+ * it requests the prompt. Users who may not use the application are not asked.
  */
 export function asksConsent(request: AuthorizationRequest, session: ClientSession, { isAllowed }: Allowing): boolean {
   const { client, prompts } = request;
   if (isAllowed || !session.permitted) return false;
   if (prompts.includes("consent") && !isOwnClient(client)) return true;
   const { allowed } = session;
-  // A request without a scope needs a consent, too: by it the application learns who the user is.
+  // Even a request without scopes needs consent, because it tells the application who the user is.
   const isCovered = allowed !== null && wordsOf(request.scope).every((scope) => allowed.includes(scope));
   return isForeign(client, session.owner) && !isCovered;
 }
 
-/** The names of the organizations that a question for consent is about. */
+/** The names of the organizations on a consent page. */
 export type ConsentNames = {
   /** The organization that owns the application. */
   readonly owner: string;
-  /** The organization that the request names, if the user has a part in it. */
+  /** The organization that the request names, if the user belongs to it or has a grant from it. */
   readonly organization: string | null;
 };
 
-/** Makes the read of the names that a question for consent shows. */
 export function consentNamesRead(sql: Sql) {
   type Key = Readonly<{ owner: string; organization: string | null; user: string }>;
   const read = loadOne<Key, ConsentNames>(sql, {
@@ -61,13 +60,13 @@ const sentences: Readonly<Record<string, PageText>> = {
   offline_access: "scope_offline",
 };
 
-/** The scopes that a question for consent names: those of the request, and that of the roles where the application gets them without. */
+/** The scopes that a consent page names: those of the request, and the roles scope if the application gets the roles without it. */
 export function askedScopes({ client: { oidc }, scope }: AuthorizationRequest): readonly string[] {
   const withRoles = oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion;
   return withRoles ? [...wordsOf(scope), "roles"] : wordsOf(scope);
 }
 
-/** The scopes of a request in plain words; who signs in is known to the application in any case. */
+/** The scopes of a request in plain words. The application learns who the user is in any case. */
 export function scopeSentences(scopes: readonly string[], organization: string | null, language: Language): string[] {
   return [...new Set(["openid", ...scopes])].map((scope) => {
     const sentence = Object.hasOwn(sentences, scope) ? sentences[scope] : undefined;

@@ -6,7 +6,7 @@ import { type AccountState, accountFor } from "./account_choice.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { asksConsent } from "./consent.ts";
 
-/** The next step of a sign-in: a page for the account, the password, a factor, the consent or a click to go on, or the response. */
+/** The next step of a sign-in: a page for the account, the password, a factor, the consent or a confirmation, or the response. */
 export type Step =
   | { readonly is: "accounts"; readonly sessions: readonly ClientSession[] }
   | { readonly is: "password"; readonly session: ClientSession | undefined }
@@ -15,22 +15,21 @@ export type Step =
   | { readonly is: "confirmation"; readonly session: ClientSession }
   | { readonly is: "response"; readonly session: ClientSession };
 
-/** The clicks of the user on our pages. */
+/** What the user did on our pages. */
 export type Clicks = {
-  /** The id of the session that the user chose, or clicked on a page of. */
+  /** The id of the session that the user chose, or from whose page they clicked. */
   readonly chosen: string | undefined;
-  /** The user clicked on a page that names the application, and of a device its code. */
+  /** The user confirmed a page that names the application and, for a device, its code. */
   readonly isConfirmed: boolean;
-  /** The user allowed the application what it asks for. */
+  /** The user gave consent. */
   readonly isAllowed: boolean;
   /** The session was begun for this very request. */
   readonly isSignedIn: boolean;
 };
 
-/** The state that a step depends on. */
 export type StepState = AccountState & Clicks & { readonly now: Date };
 
-/** Decides the next step; without a page to be shown it may be an error (OpenID Connect Core 1.0, 3.1.2.6). */
+/** Decides the next step, which is an error if the request allows no page (OpenID Connect Core 1.0, 3.1.2.6). */
 export function nextStep(request: AuthorizationRequest, state: StepState): Step {
   const isSilent = request.prompts.includes("none");
   const choice = accountFor(request, state);
@@ -47,10 +46,10 @@ export function nextStep(request: AuthorizationRequest, state: StepState): Step 
   return stepWith(session, request, state);
 }
 
-/** The step of a user who is signed in as the request wants it: to the questions about the application, or the response. */
+/** The step for a user who is signed in as the request requires: questions about the application, or the response. */
 function stepWith(session: ClientSession, request: AuthorizationRequest, state: StepState): Step {
   const isSilent = request.prompts.includes("none");
-  // RFC 8628, 5.4: anybody can send a user the code of another device, so its user is asked before anything else.
+  // RFC 8628, 5.4: anybody can send a user the code of another device, so the user is asked before anything else.
   if (request.device && !state.isConfirmed) return { is: "confirmation", session };
   if (asksConsent(request, session, state)) {
     if (isSilent) throw new OauthError("consent_required", "the user has to allow what the application asks for");
@@ -61,7 +60,7 @@ function stepWith(session: ClientSession, request: AuthorizationRequest, state: 
   return { is: "confirmation", session };
 }
 
-/** The step to a sign-in with more than one factor. A user without a factor enters the password, and enrols one after it. */
+/** The step towards a sign-in with a second factor. Users without one enter the password and then enrol a factor. */
 function furtherStep(session: ClientSession, isSilent: boolean): Step {
   if (!isSilent) return session.hasFactor ? { is: "factor", session } : { is: "password", session };
   throw session.hasFactor
@@ -76,5 +75,5 @@ function isFresh({ prompts, maxAge }: AuthorizationRequest, session: ClientSessi
   return maxAge === undefined || (maxAge > 0 && state.now.getTime() - session.authTime.getTime() <= maxAge * 1000);
 }
 
-/** RFC 8252, 8.6: any program can open a browser in the name of a native application, so its user is asked each time. */
+/** RFC 8252, 8.6: any program can open a browser in the name of a native application, so the user is asked each time. */
 const isNative = ({ client }: AuthorizationRequest): boolean => client.oidc.appType === OidcAppType.NATIVE;

@@ -9,7 +9,7 @@ import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { DeviceRequest } from "../request/device_request.ts";
 import { type Form, hiddenOf } from "./sign_in_form.ts";
 
-/** The form that asks whether to sign a device in: it names the application, the code, the user, and access to our own API. */
+/** The form that asks whether to sign in a device: it names the application, the code, the user, and any access to our own API. */
 export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceRequest, name: string): Response {
   const { language, proven, cookies } = form;
   const application = proven.client.name;
@@ -29,18 +29,16 @@ ${hiddenOf(form)}
   });
 }
 
-/** The language of a page, and the cookies that it sets. */
 export type PageContext = { readonly language: Language; readonly cookies: readonly string[] };
 
-/** The page that ends a sign-in on a device well. */
+/** The page after a successful sign-in on a device. */
 export const deviceDone = ({ client }: ProvenRequest, context: PageContext): Response =>
   ending(context, { title: "device_done", text: "device_done_text", application: client.name });
 
-/** The page after the user cancelled. */
 export const deviceCancelled = ({ client }: ProvenRequest, context: PageContext): Response =>
   ending(context, { title: "device_not_signed_in", text: "device_cancelled", application: client.name });
 
-/** The page of a sign-in on a device that failed. */
+/** The page after a failed sign-in on a device. */
 export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, context: PageContext): Response {
   switch (code) {
     case "access_denied": {

@@ -3,7 +3,7 @@ import type { ProviderParts } from "../parts.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
 import { claimsOfOwn } from "../tokens/jwt.ts";
 
-/** The user of the ID token that a request hints at; a token that is not ours is refused, one that expired is not. */
+/** The user of a request's ID token hint. A token that we did not issue is refused; an expired one is not. */
 export async function expectedUserOf(
   { keys, issuer }: Pick<ProviderParts, "keys" | "issuer">,
   { idTokenHint, client }: AuthorizationRequest,

@@ -3,10 +3,10 @@ import type { Completion } from "../../services/sessions/complete_session.ts";
 import { bounded, type Parameters } from "../http/parameters.ts";
 
 const longestCode = 200;
-// A form holds no more, and an answer of WebAuthn takes a tenth of it.
+// No form holds more, and a WebAuthn response takes a tenth of it.
 const longestCredential = 12_000;
 
-/** Reads the factor of a form: the answer of a passkey, six digits of an app, or a recovery code. */
+/** Reads the factor in a form: a passkey response, six digits from an app, or a recovery code. */
 export function answerIn(form: Parameters): Completion["answer"] {
   const passkey = credentialIn(form);
   if (passkey) return { case: "passkey", value: passkey };
@@ -14,7 +14,7 @@ export function answerIn(form: Parameters): Completion["answer"] {
   return { case: /^\d{6}$/.test(value) ? "totpCode" : "recoveryCode", value };
 }
 
-/** Reads the answer of WebAuthn that a form holds as JSON; an empty one where it is no JSON object, and undefined without it. */
+/** Reads a form's WebAuthn response, which is JSON; an empty object if it is not a JSON object, undefined if it is absent. */
 export function credentialIn(form: Parameters): JsonObject | undefined {
   const text = form.get("credential");
   return text === undefined ? undefined : objectIn(text);

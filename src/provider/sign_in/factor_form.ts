@@ -8,16 +8,15 @@ import { type Html, html, nothing } from "../pages/html.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import { type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
 
-/** The state of the page for a factor. */
 export type FactorState = {
   readonly status?: number;
   /** The sign-in that waits for the factor. */
   readonly pending: Pick<PendingSession, "token" | "factors" | "passkeyOptions">;
-  /** Sentences about the attempt before. */
+  /** Sentences about the previous attempt. */
   readonly problems?: readonly string[];
 };
 
-/** The page that asks for a factor after a right password: the code of an app, a recovery code, or a passkey. */
+/** The page that asks for a factor after a correct password: a code from an app, a recovery code, or a passkey. */
 export function factorForm(form: Form, { status = 200, pending, problems = [] }: FactorState): Response {
   const { language } = form;
   const hasCodes = pending.factors.some((kind) => kind !== FactorKind.PASSKEY);

@@ -5,7 +5,10 @@ import { type Html, hidden, html } from "../pages/html.ts";
 
 type SignInForm = { readonly language: Language; readonly request: string; readonly token: string };
 
-/** The way from the sign-in form to a forgotten password: it looks like a link, and is a button, with the request and the token of that form. */
+/**
+ * Leads from the sign-in form to the password reset. It looks like a link but is a button, so that it carries that form's request and
+ * token.
+ */
 export const forgottenForm = ({ language, request, token }: SignInForm): Html =>
   html`<form method="post" action="${paths.forgottenPassword}">
 ${hidden("request", request)}${hidden("token", token)}

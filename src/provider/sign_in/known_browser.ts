@@ -5,21 +5,21 @@ import { cookieJar, mostAccounts } from "../http/cookies.ts";
 import { later } from "../http/settings.ts";
 import type { ProviderParts } from "../parts.ts";
 
-/** A user who proved who it is: in a session, with the mail that tells of a new browser, or by the code of a mail. */
+/** A user who proved who they are: in a session, with a notice about a new browser, or with a mailed code. */
 type Proven = { readonly userId: string } & (
   | { readonly sessionId: string; readonly notice?: JsonObject }
   | { readonly passwordSet: Date }
 );
 
-/** The header of the cookie by which the browser is known from now on, and whether it was known to the user before. */
+/** The header of the cookie by which the browser is known from now on, and whether it was already known to the user. */
 export type RememberedBrowser = { readonly cookie: string; readonly wasKnown: boolean };
 
 /** The form in which the cookies of known browsers are stored and looked up. */
 export const hashesOfKnown = (known: readonly string[]): readonly string[] => known.map(hashOf);
 
 /**
- * Makes browsers known after a full sign-in, or a password that was set by the code of a mail. Each user of a browser has a token of
- * its own in the cookie, the last one first.
+ * Makes browsers known after a full sign-in, or after setting a password with a mailed code. Each user of a browser has a token of their
+ * own in the cookie, the latest first.
  */
 export function knownBrowsers({ deps, issuer }: Pick<ProviderParts, "deps" | "issuer">) {
   const { sql, clock } = deps;

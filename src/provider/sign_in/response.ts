@@ -11,7 +11,7 @@ import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { ResponseParameters } from "../tokens/issue.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
 
-/** The issuer, the language of pages, the cookies that a response sets, and whether it answers a form. */
+/** The issuer, the language of pages, the cookies to set, and whether the response answers a form. */
 export type ResponseContext = {
   readonly issuer: string;
   readonly language: Language;
@@ -35,7 +35,6 @@ export function authorizationResponse(
   return hasSuccessPage(request, parameters) ? leadingPage(to, "signed_in") : onward(to);
 }
 
-/** Sends the browser back with an error. */
 export const errorResponse = (request: ProvenRequest, error: OauthError, context: ResponseContext): Response =>
   request.device
     ? deviceFailed(request, error, context)
@@ -44,7 +43,7 @@ export const errorResponse = (request: ProvenRequest, error: OauthError, context
 const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
   oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;
 
-/** A form that a script sends, or a click where none runs (OAuth 2.0 Form Post Response Mode). */
+/** A form submitted by a script, or by a click if scripts are off (OAuth 2.0 Form Post Response Mode). */
 function formPost(request: ProvenRequest, parameters: ResponseParameters, context: ResponseContext): Response {
   const { client, redirectUri, brand } = request;
   const { language, cookies } = context;
@@ -55,7 +54,7 @@ function formPost(request: ProvenRequest, parameters: ResponseParameters, contex
     cookies,
     brand,
     title: pageText(parameters.error === undefined ? "signed_in" : "error", language),
-    // The application may answer the form by a redirect to anywhere, which no policy of ours can foresee.
+    // The application may answer the form with a redirect to anywhere, which our policy cannot foresee.
     formAction: null,
     keepsOpener: true,
     script: paths.formPost,

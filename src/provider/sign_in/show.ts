@@ -13,16 +13,15 @@ import { deviceConfirmation } from "./device_form.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
 import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 
-/** A step for which a page is shown. */
+/** A step that shows a page. */
 export type PageStep = Exclude<Step, { readonly is: "response" }>;
 
-/** The pages of a sign-in, by what they ask for. */
 export type SignInPages = ReturnType<typeof signInPages>;
 
-/** The state of the page for a password, and the login name that its form begins with. */
+/** The state of the password page, and the login name prefilled in its form. */
 type PasswordQuestion = Partial<PasswordState> & { readonly loginHint?: string };
 
-/** Makes the pages of a sign-in: each brings its request back, sealed. */
+/** Makes the pages of a sign-in, each of which returns its request, sealed. */
 export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonly signIns: SignIns }) {
   const { sql, clock, secrets } = deps;
   const jar = cookieJar(issuer);
@@ -30,7 +29,6 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
 
   return { askPassword, askFactor, show };
 
-  /** Shows the page of a step. */
   async function show(request: AuthorizationRequest, step: BrowserStep, next: PageStep): Promise<Response> {
     switch (next.is) {
       case "password":
@@ -56,7 +54,7 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
     return factorForm(formOf(proven, step, ""), state);
   }
 
-  /** Asks a user who is signed in for a factor; for the password where that cannot be. */
+  /** Asks a signed-in user for a factor, or for the password if that is not possible. */
   async function askFurther(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
     const pending = await signIns.pending.beginAgain(session, step);
     return pending

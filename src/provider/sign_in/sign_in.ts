@@ -23,12 +23,12 @@ import { callOfUser } from "./user_call.ts";
 
 type Parts = ProviderParts & { readonly signIns: SignIns };
 
-/** What begins the enrolment of a factor in the midst of a sign-in. */
+/** Begins the enrolment of a factor during a sign-in. */
 type Enrolling = {
   readonly begin: (proven: ProvenRequest, step: BrowserStep, session: BegunBrowserSession) => Response;
 };
 
-/** What the forms of a sign-in are answered with. */
+/** What the handlers of the sign-in forms need. */
 type Answering = Pick<Parts, "deps" | "issuer" | "signIns"> & {
   readonly steps: SignInSteps;
   readonly enrolment: Enrolling;
@@ -36,7 +36,7 @@ type Answering = Pick<Parts, "deps" | "issuer" | "signIns"> & {
   readonly give: ReturnType<typeof consents>;
 };
 
-/** The route that takes the forms of a sign-in. */
+/** The route that the sign-in forms are posted to. */
 export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolling): HttpRoute {
   const { deps, settings, issuer, signIns } = parts;
   const on = { deps, issuer, signIns, steps, enrolment, kindOf: browserSessions(deps, settings), give: consents(deps) };
@@ -49,7 +49,7 @@ export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolli
 }
 
 async function submitted(on: Answering, http: HttpRequest): Promise<Response> {
-  // Browsers open the address of a form again by GET, from their history or a bookmark.
+  // From history or bookmarks, browsers open a form's address again by GET.
   if (http.method !== "POST") throw new PageError("expired");
   const { deps, issuer, steps } = on;
   refuseForeign(http, issuer());
@@ -87,7 +87,7 @@ async function act(on: Answering, http: HttpRequest, submitted: Submitted): Prom
   }
 }
 
-/** The step of a form; refuses one that another site sent, or that was shown in another browser, or to another user. */
+/** The step of a form; fails if the form comes from another site, browser or user. */
 async function clickedStep(
   { deps, steps }: Answering,
   form: Parameters,
@@ -104,7 +104,7 @@ async function clickedStep(
   throw formExpired(beginningOf(step.query));
 }
 
-/** Goes on with the account that was chosen, which becomes the present one; it is not the one that signed in for this request. */
+/** Continues with the chosen account, which becomes the current one, though it has not signed in for this request. */
 async function choose({ steps }: Answering, { form, step, proven }: Submitted): Promise<Response> {
   const chosen = form.get("account");
   const sessions = await steps.sessionsOf(step, proven.client);
@@ -117,7 +117,7 @@ async function choose({ steps }: Answering, { form, step, proven }: Submitted): 
   }
 }
 
-/** Records that the user allows the application what it asks for, and goes on. */
+/** Records the user's consent, and continues. */
 async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitted): Promise<Response> {
   const { give, issuer, steps } = on;
   const request = authorizationRequest(proven, step.parameters, issuer());
@@ -151,7 +151,7 @@ async function password(on: Answering, http: HttpRequest, { form, step, proven }
   }
 }
 
-/** Takes a factor after a right password. */
+/** Checks a factor after a correct password. */
 async function factor(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
   const { signIns, kindOf } = on;
   const pendingToken = bounded(form, "pending", longestName) ?? "";
@@ -164,7 +164,7 @@ async function factor(on: Answering, http: HttpRequest, { form, step, proven }: 
   }
 }
 
-/** Asks again after a factor that was refused; for the password where the sign-in is over. */
+/** Asks again after a wrong factor, or for the password if the sign-in is over. */
 async function again({ signIns, steps }: Answering, { error, pendingToken }: Refused, { step, proven }: Asked) {
   const problem = factorProblem(error, step.language);
   if (!problem) throw error;
@@ -177,7 +177,7 @@ async function again({ signIns, steps }: Answering, { error, pendingToken }: Ref
   }
 }
 
-/** Takes a passkey alone. */
+/** Signs in with only a passkey. */
 async function passkey(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
   const { signIns, steps, kindOf } = on;
   const answer = answerIn(form);
@@ -195,7 +195,7 @@ async function passkey(on: Answering, http: HttpRequest, { form, step, proven }:
   }
 }
 
-/** Goes on with a session that has begun; it takes the place of the one that its user had in the browser. */
+/** Continues with a new session, which replaces the one that its user had in the browser. */
 async function signedIn(
   { steps, enrolment }: Answering,
   begun: BegunBrowserSession,
@@ -207,24 +207,24 @@ async function signedIn(
   return begun.enrolmentOnly ? enrolment.begin(proven, signed, begun) : steps.signedIn(proven, signed, begun);
 }
 
-/** The login name that the form begins with after a click on "another account": not that of the account which is left. */
+/** The login name to prefill after a click on "another account": not that of the account being left. */
 const otherHintOf = ({ chosen, parameters }: BrowserStep): string =>
   chosen === undefined ? (parameters.get("login_hint")?.slice(0, longestName) ?? "") : "";
 
-/** Refuses the click of a page that was shown to no session. */
+/** Refuses the click if its page was shown without a session. */
 function refuseUnchosen({ chosen, query }: BrowserStep): void {
   if (chosen === undefined) throw formExpired(beginningOf(query));
 }
 
-/** A proven request, and the browser that asks. */
+/** A proven request, and the browser that sent it. */
 type Asked = { readonly step: BrowserStep; readonly proven: ProvenRequest };
 
 type Submitted = Asked & { readonly form: Parameters };
 
-/** A factor that was refused, and the sign-in that still waits for one. */
+/** A refused factor, and the sign-in that still waits for one. */
 type Refused = { readonly error: unknown; readonly pendingToken: string };
 
 const longestName = 200;
 const longestToken = 1_000;
-// As long as in a call: a longer one could sign in here alone.
+// The same as in a call: a user with a longer one could only sign in here.
 const longestPassword = 1000;

@@ -11,7 +11,7 @@ import type { ProvenRequest } from "../request/authorization_request.ts";
 import { isOwnClient } from "../request/own_client.ts";
 import { forgottenForm } from "./forgotten_form.ts";
 
-/** A form of the sign-in: the request that it brings back, and its token. */
+/** A sign-in form: the request that it returns, and its token. */
 export type Form = {
   readonly proven: ProvenRequest;
   readonly language: Language;
@@ -20,7 +20,7 @@ export type Form = {
   readonly cookies: readonly string[];
 };
 
-/** A page of a sign-in: its look is that of the application's, and an application may have opened its window. */
+/** A page of a sign-in, with the application's branding; an application may have opened its window. */
 export const signInPage = (
   { proven, language, cookies }: Pick<Form, "proven" | "language" | "cookies">,
   content: Pick<Page, "status" | "title" | "body" | "script">,
@@ -34,18 +34,17 @@ export const signInPage = (
     keepsOpener: !isOwnClient(proven.client) && !proven.device,
   });
 
-/** The state of the form for a password. */
 export type PasswordState = {
   readonly status?: number;
   readonly loginName: string;
-  /** Sentences about the attempt before. */
+  /** Sentences about the previous attempt. */
   readonly problems: readonly string[];
   readonly isChange: boolean;
-  /** The challenge for passkeys, where there can be any. */
+  /** The challenge for passkeys, if they are available. */
   readonly passkey?: PasskeyQuestion | undefined;
 };
 
-/** The form that asks for login name and password, and for a new password where it has to be changed. */
+/** The form that asks for login name and password, and for a new password if it has to be changed. */
 export function passwordForm(form: Form, state: PasswordState): Response {
   const { status = 200, loginName, problems, isChange, passkey } = state;
   const { language, proven } = form;
@@ -77,7 +76,7 @@ const loginNameField = (value: string): Html =>
 const passwordField = html`type="password" autocomplete="current-password"`;
 const newPasswordField = html`type="password" autocomplete="new-password"`;
 
-/** The form that asks whether to go on with the account that is signed in. */
+/** The form that asks whether to continue with the signed-in account. */
 export function confirmationForm(form: Form, name: string): Response {
   const { language, proven } = form;
   const application = proven.client.name;
@@ -93,7 +92,7 @@ ${hiddenOf(form)}
   });
 }
 
-/** The form for a passkey alone, which the field of the login name offers as well. */
+/** The form for signing in with a passkey, which the login name field offers as well. */
 const passkeyPart = (form: Form, { challengeToken, options }: PasskeyQuestion): Html =>
   passkeyForm({
     language: form.language,
@@ -104,6 +103,6 @@ const passkeyPart = (form: Form, { challengeToken, options }: PasskeyQuestion): 
     label: "passkey_use",
   });
 
-/** The fields by which a form brings back its request and its token. */
+/** The hidden fields with which a form returns its request and token. */
 export const hiddenOf = ({ request, token }: Pick<Form, "request" | "token">): Html =>
   html`<input type="hidden" name="request" value="${request}"><input type="hidden" name="token" value="${token}">`;

@@ -6,7 +6,7 @@ import { durationText, pageText } from "../../messages/page.ts";
 import type { FactorState } from "./factor_form.ts";
 import type { PasswordState } from "./sign_in_form.ts";
 
-/** The form of a sign-in after an attempt that was refused, with the reasons that its user may see; undefined for other errors. */
+/** The sign-in form after a failed attempt, with the reasons that its user may see; undefined for other errors. */
 export function signInProblem(
   error: unknown,
   language: Language,
@@ -27,10 +27,10 @@ export function signInProblem(
   }
 }
 
-/** The sentences about a request that was refused, with the status of their page. */
+/** Sentences about a failed request, and the status of their page. */
 export type Problem = { readonly status: number; readonly problems: readonly string[] };
 
-/** Finds why a new password was refused, in words; undefined for other errors. */
+/** Explains why a new password was refused; undefined for other errors. */
 export function newPasswordProblem(error: unknown, language: Language): Problem | undefined {
   if (!(error instanceof ConnectError)) return undefined;
   switch (reasonOf(error)) {
@@ -43,16 +43,16 @@ export function newPasswordProblem(error: unknown, language: Language): Problem 
   }
 }
 
-/** Finds how long a client has to wait; undefined for other errors. */
+/** Explains how long a client has to wait; undefined for other errors. */
 export function limitProblem(error: unknown, language: Language): Problem | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   return { status: 429, problems: [pageText("attempts", language, { wait: waitIn(error, language) })] };
 }
 
-/** The problem of a factor that was refused; the sign-in is over when its password has to be entered again. */
+/** Why a factor was refused. The sign-in is over if the password has to be entered again. */
 export type FactorProblem = Pick<FactorState, "problems"> & { readonly status: number; readonly isOver: boolean };
 
-/** Finds the reason why a factor was refused, as its user may see it; undefined for other errors. */
+/** Finds why a factor was refused, as the user may see it; undefined for other errors. */
 export function factorProblem(error: unknown, language: Language): FactorProblem | undefined {
   if (!(error instanceof ConnectError)) return undefined;
   switch (reasonOf(error)) {

@@ -32,10 +32,10 @@ type Parts = ProviderParts & { readonly maker: TokenMaker; readonly signIns: Sig
 
 type BegunSession = Omit<BegunBrowserSession, "expirationDate" | "enrolmentOnly">;
 
-/** The steps that every sign-in is made of. */
+/** The steps that all sign-ins share. */
 export type SignInSteps = ReturnType<typeof signInSteps>;
 
-/** Makes the steps of a sign-in, which authorize begins and the forms go on with. */
+/** Makes the steps of a sign-in, which begins at authorize and continues with the forms. */
 export function signInSteps(parts: Parts) {
   const { deps, settings, issuer } = parts;
   const { sql, clock } = deps;
@@ -49,19 +49,19 @@ export function signInSteps(parts: Parts) {
 
   return { jar, prove: proveNoted, sessionsOf, proceed, signedIn, askPassword, askFactor, cancelled };
 
-  /** Proves client and redirect URI of a request, before which nothing is sent anywhere. */
+  /** Proves client and redirect URI of a request, without which nothing is sent anywhere. */
   async function proveNoted(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {
     const proven = await prove(parameters, clock());
     noteClient(values, proven.client);
     return proven;
   }
 
-  /** Reads the sessions of a browser, with how their users stand to an application. */
+  /** Reads a browser's sessions, and what their users may do at an application. */
   function sessionsOf({ sessions, signal }: Pick<BrowserStep, "sessions" | "signal">, client: SessionClient) {
     return readSessions(sessions, client, { now: clock(), signal });
   }
 
-  /** Goes on with a request: shows a page, or sends the browser back. */
+  /** Continues a request: shows a page, or sends the browser back. */
   function proceed(proven: ProvenRequest, step: BrowserStep): Promise<Response> {
     return orError(proven, step, async () => {
       const request = authorizationRequest(proven, step.parameters, issuer());
@@ -73,7 +73,10 @@ export function signInSteps(parts: Parts) {
     });
   }
 
-  /** Goes on after a full sign-in, which makes the browser known, unless another user was expected; for a device it has to confirm. */
+  /**
+   * Continues after a full sign-in, which makes the browser known unless another user was expected. For a device, the user still has to
+   * confirm.
+   */
   async function signedIn(proven: ProvenRequest, before: BrowserStep, session: BegunSession): Promise<Response> {
     const { userId, sessionId, cookie: value } = session;
     const { cookie } = await remember(before.known, { userId, sessionId, ...notice("new_device", before) });
@@ -95,7 +98,7 @@ export function signInSteps(parts: Parts) {
   }
 }
 
-/** Makes the response to a request of a session, which issues what the request asks for. */
+/** Makes the response to a request with a session, issuing what it asks for. */
 function responding({ deps, settings, maker, issuer }: Parts) {
   const issue = issuing({ deps, settings, maker });
   return async (request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser): Promise<Response> => {
@@ -104,7 +107,7 @@ function responding({ deps, settings, maker, issuer }: Parts) {
   };
 }
 
-/** Makes the response to a user who cancels: the browser is sent back without a sign-in, and a device is denied. */
+/** Makes the response for a user who cancels: the browser is sent back without a sign-in, and a device is denied. */
 function cancelling({ deps: { sql, clock }, issuer }: Parts) {
   return async (proven: ProvenRequest, step: BrowserStep): Promise<Response> => {
     const context = contextOf(issuer, step);
@@ -116,7 +119,7 @@ function cancelling({ deps: { sql, clock }, issuer }: Parts) {
 
 type SessionState = Pick<StepState, "sessions" | "expectedUser">;
 
-/** Makes what sends the browser back with the error of some work; a device whose user is refused is denied. */
+/** Wraps work so that its errors send the browser back to the application; if a device's user is refused, the device is denied. */
 function errorsSentBack({ deps: { sql, clock }, issuer }: ProviderParts) {
   return async (proven: ProvenRequest, step: BrowserStep, work: () => Promise<Response>): Promise<Response> => {
     try {
@@ -137,7 +140,7 @@ const contextOf = (issuer: () => string, { language, cookies, byForm }: BrowserS
   byForm,
 });
 
-/** Refuses a user who has just signed in and is not the one, or has not the factor, that the request wants. */
+/** Fails if a user who has just signed in is not the one that the request expects, or lacks the factor it requires. */
 function refuseUnfit({ wantsFactor }: AuthorizationRequest, session: BegunSession, expectedUser: string | undefined) {
   if (expectedUser !== undefined && expectedUser !== session.userId)
     throw new OauthError("login_required", "another user signed in than id_token_hint names");
@@ -145,6 +148,6 @@ function refuseUnfit({ wantsFactor }: AuthorizationRequest, session: BegunSessio
     throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
 }
 
-/** Whether a user who has just signed in has a question to answer before the response. */
+/** Whether a user who has just signed in still has a question to answer before the response. */
 const isQuestioned = ({ client, device, prompts }: AuthorizationRequest, { owner }: SessionOfUser): boolean =>
   device !== undefined || isForeign(client, owner) || prompts.includes("consent");

@@ -7,14 +7,16 @@ import type { BrowserSession } from "./browser_session.ts";
 
 type UserOfSession = Pick<BrowserSession, "userId" | "owner" | "sessionId">;
 
-/** The call that a request of a page is, with the user of a browser session as its caller. It has no role, and acts on itself alone. */
+/**
+ * The call that a page request stands for, made by the user of a browser session. It has no role, so it can only act on its own account.
+ */
 export function callOfUser(http: HttpRequest, { userId, owner, sessionId }: UserOfSession): Call {
   http.values.set(keys.caller, { userId, organization: owner, sessionId, memberships: [] });
   http.values.set(keys.organization, owner);
   return callOf(http);
 }
 
-/** The same for the handler of an rpc. The page checks its fields, and that they name nobody but the user. */
+/** The same for an rpc's handler. The page has to check the fields, and that they name only the user. */
 export function contextOfUser(http: HttpRequest, session: UserOfSession, method: DescMethod): HandlerContext {
   const { values, signal } = callOfUser(http, session);
   return createHandlerContext({

@@ -21,7 +21,10 @@ type Parts = {
   readonly authenticate: Authenticate;
 };
 
-/** The value by whose hash the row of an access token is found: itself, or the jti of a JWT of ours; undefined for any other. */
+/**
+ * The value whose hash identifies an access token's row: the token itself, or the jti if it is one of our JWTs; undefined for anything
+ * else.
+ */
 function valueRead({ keys, issuer, deps }: Pick<Parts, "keys" | "issuer" | "deps">) {
   return async (token: string): Promise<string | undefined> => {
     if (token.length > jwtMaxLength) return undefined;
@@ -31,10 +34,10 @@ function valueRead({ keys, issuer, deps }: Pick<Parts, "keys" | "issuer" | "deps
   };
 }
 
-// The jti of a JWT finds its row too, and is no secret: whoever may read it in a log must not present it as a token.
+// A JWT's jti identifies its row too but is no secret: somebody who reads it in a log must not be able to present it as a token.
 const isOpaque = (token: string): boolean => token.startsWith("oa_");
 
-/** Makes the answers of the userinfo endpoint (OpenID Connect Core 1.0, 5.3); `onClient` gets the client of the token. */
+/** Makes the handler of the userinfo endpoint (OpenID Connect Core 1.0, 5.3); `onClient` receives the token's client. */
 export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
   const { deps } = parts;
   const [storedOf, find] = [valueRead(parts), tokenRead(deps.sql)];
@@ -54,7 +57,7 @@ export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
 
 const inactive = { active: false };
 
-/** Makes the answers of the introspection endpoint (RFC 7662), to clients of the project that the token is for. */
+/** Makes the handler of the introspection endpoint (RFC 7662), for clients of the token's project. */
 export function introspectionEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
   const [storedOf, find] = [valueRead(parts), clientAndToken(deps.sql)];
@@ -90,11 +93,11 @@ const introspected = (issuer: string, { client, found, signOn }: Introspected): 
   ...roleClaims(signOn, { scope: found.scope, isShown: true }),
 });
 
-/** Whether a client learns the username: users of other organizations allow that with the scope `profile`. */
+/** Whether a client learns the username. Users of other organizations allow that with the scope `profile`. */
 const isNamed = (client: Client, { found, signOn }: Omit<Introspected, "client">): boolean =>
   !isForeign(client, signOn.userOwner) || wordsOf(found.scope).includes("profile");
 
-/** Makes the answers of the revocation endpoint (RFC 7009): none has a body. */
+/** Makes the handler of the revocation endpoint (RFC 7009), whose responses have no body. */
 export function revocationEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
   const [storedOf, tokenOf, refreshOf] = [valueRead(parts), clientAndToken(deps.sql), clientAndRefresh(deps.sql)];
@@ -110,7 +113,7 @@ export function revocationEndpoint(parts: Parts) {
     const end = refresh?.found?.end ?? access?.found?.end;
     if (end && end.appId !== client.appId) throw new OauthError("invalid_grant", "the token is of another client");
     const ended = refresh?.found ?? (access?.found?.signOn?.forApi ? access.found : undefined);
-    // Nodes remember callers of our API for a moment: the fact tells all of them. RFC 7009, 2.1 lets the refresh token end with it.
+    // Nodes cache callers of our API for a moment, and the fact reaches all of them. RFC 7009, 2.1 allows ending the refresh token as well.
     if (ended) await endSignOn(deps, call, ended.end, SignOnEnd.REVOKED);
     else if (access?.found) await deps.sql`delete from sign_on_tokens where hash = ${hashToken(value)}`;
   };

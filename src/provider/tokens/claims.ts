@@ -9,11 +9,11 @@ import type { SignOn } from "./subject.ts";
 
 const hasWord = (scope: string, word: string): boolean => wordsOf(scope).includes(word);
 
-/** The time by which tokens are valid beyond their own, for clocks that differ; in seconds. */
+/** The number of seconds by which a token's validity is extended, for clients whose clocks differ. */
 export const skewOf = ({ oidc: { clockSkew } }: Pick<Client, "oidc">): number =>
   clockSkew ? Number(clockSkew.seconds) + Math.ceil(clockSkew.nanos / 1e9) : 0;
 
-/** The roles in the organization that the user signed in for, where they are shown, and those of all organizations, where a scope asks. */
+/** The roles in the organization signed in for, if they are to be shown, and those from all organizations, if a scope asks for them. */
 export const roleClaims = ({ roles, allRoles }: SignOn, { scope, isShown }: WantedRoles): Claims => ({
   ...(isShown || hasWord(scope, "roles") ? { roles } : {}),
   ...(allRoles !== null && hasWord(scope, allRolesScope) ? { [allRolesScope]: allRoles } : {}),
@@ -23,7 +23,7 @@ type WantedRoles = { readonly scope: string; readonly isShown: boolean };
 
 const organizationClaims = ({ organizationId }: SignOn): Claims => ({ "urn:postern:organization:id": organizationId });
 
-/** The claims of a user that scopes ask for (OpenID Connect Core 1.0, 5.4). */
+/** The claims about a user that the scopes ask for (OpenID Connect Core 1.0, 5.4). */
 export function profileClaims(signOn: SignOn, scope: string): Claims {
   const { email, phone, address } = signOn;
   return {
@@ -61,17 +61,19 @@ export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string):
   sub: signOn.userId,
   ...organizationClaims(signOn),
   ...profileClaims(signOn, scope),
-  // Where a token had to leave its roles out, they are here.
+  // If a token had no room for its roles, they are available here.
   ...roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion }),
 });
 
-/** The issuer and the time of a token, in seconds since 1970. */
+/** The issuer of a token, its time in seconds since 1970, and its lifetime. */
 export type Issue = { readonly issuer: string; readonly now: number; readonly seconds: number };
 
-/** The access token that comes with an ID token, and whether none will ever come. */
+/** The access token that accompanies an ID token, and whether none will ever follow. */
 export type Companion = { readonly accessToken?: string | undefined; readonly isAlone?: boolean };
 
-/** The claims of an ID token. Alone it carries those of the scopes, too (OpenID Connect Core 1.0, 5.4). */
+/**
+ * The claims of an ID token. If no access token accompanies it, it also contains the claims of the scopes (OpenID Connect Core 1.0, 5.4).
+ */
 export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, companion: Companion = {}): Claims {
   const { accessToken, isAlone = false } = companion;
   const { oidc, clientId } = client;
@@ -95,11 +97,12 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
   return fitted(required, { profile, roles: roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion }) });
 }
 
-// OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both algorithms hash by SHA-256. Optional beside a code, but go-oidc checks no token without.
+// OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both of our algorithms use SHA-256. at_hash is optional next to a code, but go-oidc only
+// verifies access tokens with it.
 const halfHashOf = (token: string): string =>
   createHash("sha256").update(token).digest().subarray(0, 16).toString("base64url");
 
-/** The claims of an access token in the form of a JWT (RFC 9068, 2.2). */
+/** The claims of a JWT access token (RFC 9068, 2.2). */
 export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, token: { jti: string; scope: string }) {
   const skew = skewOf(client);
   const required = {
@@ -120,5 +123,4 @@ export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, 
   return fitted(required, { profile: {}, roles: roleClaims(signOn, { scope: token.scope, isShown }) });
 }
 
-/** Whether the access tokens of an application are JWTs. */
 export const isJwtClient = ({ oidc }: Client): boolean => oidc.accessTokenType === OidcTokenType.JWT;

@@ -1,17 +1,17 @@
-/** Claims by their names. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-// As JSON in UTF-8, so that base64url, the header, the longest signature and the names of omitted claims stay within the length of a JWT.
+// The size as JSON in UTF-8 with which base64url, the header, the longest signature and the names of omitted claims still fit into the
+// maximum length of a JWT.
 const claimsMaxBytes = 5_900;
 const rolesMaxBytes = 4_096;
 
-/** The claim that names those that a token has no room for; userinfo has them. */
+/** The claim that lists the claims omitted for lack of room, which userinfo returns. */
 export const omittedClaim = "urn:postern:omitted_claims";
 
-/** Claims that a token carries as far as there is room. */
+/** Claims that a token contains as far as there is room. */
 export type OptionalClaims = { readonly profile: Claims; readonly roles: Claims };
 
-/** Adds claims to those that a token must have, each if there is room for it; roles together have 4 KB. */
+/** Adds to the required claims each optional one that fits; roles have 4 KB in total. */
 export function fitted(required: Claims, { profile, roles }: OptionalClaims): Claims {
   const withProfile = added(required, profile, claimsMaxBytes - sizeOf(required));
   const room = claimsMaxBytes - sizeOf(withProfile.claims);
@@ -20,7 +20,7 @@ export function fitted(required: Claims, { profile, roles }: OptionalClaims): Cl
   return names.length === 0 ? claims : { ...claims, [omittedClaim]: names };
 }
 
-/** Adds each claim that fits into what the ones before it left of the room. */
+/** Adds each claim that fits into the room that the earlier ones left. */
 function added(claims: Claims, more: Claims, room: number): { claims: Claims; omitted: readonly string[] } {
   let [left, all, omitted] = [room, claims, [] as readonly string[]];
   for (const [name, value] of Object.entries(more)) {

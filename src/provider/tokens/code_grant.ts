@@ -7,7 +7,7 @@ import { type Exchange, notInForce, ofClient } from "./exchange.ts";
 import { clientAndCode, type FoundCode } from "./grant_read.ts";
 import { redemption } from "./redemption.ts";
 
-/** The grant of a code that a browser brought back (RFC 6749, 4.1.3). */
+/** The authorization code grant (RFC 6749, 4.1.3). */
 export const codeGrant: Exchange<FoundCode> = {
   type: OidcGrantType.AUTHORIZATION_CODE,
   parameter: "code",
@@ -33,7 +33,7 @@ function refuseWrong({ redirectUri, challenge, isExpired, signOn }: FoundCode, f
     throw new OauthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request");
 }
 
-/** Whether a verifier fits the challenge (RFC 7636, 4.6); one without a challenge fits none. */
+/** Whether a verifier matches the challenge (RFC 7636, 4.6); without a challenge, no verifier matches. */
 function isVerifier(challenge: string | null, verifier: string | undefined): boolean {
   if (challenge === null || verifier === undefined) return challenge === null && verifier === undefined;
   if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false;

@@ -7,7 +7,7 @@ import type { Exchange, Presented } from "./exchange.ts";
 import { clientAndDevice, type FoundDevice } from "./grant_read.ts";
 import { type Redeemable, redemption } from "./redemption.ts";
 
-/** The grant of a device's code whose user approved (RFC 8628, 3.4). */
+/** The device code grant (RFC 8628, 3.4). */
 export const deviceGrant: Exchange<FoundDevice> = {
   type: OidcGrantType.DEVICE_CODE,
   parameter: "device_code",
@@ -24,7 +24,7 @@ export const deviceGrant: Exchange<FoundDevice> = {
   },
 };
 
-/** The code that was found; refuses one whose user has not approved. */
+/** The code that was found; fails if its user has not approved. */
 async function approved(sql: Sql, { client, value, found, now }: Presented<FoundDevice>): Promise<Redeemable["found"]> {
   const device = ofClient(client, found);
   const { isUsed, end, signOn } = device;
@@ -45,13 +45,13 @@ function refuseOver({ isDenied, isExpired }: FoundDevice): void {
   if (isExpired) throw new OauthError("expired_token", "the code has expired: ask for a new one");
 }
 
-// RFC 8628, 3.5: five seconds more each time. Beyond a minute a client that was hasty once would miss its user.
+// RFC 8628, 3.5 adds five seconds each time. With more than a minute, a client that was hasty once would keep its user waiting.
 const slowerSeconds = 5;
 const slowestSeconds = 60;
-// A client that keeps the time exactly may come a little early: its questions take unequal time to arrive.
+// A client that keeps to the interval may arrive slightly early, because its polls take different times to arrive.
 const tolerance = 0.8;
 
-/** Notes that a device asked, and answers that its user has not approved, or that it asks too often; on all nodes together. */
+/** Records a device's poll across all nodes; returns the error that its user has not approved, or that it polls too often. */
 async function waits(sql: Sql, code: string, now: Date): Promise<OauthError> {
   const [before] = await sql<{ isHasty: boolean }[]>`
     with before as materialized (

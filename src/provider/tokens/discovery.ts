@@ -13,7 +13,7 @@ const claims = [
   ...["roles", allRolesScope, omittedClaim, "urn:postern:organization:id"],
 ];
 
-/** Describes the provider, by OpenID Connect Discovery 1.0 and by RFC 8414: only values that are there. */
+/** Provider metadata by OpenID Connect Discovery 1.0 and RFC 8414, listing only what exists. */
 export const metadata = (issuer: string) => ({
   issuer,
   authorization_endpoint: issuer + paths.authorize,

@@ -7,7 +7,7 @@ import type { SigningKeys } from "./signing_keys.ts";
 
 type Parts = { readonly issuer: () => string; readonly keys: Pick<SigningKeys, "published"> };
 
-/** The documents that anyone may read: the description of the provider, and its keys. */
+/** The public documents: the provider's metadata and its keys. */
 export function documents({ issuer, keys }: Parts): readonly HttpRoute[] {
   const description = async () => jsonDocument(metadata(issuer()), 300);
   return [

@@ -17,7 +17,7 @@ import {
   type TokenOf,
 } from "./tokens.ts";
 
-/** The answer of the token endpoint (RFC 6749, 5.1). */
+/** The response of the token endpoint (RFC 6749, 5.1). */
 export type TokenResponse = {
   readonly access_token: string;
   readonly token_type: "Bearer";
@@ -27,10 +27,9 @@ export type TokenResponse = {
   readonly id_token?: string;
 };
 
-/** What a grant type exchanges with. */
 export type ExchangeParts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
 
-/** A code or refresh token that an authenticated client presents, and what was found by it. */
+/** A code or refresh token presented by an authenticated client, and what it identifies. */
 export type Presented<T> = {
   readonly client: Client;
   readonly value: string;
@@ -38,9 +37,9 @@ export type Presented<T> = {
   readonly now: Date;
 };
 
-/** A grant that is exchanged at the token endpoint for what a parameter of the form holds. */
+/** A grant type: how the token endpoint exchanges the value of a form parameter for tokens. */
 export type Exchange<T> = {
-  /** Whether applications may use it. */
+  /** The grant type that an application must be registered for. */
   readonly type: OidcGrantType;
   readonly parameter: string;
   readonly open: (parts: ExchangeParts) => {
@@ -49,31 +48,31 @@ export type Exchange<T> = {
   };
 };
 
-/** The refusal of a code or refresh token that gives nothing. */
+/** The error for a code or refresh token that is not valid. */
 export const notInForce = () =>
   new OauthError("invalid_grant", "it is unknown, expired, used, of another client, or its sign-in has ended");
 
-/** Refuses where the sign-in ended while its tokens were written, which their foreign key found. */
+/** Fails if the sign-in ended while its tokens were being written, which their foreign key detects. */
 export function refuseEnded(error: unknown): never {
   throw foreignKey(error) === undefined ? error : notInForce();
 }
 
-/** The code or refresh token that was found; refuses one of another client. */
+/** The code or refresh token that was found; fails if it belongs to another client. */
 export function ofClient<T extends { readonly end: End }>({ client, found }: Presented<T>): T {
   if (!found || found.end.appId !== client.appId) throw notInForce();
   return found;
 }
 
-/** A code or refresh token that came again: its sign-in, the call that brought it, and what it is. */
+/** A code or refresh token presented twice: its sign-in, the call that presented it, and which of them it is. */
 type Reuse = { readonly end: End; readonly call: Call; readonly reason: SignOnEnd };
 
-/** Ends the sign-in whose code or refresh token came again: one of the two who have it stole it. */
+/** Ends a sign-in whose code or refresh token was presented twice: one of the two holders stole it. */
 export async function reused(deps: Deps, { end, call, reason }: Reuse): Promise<OauthError> {
   await endSignOn(deps, call, end, reason);
   return notInForce();
 }
 
-/** Times a refresh token: it ends when it was not used for a while, and at the end of its sign-in. */
+/** Makes a refresh token with its expiry: after a period without use, and at the latest with its sign-in. */
 export function newRefresh(
   settings: ProviderSettings,
   text: string,
@@ -83,10 +82,10 @@ export function newRefresh(
   return { text, expirationDate: idle < end ? idle : end };
 }
 
-/** A write of tokens, and the access token that it is about. */
+/** A write of tokens, and the access token that it is for. */
 type Writing = { readonly write: () => Promise<boolean>; readonly access: AccessToken };
 
-/** Writes tokens, and signs the ID token beside them meanwhile, where there is one: its key is at hand before anything is written. */
+/** Writes tokens and signs any ID token in parallel. The key is loaded before anything is written. */
 export async function signedWhile(maker: TokenMaker, of: TokenOf, { write, access }: Writing) {
   if (!wordsOf(of.signOn.scope).includes("openid")) return { idToken: undefined, isWritten: await write() };
   await maker.keys.signer(algorithmOf(of.client));
@@ -100,7 +99,6 @@ type Made = {
   readonly idToken: string | undefined;
 };
 
-/** Writes the answer with the tokens that were made. */
 export const tokenResponse = ({ seconds }: TokenMaker, { access, refresh, idToken }: Made): TokenResponse => ({
   access_token: access.text,
   token_type: "Bearer",

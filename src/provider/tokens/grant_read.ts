@@ -7,7 +7,7 @@ import { type SignOn, signOnTables, signOnValue } from "./subject.ts";
 
 type Lookup = { readonly client_id: string; readonly now: string; readonly hash: string };
 
-/** A code with its sign-in; the sign-in is null where it is not in force. */
+/** A code with its sign-in, which is null if it is no longer in force. */
 export type FoundCode = {
   readonly redirectUri: string;
   readonly challenge: string | null;
@@ -17,7 +17,7 @@ export type FoundCode = {
   readonly signOn: SignOn | null;
 };
 
-/** A code of a device; its sign-in is there once the user approved, and in force or null. */
+/** A device code. Once the user has approved, it has a sign-in, which is null if it is no longer in force. */
 export type FoundDevice = {
   readonly appId: string;
   readonly isUsed: boolean;
@@ -29,10 +29,10 @@ export type FoundDevice = {
 
 /** A refresh token with its sign-in. */
 export type FoundRefresh = {
-  /** Whether it was replaced so long ago that its row is gone. */
+  /** Whether it was replaced so long ago that its row has been deleted. */
   readonly isSwept: boolean;
   readonly isExpired: boolean;
-  /** How long ago it was replaced; null for the current one. */
+  /** The number of milliseconds since it was replaced; null for the current one. */
   readonly replacedMs: number | null;
   /** In hexadecimal. */
   readonly successor: string | null;
@@ -50,9 +50,9 @@ export type FoundToken = {
   readonly signOn: SignOn | null;
 };
 
-/** The ids of a sign-in, whether it is in force or not. */
+/** The ids of a sign-in, whether or not it is in force. */
 export type End = Readonly<Record<"signOnId" | "userId" | "userOwner" | "appId" | "clientId" | "sessionId", string>> & {
-  /** The project of the application; null where that is not in use. */
+  /** The application's project; null if the application is not active. */
   readonly projectId: string | null;
 };
 
@@ -61,7 +61,7 @@ const end = `json_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
         'clientId', (select x.client_id from applications x where x.app_id = o.app_id), 'sessionId', o.session_id,
         'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active))`;
 
-// The project and its organization stand for those of the client, which is that of the sign-in wherever its tokens count.
+// Project and organization stand for the client's own, which are the sign-in's wherever its tokens count.
 const signOn = `(select ${signOnValue} from ${signOnTables})`;
 
 const epoch = (time: string) => `floor(extract(epoch from ${time}))`;
@@ -113,7 +113,7 @@ export const clientAndDevice = (sql: Sql) =>
     from asked join ${clientTables}`,
   });
 
-/** Reads a client and a refresh token, also one whose row was swept: the sign-in is known by the part that all of its tokens share. */
+/** Reads a client and a refresh token, even one whose row has been deleted: the part that all tokens of a sign-in share identifies it. */
 export function clientAndRefresh(sql: Sql) {
   const read = loadOne<Lookup & { family: string }, { client: ClientRow; found: FoundRefresh | null }>(sql, {
     asked: "client_id text, now timestamptz, hash text, family text",
@@ -133,11 +133,11 @@ export function clientAndRefresh(sql: Sql) {
 
 const hexOf = (text: string): string => (text === "" ? "" : hashToken(text).toString("hex"));
 
-/** Reads a client and an access token of its project that has not expired. */
+/** Reads a client and an unexpired access token of its project. */
 export const clientAndToken = (sql: Sql) =>
   readWith<FoundToken>(sql, ofClient(token, "sign_on_tokens", " and g.expiration_date > asked.now"));
 
-/** Reads an access token that has not expired, with the application that it was made for, if that is in use. */
+/** Reads an unexpired access token, with the application that it was issued to if that is active. */
 export function tokenRead(sql: Sql) {
   const read = loadOne<Omit<Lookup, "client_id">, { client: ClientRow; found: FoundToken }>(sql, {
     asked: "now timestamptz, hash text",
@@ -153,7 +153,6 @@ export function tokenRead(sql: Sql) {
   };
 }
 
-/** Reads a client by its client id. */
 export function clientRead(sql: Sql) {
   const read = loadOne<Omit<Lookup, "hash">, { client: ClientRow }>(sql, {
     asked: "client_id text, now timestamptz",
@@ -165,7 +164,7 @@ export function clientRead(sql: Sql) {
   };
 }
 
-/** Reads a sign-in that is in force, by its id and that of its client. */
+/** Reads a sign-in in force, by its id and its client's. */
 export function signOnRead(sql: Sql) {
   const read = loadOne<{ id: string; now: string }, { signOn: SignOn | null }>(sql, {
     asked: "id text, now timestamptz",

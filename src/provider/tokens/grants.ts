@@ -12,7 +12,7 @@ type Parts = ExchangeParts & { readonly authenticate: Authenticate };
 
 const longestValue = 200;
 
-/** A grant type as the token endpoint has it: it authenticates the client, and refuses one that is not registered for it. */
+/** A grant type with the checks of the token endpoint: the client authenticates, and must be registered for it. */
 const exchanged =
   <T>({ type, parameter, open }: Exchange<T>) =>
   (parts: Parts): Opened => {
@@ -26,10 +26,10 @@ const exchanged =
     };
   };
 
-/** The grant types by the names that requests and the discovery document give them; null for one without an exchange. */
+/** The grant types by their names in requests and in the discovery document; null for one that the token endpoint does not serve. */
 export const grants: Readonly<Record<string, ((parts: Parts) => Opened) | null>> = {
   authorization_code: exchanged(codeGrant),
-  // Its tokens come with the response of the authorization endpoint.
+  // Issues its tokens in the response of the authorization endpoint.
   implicit: null,
   refresh_token: exchanged(refreshGrant),
   "urn:ietf:params:oauth:grant-type:device_code": exchanged(deviceGrant),

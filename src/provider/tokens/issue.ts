@@ -12,13 +12,12 @@ import { newAccessToken, newIdToken, type TokenMaker, writeAccessToken } from ".
 
 type Parts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
 
-/** The parameters of a response by their names. */
 export type ResponseParameters = Readonly<Record<string, string>>;
 
-/** A session of a browser and the organization of its user. */
+/** A browser session and its user's organization. */
 export type SessionOfUser = { readonly sessionId: string; readonly owner: string };
 
-/** Makes the response to a request of a user who is signed in: a code, or tokens. */
+/** Makes the response to a request of a signed-in user: a code, or tokens. */
 export function issuing(parts: Parts) {
   const { deps, settings, maker } = parts;
   const write = writingOf(parts);
@@ -36,7 +35,7 @@ export function issuing(parts: Parts) {
     const code = newToken("oc");
     const { redirectUri, challenge } = request;
     const codeEnd = later(now, settings.codeLifetimeSeconds);
-    // The end of an access token that comes of it: its exchange need not change the sign-in then.
+    // The expiry of the access token that the code yields, so that exchanging it need not change the sign-in.
     const expirationDate = later(codeEnd, maker.seconds + skewOf(request.client));
     const stored = { code, redirectUri, challenge, expirationDate: codeEnd };
     await write(request, { ...writing, expirationDate, code: stored });
@@ -51,7 +50,7 @@ type Write = (
   more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
 ) => Promise<void>;
 
-/** Makes the write of a sign-in; refuses a user who may not use the application. */
+/** Makes the write of a sign-in; fails if the user may not use the application. */
 function writingOf({ deps, settings }: Parts): Write {
   const writeSignOn = signOnWrite(deps.sql);
   return async ({ client, scope, organizationId, forApi, nonce }, more) => {
@@ -62,7 +61,7 @@ function writingOf({ deps, settings }: Parts): Write {
   };
 }
 
-/** Makes the tokens of a response that has no code. */
+/** Makes the tokens of a response without a code. */
 function tokensOf({ deps: { sql }, maker }: Parts, write: Write) {
   const readSignOn = signOnRead(sql);
   return async (request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> => {
@@ -90,7 +89,7 @@ const ended = () => new OauthError("login_required", "the session of the browser
 
 const notAllowed = () => new OauthError("access_denied", "the user has not allowed what the application asks for");
 
-/** The session that a sign-in refers to may end while it is written, and the consent may be withdrawn. */
+/** While a sign-in is being written, its session may end and its consent be withdrawn. */
 function whenEnded(error: unknown): undefined {
   const key = foreignKey(error);
   if (key === "sign_ons_consent") throw notAllowed();

@@ -23,14 +23,14 @@ import type { SignOn } from "./subject.ts";
 import { type CodeIn, codeRedemption, isUsed, newAccessToken } from "./tokens.ts";
 import { triedAgain } from "./tried_again.ts";
 
-/** A code that its client may have. */
+/** A code that its client may redeem. */
 export type Redeemable = {
   readonly client: Client;
   readonly found: Pick<FoundCode, "isUsed" | "end" | "signOn">;
   readonly of: Pick<CodeIn, "code" | "table">;
 };
 
-/** Makes the exchange of codes for the first tokens of a sign-in; a code that comes again ends what it gave. */
+/** Makes the exchange of a code for a sign-in's first tokens. If the code is presented again, everything issued for it ends. */
 export function redemption({ deps, settings, maker }: ExchangeParts) {
   const { sql, clock } = deps;
   const redeemCode = codeRedemption(sql);
@@ -58,7 +58,7 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
     return tokenResponse(maker, { access, refresh: refresh?.text, idToken });
   };
 
-  /** Refuses a code that was used, or whose sign-in ended, since it was read. */
+  /** The error for a code that was used, or whose sign-in ended, since it was read. */
   async function late(found: Redeemable["found"], call: Call, of: Redeemable["of"]): Promise<OauthError> {
     return (await isUsed(sql, of)) ? usedAgain(found, call) : notInForce();
   }

@@ -26,7 +26,7 @@ import { triedAgain } from "./tried_again.ts";
 
 const graceMs = 10_000;
 
-/** The grant of a refresh token (RFC 6749, 6). */
+/** The refresh token grant (RFC 6749, 6). */
 export const refreshGrant: Exchange<FoundRefresh> = {
   type: OidcGrantType.REFRESH_TOKEN,
   parameter: "refresh_token",
@@ -58,7 +58,7 @@ function refreshing({ deps, settings, maker }: ExchangeParts) {
     return tokenResponse(maker, { access, refresh: await successorOf(proof.clientId, old), idToken });
   };
 
-  /** The successor that another presentation of a refresh token made a moment ago. */
+  /** The successor that another use of a refresh token created a moment ago. */
   async function successorOf(clientId: string, old: string): Promise<string> {
     const { found } = (await refreshOf(clientId, old, clock())) ?? {};
     if (!found?.successor) throw notInForce();
@@ -74,7 +74,7 @@ function rightRefresh({ isExpired, signOn }: FoundRefresh): SignOn {
   return signOn;
 }
 
-/** RFC 6749, 6: a refresh may ask for less than was granted, and for nothing else. */
+/** RFC 6749, 6: a refresh may ask for less than was granted, but for nothing else. */
 function narrowed(granted: string, requested: string | undefined): string {
   if (requested === undefined) return granted;
   const words = [...new Set(wordsOf(requested))];

@@ -10,7 +10,7 @@ import { hashToken } from "../../security/token.ts";
 import { mayUse, userInForce } from "../../services/callers/in_force.ts";
 import { mayActFor } from "./subject.ts";
 
-/** A sign-in to an application that is to be written, with its code where it has one. */
+/** A sign-in to an application, to be written, with its code if it has one. */
 export type NewSignOn = {
   readonly signOnId: string;
   readonly sessionId: string;
@@ -23,13 +23,13 @@ export type NewSignOn = {
   readonly forApi?: boolean;
   readonly nonce: string | undefined;
   readonly now: Date;
-  /** When the session of the browser ends unless it is used again. */
+  /** When the browser session ends unless it is used again. */
   readonly idleDate: Date;
   readonly expirationDate: Date;
-  /** Whether the user must have allowed the application the scope. */
+  /** Whether the user must have given the application consent to the scope. */
   readonly isConsentNeeded: boolean;
   readonly code?: NewCode;
-  /** The device that is signed in, if it still waits. */
+  /** The device to sign in, if it is still waiting. */
   readonly deviceId?: string;
 };
 
@@ -40,19 +40,19 @@ type NewCode = {
   readonly expirationDate: Date;
 };
 
-/** Whether the user may use the application, has allowed what it asks for, and may sign in for the organization that was named. */
+/** Whether the user may use the application, has consented to what it asks for, and may sign in for the named organization. */
 export type Permitted = {
   readonly permitted: boolean;
   readonly allowed: boolean;
   readonly reachable: boolean;
-  /** Of a device, whether it still waits. */
+  /** For a device, whether it is still waiting. */
   readonly isWaiting?: boolean;
 };
 
 /**
- * Makes the write of sign-ins with their codes: of each if its session is in force and the user may use the application; undefined without
- * the session. One without a code gets its tokens at once: its application is one of those that learn of the end of the session. A
- * session that is ending and a consent that is withdrawn are waited for by themselves: other sign-ins have nothing to do with them.
+ * Makes the write of sign-ins with their codes. Each is written if its session is in force and the user may use the application; the result
+ * is undefined without the session. A sign-in without a code gets its tokens at once, and its application is one that learns of the end of
+ * the session. Sessions that are ending, and consents being withdrawn, are waited for separately, so that other sign-ins are not delayed.
  */
 export function signOnWrite(sql: Sql) {
   const [ofBrowsers, ofDevices] = [signOnWriteOf(sql, ofBrowser), signOnWriteOf(sql, ofDevice)];
@@ -92,7 +92,7 @@ const keyOf = ({ code, ...of }: NewSignOn) => ({
   device_id: of.deviceId,
 });
 
-/** The parts of the statement that differ where devices are signed in: of users who approve one at once one does. */
+/** The parts of the statement that differ for devices: if several users approve one at once, one of them succeeds. */
 const ofDevice = {
   locked: `device as materialized (
   select device_id from asked join device_codes d using (device_id)
@@ -126,7 +126,7 @@ coded as (
   orWaiting: "",
 };
 
-// Sessions are locked in the order of their ids, by every statement of this kind: in another order two of them could wait for each other.
+// Every statement of this kind locks sessions in the order of their ids; with different orders, two statements could deadlock.
 const questionOf = (
   { locked, isWaiting, andWaiting, given, orWaiting }: Parts,
   whereLocked: "skip locked" | "",
@@ -164,22 +164,20 @@ ${given}`,
   select: `select n, permitted, allowed, reachable${orWaiting} from found`,
 });
 
-/** A sign-in that ends, with the ids that its fact names. */
+/** A sign-in to end, with the ids that its fact names. */
 export type EndedSignOn = Readonly<Record<"signOnId" | "userId" | "userOwner" | "appId" | "sessionId", string>>;
 
-/** Ends a sign-in, and with it everything that came of it. */
+/** Ends a sign-in and everything obtained through it. */
 export async function endSignOn(deps: Pick<Deps, "log" | "clock">, call: Call, signOn: EndedSignOn, reason: SignOnEnd) {
   const { signOnId, userId, userOwner, appId, sessionId } = signOn;
   const at = first(userOwner, signOnId, deps.clock());
   const ended = factOf("signOn", at, { case: "ended", value: { userId, appId, sessionId, reason } });
-  // The client may be gone before; of two that end it one has the fact.
+  // The client may disconnect before. If two requests end the sign-in at once, one records the fact.
   await deps.log.append({ ...systemCall(""), values: call.values }, [ended], true).catch(lostRace);
 }
 
-/** The reasons of an end. */
 export { SignOnEnd };
 
-/** The folds of facts about sign-ins to applications. The rows are credentials. */
 export const signOnFolds = {
   ended: { credentials: [`delete from sign_ons s using $facts f where s.sign_on_id = f.stream`] },
 } satisfies NounFolds<"signOn">;

@@ -8,32 +8,32 @@ import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type Keyring, SealBroken } from "../../security/seal.ts";
 
-/** The algorithms that tokens are signed by. */
 export const algorithms = ["RS256", "ES256"] as const;
 
-/** An algorithm that tokens are signed by. */
 export type Algorithm = (typeof algorithms)[number];
 
-/** A private key with its name. */
+/** A private key with its key id. */
 export type Signer = { readonly kid: string; readonly algorithm: Algorithm; readonly key: CryptoKey };
 
 /** The keys that sign tokens, the same on all nodes. */
 export type SigningKeys = {
-  /** The public keys, also of tokens that were signed before the last rotation. */
+  /** The public keys, including those of tokens signed before the last rotation. */
   readonly published: () => Promise<readonly JWK[]>;
-  /** The key that signs now; made when there is none. */
+  /** The current signing key; created if there is none. */
   readonly signer: (algorithm: Algorithm) => Promise<Signer>;
-  /** Makes the next key of each algorithm whose key is old, and seals all anew after a rotation of the master key; returns how many. */
+  /**
+   * Creates the next key for each algorithm whose key is old, and re-seals all keys after a rotation of the master key; returns how many.
+   */
   readonly rotate: () => Promise<number>;
-  /** Makes the next key of each algorithm that has none yet, whatever the age of the one that signs; returns the next keys. */
+  /** Creates the next key for each algorithm that has none yet, however old its signing key is; returns the next keys. */
   readonly renew: () => Promise<readonly NextKey[]>;
-  /** Makes a key of each algorithm that signs at once, and withdraws all others: what they signed is refused. */
+  /** Creates a key for each algorithm that signs immediately, and withdraws all others: tokens that they signed are refused. */
   readonly withdraw: () => Promise<readonly NextKey[]>;
-  /** Reads the keys again when they are next needed: another node or a command has changed them. */
+  /** Reads the keys again when they are next needed, because another node or a command has changed them. */
   readonly forget: () => void;
 };
 
-/** A key that signs next, and those that were withdrawn for it. */
+/** A key that signs next, and those withdrawn in its favour. */
 export type NextKey = {
   readonly algorithm: Algorithm;
   readonly kid: string;
@@ -53,18 +53,18 @@ type KeyRow = {
 
 const dayMs = 86_400_000;
 const refreshMs = 30_000;
-/** How often keys are made and read again where another node wins. */
+/** How many times to create and read keys again if another node wins. */
 const mostTries = 5;
-/** How long a key is published before it signs: as long as any cache of keys may be. */
+/** How long a key is published before it signs: as long as clients may cache keys. */
 const leadMs = dayMs;
 /** How long a key signs. */
 const signingMs = 90 * dayMs;
-/** How long a key is published after it signed: ID tokens are hints long after they expired. */
+/** How long a key is published after it last signed: ID tokens serve as hints long after they expire. */
 const retentionMs = 90 * dayMs;
 
 type KeyDeps = Pick<Deps, "log" | "sql" | "clock" | "ids" | "secrets"> & { readonly instanceId: string };
 
-/** Opens the keys; they are read from the database again every half minute. */
+/** Opens the keys, which are re-read from the database every half minute. */
 export function signingKeys(deps: KeyDeps): SigningKeys {
   const { sql, clock, secrets } = deps;
   const { ready, forget } = knownKeys(deps);
@@ -79,7 +79,7 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
         if (!row) throw new Error(`there is no key of ${algorithm}`);
         const key = await privateKeyOf(row).catch(whenLost);
         if (key) return { kid: row.kid, algorithm, key };
-        // The master key that sealed it is gone: another key signs from now on, and the service lives.
+        // The master key that sealed it is gone. Another key signs from now on, and the service stays up.
         await add(deps, { algorithm, rows, signsFrom: clock() });
         forget();
       }
@@ -108,7 +108,7 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
   }
 }
 
-/** The keys as they were read last, which are made where there are none. */
+/** The keys as last read; creates them if there are none. */
 function knownKeys(deps: KeyDeps) {
   let known: Promise<readonly KeyRow[]> | undefined;
   let readAt = 0;
@@ -119,7 +119,7 @@ function knownKeys(deps: KeyDeps) {
       const rows = await current();
       const missing = algorithms.filter((algorithm) => !rows.some((row) => row.algorithm === algorithm));
       if (missing.length === 0) return rows;
-      // The first key has no one to wait for: no client has read keys yet.
+      // The first key can sign immediately: no client has cached keys yet.
       for (const algorithm of missing) await add(deps, { algorithm, rows, signsFrom: deps.clock() });
       forget();
     }
@@ -131,7 +131,7 @@ function knownKeys(deps: KeyDeps) {
     readAt = performance.now();
     const before = known;
     const reading = readKeys(deps.sql);
-    // While the database is away the keys of before are shown.
+    // While the database is unavailable, the earlier keys are returned.
     known = before ? reading.catch(() => before) : reading;
     known.catch(forget);
     return known;
@@ -144,7 +144,7 @@ function knownKeys(deps: KeyDeps) {
 
 type Change = (deps: KeyDeps, rows: readonly KeyRow[], algorithm: Algorithm) => Promise<NextKey | undefined>;
 
-/** Makes a change for every algorithm, again where another node was first. */
+/** Applies a change to every algorithm, again if another node was first. */
 async function allOf(deps: KeyDeps, change: Change): Promise<readonly NextKey[]> {
   const next: NextKey[] = [];
   for (const algorithm of algorithms)
@@ -174,11 +174,10 @@ const replaced: Change = async (deps, rows, algorithm) => {
 
 type AddedKey = { readonly algorithm: Algorithm; readonly rows: readonly KeyRow[]; readonly signsFrom: Date };
 
-/** Makes the key of an algorithm that comes after those of the rows. */
+/** Creates the key of an algorithm that follows those in the rows. */
 const add = (deps: KeyDeps, { algorithm, rows, signsFrom }: AddedKey): Promise<string | undefined> =>
   append(deps, { algorithm, version: nextVersion(rows, algorithm), signsFrom, withdrawsOthers: false });
 
-/** The folds of facts about signing keys. Private keys are in no fact: the rows are credentials. */
 export const signingKeyFolds = {
   added: {
     credentials: [
@@ -198,7 +197,7 @@ const nextVersion = (rows: readonly KeyRow[], algorithm: Algorithm) => (lastOf(r
 
 type NewKey = Pick<KeyRow, "algorithm" | "version" | "signsFrom"> & { readonly withdrawsOthers: boolean };
 
-/** Makes a key and returns its name; of nodes that do so at once the log lets one win, and the others have undefined. */
+/** Creates a key and returns its id. If several nodes do so at once, the log lets one win, and the others get undefined. */
 async function append({ log, clock, ids, secrets, instanceId }: KeyDeps, key: NewKey): Promise<string | undefined> {
   const { algorithm, version, signsFrom, withdrawsOthers } = key;
   const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: 2048 });
@@ -232,7 +231,7 @@ async function sealAnew({ sql, secrets }: KeyDeps, { kid, sealed }: KeyRow): Pro
 
 const contextOf = (kid: string) => `signing key ${kid}`;
 
-/** The key that signs: where the clock of this node is late, a key that is alone signs before its time. */
+/** The signing key. If this node's clock is slow, a lone key signs before its time. */
 function signerOf(rows: readonly KeyRow[], algorithm: Algorithm, now: Date): KeyRow | undefined {
   const own = rows.filter((row) => row.algorithm === algorithm && !row.isWithdrawn);
   return own.findLast(({ signsFrom }) => signsFrom <= now) ?? own[0];

@@ -1,7 +1,7 @@
 import { grantShutIn, holdsGrant, mayUse, roleIsThere, userInForce } from "../../services/callers/in_force.ts";
 import { allRolesScope } from "../request/scopes.ts";
 
-/** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one whose grant it holds. */
+/** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one that has granted it a role. */
 export const mayActFor = (organization: string): string =>
   `(${organization} = u.owner or ${holdsGrant(` and g.owner = ${organization}`)})`;
 
@@ -10,16 +10,16 @@ const heldRoles = "json_agg(distinct r.role_key order by r.role_key)";
 const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and ${roleIsThere}
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''`;
 
-/** The roles of the user `u` in the project `p` of the organization `h`, by grants of the organization signed in for. */
+/** The roles of the user `u` in the project `p` of the organization `h`, from grants of the organization signed in for. */
 const rolesColumn = `coalesce((select ${heldRoles} from ${heldGrants} and g.owner = o.organization_id), '[]')`;
 
-/** Its roles by the organization whose grants give them, read only where the scope of the sign-in asks for them. */
+/** Its roles by the organization that granted them, read only if the sign-in's scope asks for them. */
 const allRolesColumn = `case when '${allRolesScope}' = any(string_to_array(o.scope, ' ')) then coalesce((
         select json_object_agg(held.owner, held.roles) from (
           select g.owner, ${heldRoles} as roles from ${heldGrants}
           group by g.owner) held), '{}') end`;
 
-/** A user at an application, as far as its tokens tell of it. */
+/** What tokens say about a user at an application. */
 export type Subject = {
   readonly userId: string;
   readonly userOwner: string;
@@ -30,17 +30,17 @@ export type Subject = {
   readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
-  /** The postal address by the names of the contract; null without one. */
+  /** The postal address, by the contract's field names; null without one. */
   readonly address: Readonly<Record<string, string>> | null;
   /** In seconds since 1970. */
   readonly updatedAt: number;
-  /** The roles in the project of the application, in the organization signed in for. */
+  /** The roles in the application's project, in the organization signed in for. */
   readonly roles: readonly string[];
-  /** The roles there by organization; null where the scope of the sign-in does not ask for them. */
+  /** The roles in that project by organization; null if the sign-in's scope does not ask for them. */
   readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
 };
 
-/** A sign-in that is in force, with its subject. */
+/** A sign-in in force, with its subject. */
 export type SignOn = Subject & {
   readonly signOnId: string;
   readonly sessionId: string;
@@ -57,7 +57,7 @@ export type SignOn = Subject & {
   readonly methods: readonly string[];
 };
 
-/** A sign-in `o` as one jsonb value, with its session `b`, user `u` and project `p`. */
+/** A sign-in `o` as one json value, with its session `b`, user `u` and project `p`. */
 export const signOnValue = `json_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
@@ -68,8 +68,8 @@ export const signOnValue = `json_build_object(
       'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
 
 /**
- * The tables of a sign-in `o` that is in force at the time `asked.now`: nothing of it is while its user may not call, or may not use the
- * application for the organization signed in for. A session that ended before its time has no row any more; one that ran out is no reason.
+ * The tables of a sign-in `o` that is in force at the time `asked.now`: it is not if its user may not call, or may not use the application
+ * for the organization signed in for. A session that was ended early has no row any more; one that merely expired does not matter.
  */
 export const signOnTables = `browser_sessions b
     join users u on u.user_id = b.user_id and ${userInForce}

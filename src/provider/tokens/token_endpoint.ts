@@ -9,7 +9,6 @@ type Parts = ExchangeParts & { readonly authenticate: Authenticate };
 
 const longestType = 200;
 
-/** Makes the answers of the token endpoint. */
 export function tokenEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
   const clientOf = clientRead(deps.sql);

@@ -12,7 +12,7 @@ import { familyOf } from "./refresh_token.ts";
 import type { Algorithm, SigningKeys } from "./signing_keys.ts";
 import type { SignOn } from "./subject.ts";
 
-/** An access token: its text, the value by whose hash its row is found, and its end. */
+/** An access token: its text, the value whose hash identifies its row, and its expiry. */
 export type AccessToken = {
   readonly text: string;
   readonly value: string;
@@ -21,7 +21,6 @@ export type AccessToken = {
   readonly expirationDate: Date;
 };
 
-/** The means to make tokens. */
 export type TokenMaker = {
   readonly keys: SigningKeys;
   readonly issuer: () => string;
@@ -32,11 +31,11 @@ export type TokenMaker = {
 /** The client and sign-in of a token, and the time. */
 export type TokenOf = { readonly client: Client; readonly signOn: SignOn; readonly now: Date };
 
-/** Makes an access token: an opaque one, or a JWT where the application asks for those. For our own API it is always opaque. */
+/** Makes an access token: opaque, or a JWT if the application asks for those. Tokens for our own API are always opaque. */
 export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: string): Promise<AccessToken> {
   const { client, signOn, now } = of;
   const isJwt = isJwtClient(client) && !signOn.forApi;
-  // A JWT counts beyond its time for clients whose clock is late, so it counts here as long.
+  // A JWT stays valid beyond its lifetime for clients with a slow clock, so it stays valid here as well.
   const expirationDate = later(now, maker.seconds + (isJwt ? skewOf(client) : 0));
   const token = { scope, created: now, expirationDate };
   if (!isJwt) {
@@ -48,7 +47,6 @@ export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: stri
   return { ...token, text: await signJwt(maker.keys, { type: "at+jwt", algorithm: "RS256", claims }), value: jti };
 }
 
-/** Makes an ID token. */
 export function newIdToken(
   maker: TokenMaker,
   { client, signOn, now }: TokenOf,
@@ -58,23 +56,22 @@ export function newIdToken(
   return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
 }
 
-/** The algorithm that signs the ID tokens and logout tokens of an application. */
+/** The algorithm that signs an application's ID tokens and logout tokens. */
 export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
   oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
 const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
 
-/** A refresh token and its end. */
 export type RefreshToken = { readonly text: string; readonly expirationDate: Date };
 
-/** Tokens that are written together, and the end of the sign-in with the last of them. */
+/** Tokens written together, and the expiry of the sign-in with the last of them. */
 export type NewTokens = {
   readonly now: Date;
   readonly access: AccessToken;
   readonly refresh: RefreshToken | undefined;
 };
 
-/** A code that is exchanged for tokens, the session of its sign-in, and the table that has it. */
+/** A code to exchange for tokens, the session of its sign-in, and the table that holds it. */
 export type CodeIn = {
   readonly code: string;
   readonly sessionId: string;
@@ -82,9 +79,9 @@ export type CodeIn = {
 };
 
 /**
- * Makes the write that uses a code up and keeps its tokens; undefined where another request was first, or the sign-in has ended meanwhile.
- * The end of a session locks all of its sign-ins, so that a statement has at most one of each. A sign-in that is ending is waited for by
- * itself: the deletion of an application takes long where many signed in, and the codes of others have nothing to do with it.
+ * Makes the write that uses up a code and stores its tokens; undefined if another request was first, or if the sign-in has ended since. The
+ * end of a session locks all its sign-ins, so a statement contains at most one sign-in of each session. Sign-ins that are ending are waited
+ * for separately: deleting an application that many signed in to takes long, and must not delay the codes of others.
  */
 export function codeRedemption(sql: Sql) {
   const [ofBrowser, ofDevice] = [redemptionFrom(sql, "authorization_codes"), redemptionFrom(sql, "device_codes")];
@@ -99,7 +96,7 @@ function redemptionFrom(sql: Sql, table: CodeIn["table"]) {
   return async (key: RedemptionKey) => (await shared(key)) ?? (await alone([key]))[0];
 }
 
-/** A code that was exchanged, and the earlier sign-ins of its user to the application that have a refresh token too many, the oldest. */
+/** A code that was exchanged, and the oldest sign-ins of its user to the application that exceed the maximum number of refresh tokens. */
 export type Redeemed = { readonly surplus: readonly Readonly<Record<"signOnId" | "sessionId", string>>[] };
 
 const mostRefreshTokens = 100;
@@ -124,8 +121,8 @@ const redemptionKey = (
   family: hexOf(refresh && familyOf(refresh.text)),
 });
 
-// The sign-in is locked before its code, as by its end: the other order is a deadlock. So is a lock that others may have too: the family of
-// refresh tokens is a key, which is written under no lock but the strongest.
+// The sign-in is locked before its code, as when it ends; the opposite order would deadlock. So would a shared lock: the family of refresh
+// tokens is a key, and updating a key needs the strongest row lock.
 const redemption = (table: CodeIn["table"], whereLocked: "skip locked" | ""): Question => ({
   asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
     refresh_ends timestamptz, family text`,
@@ -155,7 +152,7 @@ refreshed as (
   insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
   select decode(refresh, 'hex'), sign_on_id, true, refresh_ends from used where refresh is not null
 )`,
-  // The statement sees the table as it was before it.
+  // The statement sees the table as it was before its own writes.
   select: `select n, coalesce((
     select json_agg(json_build_object('signOnId', e.sign_on_id, 'sessionId', e.session_id)) from (
       select o.sign_on_id, o.session_id from sign_ons o
@@ -164,16 +161,16 @@ refreshed as (
     ) e), '[]') as surplus from used`,
 });
 
-/** Whether a code was exchanged; one whose sign-in ended is gone. */
+/** Whether a code was exchanged; if its sign-in ended, the code is gone. */
 export async function isUsed(sql: Sql, { code, table }: Pick<CodeIn, "code" | "table">): Promise<boolean> {
   const rows = await sql`select from ${sql.unsafe(table)} where hash = ${hashToken(code)} and used is not null`;
   return rows.length > 0;
 }
 
-/** A refresh token that is replaced, and its successor. */
+/** A refresh token to replace, and its successor. */
 export type Replacement = { readonly old: string; readonly successor: RefreshToken; readonly sealed: Uint8Array };
 
-/** Replaces a refresh token and writes an access token; false where another request was first. The sign-in is locked first, as above. */
+/** Replaces a refresh token and writes an access token; false if another request was first. The sign-in is locked first, as above. */
 export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Replacement, access: AccessToken) {
   const { created: now } = access;
   const rows = await sql`
@@ -198,7 +195,7 @@ export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Repla
   return rows.length > 0;
 }
 
-/** Writes an access token of a sign-in; false where that has ended. */
+/** Writes an access token of a sign-in; false if the sign-in has ended. */
 export async function writeAccessToken(sql: Sql, signOnId: string, access: AccessToken): Promise<boolean> {
   const made = await sql`
     insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
@@ -207,11 +204,11 @@ export async function writeAccessToken(sql: Sql, signOnId: string, access: Acces
   return made.count === 1;
 }
 
-/** Seals a refresh token for a client that presents the one before it again. */
+/** Seals a refresh token for a client that presents its predecessor again. */
 export const sealSuccessor = (keyring: Keyring, old: string, successor: string): Uint8Array =>
   keyring.seal(Buffer.from(successor), contextOf(old));
 
-/** Opens the successor of a refresh token; in hexadecimal as it was read. */
+/** Opens the successor of a refresh token, which is in hexadecimal as read. */
 export const openSuccessor = (keyring: Keyring, old: string, sealed: string): string =>
   Buffer.from(keyring.open(Buffer.from(sealed, "hex"), contextOf(old))).toString("utf8");
 

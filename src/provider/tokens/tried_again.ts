@@ -3,7 +3,7 @@ import { refuse } from "../../errors.ts";
 import { retry } from "../../guards/retry.ts";
 import { isLockLost } from "../../postgres/failure.ts";
 
-/** Runs a statement that writes again, a bounded number of times, when it lost a lock to another: it had no effect then. */
+/** Retries a write a limited number of times if it lost a lock, in which case it had no effect. */
 export const triedAgain = <T>(statement: () => Promise<T>, call: Pick<Call, "signal">): Promise<T> =>
   retry(async () => {
     try {
