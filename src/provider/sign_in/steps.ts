@@ -73,10 +73,7 @@ export function signInSteps(parts: Parts) {
     });
   }
 
-  /**
-   * Continues after a full sign-in, which makes the browser known unless another user was expected. For a device, the user still has to
-   * confirm.
-   */
+  /** Continues after a full sign-in, which makes the browser known unless another user was expected. Devices still need a confirmation. */
   async function signedIn(proven: ProvenRequest, before: BrowserStep, session: BegunSession): Promise<Response> {
     const { userId, sessionId, cookie: value } = session;
     const { cookie } = await remember(before.known, { userId, sessionId, ...notice("new_device", before) });
