@@ -1,6 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 
-// Tracing learns from these channels which calls wait, and which of them a statement runs for. Without subscribers they cost nothing.
+// These channels tell tracing which calls wait, and which of them a statement serves. Without subscribers they cost nothing.
 const waits = channel("postern.batch.waits");
 const runs = channel("postern.batch.runs");
 
@@ -12,18 +12,16 @@ export type Waiting<J> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Options of batching. */
 export type BatchOptions<J> = {
-  /** The most statements under way at once; jobs that arrive meanwhile share the next one. */
+  /** The maximum number of concurrent statements; jobs that arrive in the meantime share the next one. */
   readonly atOnce: number;
   /**
-   * The least number of jobs for which another statement goes beside one that is under way; it goes for no fewer than are under way
-   * then, unless that one takes long. Without it, another one goes for any job.
+   * The minimum number of jobs for starting another statement while one is running: at least this many, and no fewer than are already
+   * running, unless the running one takes long. If absent, any job starts another statement.
    */
   readonly worthwhile?: number | undefined;
-  /** The most jobs in one statement. */
   readonly most: number;
-  /** How much a job weighs, and the most that the jobs of one statement weigh together; a heavier job runs alone. */
+  /** The weight of a job, and the maximum total weight of one statement; a heavier job runs alone. */
   readonly weights?: { readonly of: (job: J) => number; readonly most: number } | undefined;
   /** Jobs with a common key never share a statement. */
   readonly keysOf?: (job: J) => readonly string[];
@@ -31,12 +29,12 @@ export type BatchOptions<J> = {
   readonly run: (batch: readonly Waiting<J>[]) => Promise<void>;
 };
 
-// A statement that waits for a lock would keep the others of its kind waiting.
+// A statement that waits for a lock must not keep the others of its kind waiting.
 const longMs = 20;
 
 /**
- * Collects jobs that arrive while others are under way into one statement. The first ones go at once, so a lone caller
- * never waits for others.
+ * Collects jobs that arrive while others are running into one statement. The first jobs run at once, so a lone caller never waits for
+ * others.
  */
 export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
   const { atOnce, worthwhile, run } = options;
@@ -58,7 +56,7 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
     if (scheduled || underWay.starts.length >= atOnce || queue.length === 0) return;
     if (!isWorthwhile(queue.length, underWay, worthwhile)) return void lookAgain();
     scheduled = true;
-    // Jobs that come in this tick of the event loop join the batch. Where the last one was alone, no company is waited for.
+    // Jobs that arrive in this tick of the event loop join the batch. If the last job was alone, this does not wait for company.
     if (wasLone) queueMicrotask(proceed);
     else setImmediate(proceed);
   }
@@ -98,16 +96,16 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
   }
 }
 
-/** The statements under way: the times at which they started, the oldest first, and the number of their jobs. */
+/** The running statements: their start times, the oldest first, and their total number of jobs. */
 type UnderWay = { readonly starts: number[]; jobs: number };
 
-/** Whether another statement for so many jobs may go beside those under way. */
+/** Whether another statement with this many jobs may run alongside the running ones. */
 function isWorthwhile(queued: number, { starts: [oldest], jobs }: UnderWay, worthwhile: number | undefined): boolean {
   if (oldest === undefined || worthwhile === undefined) return true;
   return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest >= longMs;
 }
 
-/** Takes the jobs of the next statement out of a queue, and refuses those that nobody waits for any more. */
+/** Takes the next statement's jobs out of a queue, and rejects those that nobody waits for any more. */
 function taken<J>(queue: readonly Waiting<J>[], { most, weights, keysOf }: BatchOptions<J>) {
   const batch: Waiting<J>[] = [];
   const later: Waiting<J>[] = [];
@@ -126,7 +124,7 @@ function taken<J>(queue: readonly Waiting<J>[], { most, weights, keysOf }: Batch
   return { batch, later };
 }
 
-/** Takes keys, unless one of them is taken already. */
+/** Reserves keys, unless one of them is already reserved. */
 function areFree(wanted: readonly string[], taken: Set<string>): boolean {
   if (wanted.some((key) => taken.has(key))) return false;
   for (const key of wanted) taken.add(key);

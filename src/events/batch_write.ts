@@ -2,15 +2,17 @@ import { reasonOf } from "../errors.ts";
 import { isLockLost, isOutcomeUnknown, isStatementTimeout } from "../postgres/failure.ts";
 import type { Waiting } from "./batch.ts";
 
-/** The statement of a shared write, and what its jobs are refused with. */
+/** The statement of a shared write, and the error that its jobs fail with. */
 export type BatchWrite<J> = {
   readonly write: (jobs: readonly J[]) => Promise<unknown>;
   readonly refusal?: (error: unknown, job: J) => unknown;
-  /** Whose rows a job writes: jobs of different owners seldom wait for the same lock. */
+  /** Whose rows a job writes; jobs of different owners rarely wait for the same lock. */
   readonly ownerOf?: (job: J) => string;
 };
 
-/** Makes the run of a batch that writes: one job that is refused must not fail the others, so that each runs again by itself. */
+/**
+ * Makes the run of a batch of writes: if the batch fails, each job runs again by itself, so that one refused job does not fail the others.
+ */
 export function batchWrite<J>(options: BatchWrite<J>) {
   const { write, refusal = (error) => error } = options;
   const alone = alonePerOwner(options);
@@ -21,7 +23,7 @@ export function batchWrite<J>(options: BatchWrite<J>) {
     } catch (error) {
       if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
         for (const { job, reject } of batch) reject(refusal(error, job));
-      // Nobody waits for these: others may have their place.
+      // Nobody waits for these, so others may take their place.
       else if (isStatementTimeout(error) || isLockLost(error)) alone(batch);
       else
         await Promise.all(
@@ -31,12 +33,12 @@ export function batchWrite<J>(options: BatchWrite<J>) {
   };
 }
 
-// All at once, the jobs of one batch that waits for a lock would take every connection.
+// If a batch waits for a lock, running its jobs all at once would take every connection.
 const ownersAtOnce = 2;
 
 /**
- * Runs each job by itself: one after the other for each owner, and for few owners at once. Where one takes too long, those of its owner
- * that wait are refused like it.
+ * Runs each job by itself: one at a time per owner, and for few owners at once. If one takes too long, the waiting jobs of its owner fail
+ * with the same error.
  */
 function alonePerOwner<J>({ write, refusal = (error) => error, ownerOf = () => "" }: BatchWrite<J>) {
   let queue: readonly Waiting<J>[] = [];

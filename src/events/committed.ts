@@ -4,26 +4,25 @@ import { lookAgain } from "./follow.ts";
 /** A fact in the log, as far as a cache needs it. */
 export type CommittedFact = { readonly type: string; readonly stream: string };
 
-/** Options of the watch. */
 export type CommittedOptions = {
-  /** Runs a read, apart from the statements of calls. */
+  /** Runs a read separately from the statements of calls. */
   readonly read: <T>(ask: (sql: Sql) => Promise<T>) => Promise<T>;
-  /** Types of facts that are not wanted. */
+  /** Types of facts to leave out. */
   readonly except: readonly string[];
   readonly everyMs: number;
-  /** Called with facts soon after their commit, in no order; each is seen once at least. */
+  /** Called with facts soon after their commit, in no particular order, each at least once. */
   readonly onFacts: (facts: readonly CommittedFact[]) => void;
   /** Called when facts may have been missed. */
   readonly onGap: () => void;
-  /** Called with the first of several failures in a row. */
+  /** Called with the first of several consecutive failures. */
   readonly onError: (error: unknown) => void;
 };
 
 const most = 1_000;
 
 /**
- * Watches the log for the facts of all nodes without waiting for their order: a transaction that stays open holds up no others.
- * A read finds the facts of the transactions that the snapshot of the read before did not see.
+ * Watches the log for facts from all nodes without waiting for their order, so that an open transaction does not hold up the others. Each
+ * read finds the facts of transactions that the previous read's snapshot did not see.
  */
 export async function watchCommitted(options: CommittedOptions): Promise<AsyncDisposable> {
   const { read, except, everyMs, onFacts, onGap, onError } = options;
@@ -37,7 +36,7 @@ export async function watchCommitted(options: CommittedOptions): Promise<AsyncDi
       since === undefined ? snapshotNow(sql) : factsSince(sql, since, except),
     );
     before = snapshot;
-    // A server that was restored or promoted gives numbers of transactions again.
+    // A restored or promoted server reuses transaction numbers.
     if (since === undefined || isBefore || facts.length > most) onGap();
     else if (facts.length > 0) onFacts(facts);
     return false;
@@ -45,12 +44,11 @@ export async function watchCommitted(options: CommittedOptions): Promise<AsyncDi
 
   function failed(error: unknown): void {
     if (before !== undefined) onError(error);
-    // The next connection may lead to another server.
+    // The next connection may reach another server.
     before = undefined;
   }
 }
 
-/** A snapshot, and the facts that became visible up to it. */
 export type Seen = { readonly snapshot: string; readonly isBefore: boolean; readonly facts: readonly CommittedFact[] };
 
 async function snapshotNow(sql: Sql): Promise<Seen> {

@@ -1,8 +1,8 @@
 import type { Fold } from "./fold.ts";
 
 /**
- * The types of facts whose folds change or delete rows that facts about other nouns insert, as the deletion of a user takes its
- * factors along. The order between such a fact and the others matters, though they are about different objects.
+ * The types of facts whose folds change or delete rows inserted by facts about other nouns, as deleting a user deletes its factors. Their
+ * order relative to those facts matters, although the facts are about different objects.
  */
 export function crossNounTypes(folds: ReadonlyMap<string, Fold>): ReadonlySet<string> {
   const inserted = new Map<string, Set<string>>();

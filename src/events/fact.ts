@@ -26,14 +26,14 @@ type FactInit<N extends FactNoun> = Exclude<
 /** The kinds of fact about a noun. */
 export type FactCase<N extends FactNoun> = Exclude<FactsOf<N>["fact"]["case"], undefined>;
 
-/** The name that a kind of fact has in the log: `user.phone_changed`. */
+/** The name of a kind of fact in the log, such as `user.phone_changed`. */
 export type FactType = { [N in FactNoun]: `${Snake<N>}.${Snake<FactCase<N>>}` }[FactNoun];
 
 type Snake<S extends string> = S extends `${infer A}${infer Rest}`
   ? `${A extends Lowercase<A> ? A : `_${Lowercase<A>}`}${Snake<Rest>}`
   : S;
 
-/** The place of a fact in its object's history, and its time. */
+/** The position of a fact in its object's history, and its time. */
 export type At = {
   readonly owner: string;
   readonly stream: string;
@@ -43,14 +43,14 @@ export type At = {
   readonly created?: Date;
 };
 
-/** A fact that is to be appended. */
+/** A fact to append. */
 export type NewFact = {
   readonly type: string;
   readonly at: At;
   readonly payload: JsonValue;
-  /** Input of the fold's credentials fragments; it never enters the log. */
+  /** Input for the fold's credential statements; never enters the log. */
   readonly secret?: JsonValue;
-  /** The user who acted, for a call without a caller: one that signs in. */
+  /** The user who acted, if the call has no caller because it signs in. */
   readonly by?: string;
 };
 
@@ -66,19 +66,19 @@ export type Versioned = {
 type Kind = {
   readonly type: string;
   readonly desc: DescMessage;
-  /** Where the fact stands in the JSON of `Fact`. */
+  /** The fact's field in the JSON of `Fact`. */
   readonly noun: string;
   readonly name: string;
 };
 
 const kinds: ReadonlyMap<string, Kind> = new Map(FactSchema.fields.flatMap(kindsOf).map((kind) => [keyOf(kind), kind]));
 
-/** Returns the name that a kind of fact has in the log: `user.phone_changed`. */
+/** The name of a kind of fact in the log, such as `user.phone_changed`. */
 export function typeOf<N extends FactNoun>(noun: N, kind: FactCase<N>): string {
   return kindOf(noun, kind).type;
 }
 
-/** Returns the descriptor of a fact type; undefined if this version does not know it. */
+/** The descriptor of a fact type; undefined if this version does not know it. */
 export function descOf(type: string): DescMessage | undefined {
   return byType.get(type)?.desc;
 }
@@ -91,23 +91,23 @@ export function factFrom(type: string, payload: JsonValue): Fact | undefined {
 
 const byType: ReadonlyMap<string, Kind> = new Map([...kinds.values()].map((kind) => [kind.type, kind]));
 
-/** Makes a fact about an object, at its next place. */
+/** Makes a fact at the next position of an object. */
 export function factOf<N extends FactNoun>(noun: N, at: At, fact: FactInit<N>, secret?: JsonValue): NewFact {
   const { type, desc } = kindOf(noun, fact.case as string);
   const payload = toJson(desc, create(desc, fact.value as MessageInitShape<DescMessage>), { alwaysEmitImplicit: true });
   return secret === undefined ? { type, at, payload } : { type, at, payload, secret };
 }
 
-/** Makes a fact that says nothing beside its kind. */
+/** Makes a fact that has no content besides its kind. */
 export function plainFact<N extends FactNoun>(noun: N, at: At, kind: FactCase<N>): NewFact {
   const { type, desc } = kindOf(noun, kind);
   return { type, at, payload: toJson(desc, create(desc), { alwaysEmitImplicit: true }) };
 }
 
-/** Returns the first place in a new object's history. */
+/** The first position in a new object's history. */
 export const first = (owner: string, stream: string, time: Date): At => ({ owner, stream, version: 1n, time });
 
-/** Returns the place after an object's last fact. Time never runs backwards in a history, even if the clocks of nodes differ. */
+/** The position after an object's last fact. Time never runs backwards within a history, even if nodes' clocks differ. */
 export const next = ({ owner, id, version, created, changed }: Versioned, time: Date): At => ({
   owner,
   stream: id,
@@ -116,7 +116,7 @@ export const next = ({ owner, id, version, created, changed }: Versioned, time: 
   created,
 });
 
-/** Returns the details of an object, for a read; a whole message, which nothing has to complete. */
+/** The details of an object for a read, built as a complete message. */
 export function details({ owner, version, created, changed }: Versioned): Details {
   return {
     $typeName: "postern.v1.Details",
@@ -133,7 +133,7 @@ function timestampOf(time: Date): Timestamp {
   return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1e6 };
 }
 
-/** Returns the details of an object once the fact at this place is appended. */
+/** The details of an object once the fact at this position is appended. */
 export const detailsAfter = ({ owner, stream, version, time, created = time }: At) =>
   details({ owner, id: stream, version, created, changed: time });
 

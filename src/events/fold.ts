@@ -1,60 +1,60 @@
 import { type FactCase, type FactNoun, typeOf } from "./fact.ts";
 
-/** Facts about other objects that follow from a fact, made by the statement that appends it. */
+/** Facts about other objects that result from a fact, made by the statement that appends it. */
 export type Cascade = {
   /** Their type, such as `user_grant.removed`. */
   readonly makes: string;
   /** A select from `$input` i (the facts being appended) and views that yields i.n, owner, stream, version, payload. */
   readonly select: string;
   /**
-   * How many facts it may make: `few`, as many as one user has sessions, or `many`, as others add to an object. A statement that may
-   * write many has connections of its own, and those of few do not wait for it.
+   * How many facts it may make: `few`, as many as a user has sessions, or `many`, as many as others add to an object. Statements that may
+   * write many have their own connections, so that the others do not wait for them.
    */
   readonly extent: "few" | "many";
-  /** Whether it makes nothing but a conflict, which refuses the fact. A job does what its first fact has decided. */
+  /** Whether it only makes conflicts, which refuse the fact. A job skips it, because its first fact has already decided. */
   readonly refuses?: true;
 };
 
-/** The work that a job does in batches after the statement that appends the fact. */
+/** The work that a job does in batches after the fact has been appended. */
 export type Later = {
-  /** Whether a job does it even if there is little to do. */
+  /** Whether a job does the work even if there is little of it. */
   readonly always?: true;
-  /** Statements that take the place of `views` when the fact is appended: nothing gives access from then on. */
+  /** Statements that replace `views` when the fact is appended, after which nothing gives access any more. */
   readonly begins: readonly string[];
-  /** The facts that the job makes, step by step: what a step removes is not in the way of the next ones. */
+  /** The facts that the job makes, step by step, so that what one step removes does not block the next. */
   readonly steps: readonly Step[];
-  /** A select that reads `$input` and finds a row where another job has to end before this work can. */
+  /** A select from `$input` that finds a row if another job must end before this work can. */
   readonly waits?: string;
-  /** Statements that end the job, once no step makes a fact any more. */
+  /** Statements that end the job once no step makes any more facts. */
   readonly ends: readonly string[];
 };
 
 /** A cascade that a job makes in batches. */
 export type Step = Pick<Cascade, "makes" | "select"> & {
-  /** Whether its first batch is followed by the next step, and at last by all steps again: it reads what those before it made way for. */
+  /**
+   * Whether the next step follows after just one batch, and all steps run again at the end: it reads what the earlier steps cleared the way
+   * for.
+   */
   readonly isOneBatch?: true;
 };
 
-/** The effect of a kind of fact on the tables, as SQL over sets: `$facts` stands for the facts of its type that are being folded. */
+/** The effect of a kind of fact on the tables, as set-based SQL; `$facts` stands for the facts of this type being folded. */
 export type Fold = {
   /** Statements that read `$facts` (owner, stream, version, payload, time) and write view tables. */
   readonly views?: readonly string[];
-  /** Statements that write credentials; they may read `secret` from `$input`. Not replayed by a rebuild. */
+  /** Statements that write credentials, and may read `secret` from `$input`. A rebuild does not replay them. */
   readonly credentials?: readonly string[];
   readonly cascades?: readonly Cascade[];
-  /** How a job does the work, where the cascades of many would make too many facts for one statement. */
+  /** How a job does the work if `many` cascades would make too many facts for one statement. */
   readonly later?: Later;
-  /** The time after which the rows that this fold writes to a view table may be deleted without a fact. */
+  /** The time after which rows that this fold writes to a view table may be deleted without a fact. */
   readonly expiry?: { readonly table: string; readonly column: string };
 };
 
-/** The folds of every kind of fact about one noun. */
 export type NounFolds<N extends FactNoun> = { readonly [K in FactCase<N>]: Fold };
 
-/** The folds of every noun. */
 export type Folds = { readonly [N in FactNoun]: NounFolds<N> };
 
-/** Indexes folds by type of fact. */
 export function foldsByType(parts: readonly Partial<Folds>[]): ReadonlyMap<string, Fold> {
   const ofNoun = <N extends FactNoun>(noun: N, folds: NounFolds<N>) =>
     (Object.keys(folds) as FactCase<N>[]).map((kind) => [typeOf(noun, kind), folds[kind]] as const);
@@ -65,32 +65,32 @@ export function foldsByType(parts: readonly Partial<Folds>[]): ReadonlyMap<strin
   );
 }
 
-/** A condition in SQL, without which a fact is not appended. */
+/** A SQL condition that must hold for a fact to be appended. */
 export type Condition = {
-  /** Columns of `asked` beside n, from the row of the fact in `given`. */
+  /** Columns of `asked` in addition to n, from the fact's row in `given`. */
   readonly asked: string;
-  /** A select that reads `asked` and yields n, "holds", and what a refusal is made of. */
+  /** A select from `asked` that yields n, "holds", and what the error is made from. */
   readonly select: string;
 };
 
-/** The facts of a statement in SQL, the condition of each of them, and whether it records answers for their idempotency keys. */
+/** SQL for the facts of a statement, their condition, and whether it records responses for their idempotency keys. */
 export type StatementOptions = {
   readonly given?: string | undefined;
   readonly condition?: Condition | undefined;
   readonly recordsAnswers?: boolean;
-  /** Whether the cascades of many are left to a job, whose identifier is the fact's secret. */
+  /** Whether `many` cascades are left to a job, whose id is the fact's secret. */
   readonly isLeftToJob?: boolean;
-  /** Whether it is a batch of a job, which nothing refuses. */
+  /** Whether it is a batch of a job, which nothing can refuse. */
   readonly isOfJob?: boolean;
-  /** Further parts of its `with`, which may read `input`. */
+  /** Additional CTEs, which may read `input`. */
   readonly parts?: readonly string[];
-  /** What it yields, in place of the row that says nothing. */
+  /** What it yields instead of an empty row. */
   readonly yields?: string;
 };
 
 /**
  * Composes the statement that appends facts of these types: events, cascades, folds and credentials. `given` selects the facts. With a
- * condition, it yields what it found for each fact.
+ * condition, it yields the condition's findings for each fact.
  */
 export function statementFor(
   types: readonly string[],
@@ -122,12 +122,12 @@ export function statementFor(
   }
 }
 
-/** Replaces `$facts` and `$input` in a fold's statement by the facts of one type. */
+/** Replaces `$facts` and `$input` in a fold's statement with the facts of one type. */
 export function ofType(text: string, type: string): string {
   return text.replace(/\$(facts|input)\b/g, (_, name) => `(select * from ${name} where type = '${type}')`);
 }
 
-/** Composes the update that sets version and time of the row `t` from its fact `f`, and further columns. */
+/** Composes the update that sets version and time, and any further columns, of the row `t` from its fact `f`. */
 export const touch = (table: string, id: string, columns = ""): string =>
   `update ${table} t set ${columns && `${columns}, `}version = f.version, changed = f.time
    from $facts f where t.owner = f.owner and t.${id} = f.stream`;
@@ -139,12 +139,12 @@ const recordsOf = (json: string) => `select * from jsonb_to_recordset(${json}) a
 const asJson = recordsOf("$1::text::jsonb");
 
 /**
- * The facts of commands that share a statement, which waits a second at most for the lock of a row. What it reads, it reads after these;
- * the locks of tables, which a migration holds up for longer, are taken before.
+ * The facts of commands that share a statement, which waits at most a second for a row lock. The timeout is set before anything is read,
+ * but after the table locks are taken, which a migration may hold up for longer.
  */
 export const asSharedJson = recordsOf("(select $1::text::jsonb from set_config('lock_timeout', '1s', true))");
 
-// A nested loop would compare each fact with each that was found.
+// A nested loop would compare every fact with every finding.
 const inputText = (given: string, condition: Condition | undefined): string[] =>
   condition
     ? [

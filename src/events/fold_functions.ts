@@ -2,16 +2,16 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import { type Fold, ofType } from "./fold.ts";
 import type { Position } from "./follow.ts";
 
-/** Makes the functions that fold facts within the server, which keeps their plans for as long as the transaction lasts. */
+/** Makes functions that fold facts within the server, which keeps their plans until the end of the transaction. */
 export async function makeFoldFunctions(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
   await client.unsafe(foldFunction(folds));
   await client.unsafe(batchesFunction);
 }
 
-/** Facts that stand in the log one after the other, each about another object. */
+/** Consecutive facts in the log, each about a different object. */
 export type Batch = readonly Position[];
 
-/** Folds batches in their order, up to one that would violate a unique key and changes nothing; returns how many. */
+/** Folds batches in order, up to one that would violate a unique key, which changes nothing; returns how many were folded. */
 export async function foldBatches(client: Sql, batches: readonly Batch[]): Promise<number> {
   const places = batches.flatMap((batch) => {
     const [first, last] = [batch.at(0), batch.at(-1)];
@@ -30,7 +30,7 @@ const keyOf = ({ epoch, xid, position }: Position, name: "first" | "last") => ({
   [`${name}_position`]: position.toString(),
 });
 
-/** Composes the function that folds facts of one type, by the same text as the statement that appends them. */
+/** Composes the function that folds facts of one type, using the same text as the statement that appends them. */
 function foldFunction(folds: ReadonlyMap<string, Fold>): string {
   const branches = [...folds].flatMap(([type, { views = [] }]) => (views.length > 0 ? [branchOf(type, views)] : []));
   return `create function pg_temp.fold(of_type text, given events[]) returns void language plpgsql as $fold$
@@ -46,15 +46,15 @@ end $fold$`;
 }
 
 function branchOf(type: string, views: readonly string[]): string {
-  // A replay deletes at once what a job deletes in batches: there is one table of each name.
+  // A replay deletes immediately what a job deletes in batches, so there is just one table of each name.
   const ctes = views.map((text, at) => `"${type}/${at}" as (${ofType(text, type).replace(/\ball_(?=\w)/g, "")})`);
   return `when '${type}' then
     with ${["facts as (select * from unnest(given))", ...ctes].join(",\n")} select 1 into done;`;
 }
 
-// The facts of a batch are about different objects, so those of one type are folded together. All batches share one
-// subtransaction: of rows that many subtransactions wrote, each look at one searches all of them. Once it is undone, the batches
-// before the one at fault are folded again.
+// The facts of a batch are about different objects, so those of one type are folded together. All batches share one subtransaction, because
+// reading a row written by many subtransactions means searching all of them. If the subtransaction fails, the batches before the failing
+// one are folded again.
 const batchesFunction = `create function pg_temp.fold_batches(batches jsonb, most integer default null) returns integer
 language plpgsql as $fold$
 declare

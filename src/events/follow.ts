@@ -1,13 +1,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Sql } from "../postgres/pool/connect.ts";
 
-/** A place in the log. */
+/** A position in the log. */
 export type Position = { readonly epoch: number; readonly xid: string; readonly position: bigint };
 
-/** A place, and the transactions before it that were still open when it was read: their events were not seen. */
+/** A position, and the earlier transactions that were still open when it was read, so that their events were not seen. */
 export type Mark = Position & { readonly open: readonly string[] };
 
-/** An event as it stands in the log. */
+/** An event as stored in the log. */
 export type StoredEvent = Position & {
   readonly owner: string;
   readonly stream: string;
@@ -22,15 +22,15 @@ export type StoredEvent = Position & {
 /** The position before the first event. */
 export const beginning: Position = { epoch: 0, xid: "0", position: 0n };
 
-/** Writes a position for clients: `1.740.58`, and `1.740.58~3.1` while the transactions 737 and 739 are open. */
+/** Formats a position for clients: `1.740.58`, or `1.740.58~3.1` while the transactions 737 and 739 are open. */
 export function formatPosition({ epoch, xid, position, open = [] }: Position & Partial<Mark>): string {
-  // With too many open transactions the position goes back before all of them: events seen since are read again.
+  // With too many open transactions, the position moves back before all of them, and later events are read again.
   if (open.length > mostOpen) return formatPosition({ epoch, xid: least(open), position: 0n });
   const behind = open.map((one) => BigInt(xid) - BigInt(one)).join(".");
   return `${epoch}.${xid}.${position}${behind && `~${behind}`}`;
 }
 
-/** Parses the position of a client; undefined for any other text. */
+/** Parses a client's position; undefined for any other text. */
 export function parsePosition(text: string): Mark | undefined {
   const [, epoch = "", xid = "", position = "", behind] = written.exec(text) ?? [];
   if (!epoch || BigInt(xid) >= 2n ** 64n) return undefined;
@@ -42,17 +42,15 @@ export function parsePosition(text: string): Mark | undefined {
 const mostOpen = 100;
 const written = /^(\d{1,9})\.(\d{1,20})\.(\d{1,18})(?:~(\d{1,20}(?:\.\d{1,20}){0,99}))?$/;
 
-/** Returns the place where reading begins for a client that has seen the log up to the mark. */
+/** The position from which to read for a client that has seen the log up to the mark. */
 export function beginOf({ open, ...place }: Mark): Position {
   return open.length > 0 ? { ...place, xid: least(open), position: 0n } : place;
 }
 
-/** Whether the event is new to a client that has seen the log up to the mark. */
 export function isUnseen(event: Position, mark: Mark): boolean {
   return isAfter(event, mark) || (event.epoch === mark.epoch && mark.open.includes(event.xid));
 }
 
-/** Whether a place comes after another one. */
 export function isAfter(one: Position, other: Position): boolean {
   if (one.epoch !== other.epoch) return one.epoch > other.epoch;
   if (one.xid !== other.xid) return BigInt(one.xid) > BigInt(other.xid);
@@ -61,11 +59,10 @@ export function isAfter(one: Position, other: Position): boolean {
 
 const least = (xids: readonly string[]): string => String(xids.map(BigInt).reduce((a, b) => (a < b ? a : b)));
 
-/** The columns of `events` under the names of StoredEvent. */
 export const eventColumns = (sql: Sql) => sql`
   epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time`;
 
-/** Reads the next events after a position, in the order of the log, up to the first that a slow writer may still precede. */
+/** Reads the next events after a position, in log order, up to the first event that a slow writer might still precede. */
 export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit: number): Promise<StoredEvent[]> {
   return sql<StoredEvent[]>`
     select ${eventColumns(sql)} from events
@@ -74,7 +71,7 @@ export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit:
     order by events.epoch, events.xid, events.position limit ${limit}`;
 }
 
-/** Reads the end of the log: every later event comes after this place. */
+/** Reads the end of the log; every later event comes after it. */
 export async function endOfLog(sql: Sql): Promise<Position> {
   const [end] = await sql<Position[]>`
     select epoch, xid::text as xid, position from events
@@ -82,7 +79,7 @@ export async function endOfLog(sql: Sql): Promise<Position> {
   return end ?? beginning;
 }
 
-/** Returns for how many seconds the oldest event has waited that no follower may read yet; 0 if there is none. */
+/** How many seconds the oldest event that no follower may read yet has been waiting; 0 if there is none. */
 export async function unsettledSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     select greatest(0, extract(epoch from now() - e.time))::float8 as seconds from events e
@@ -91,25 +88,24 @@ export async function unsettledSeconds(sql: Sql): Promise<number> {
   return row?.seconds ?? 0;
 }
 
-/** A follower of the log that many listeners share. */
+/** A follower of the log, shared by many listeners. */
 export type Tail = AsyncDisposable & {
   /** Reads the log at once, because something was appended. */
   readonly poke: () => void;
-  /** Calls the listener with every event from now on, in order; returns a function that stops it. */
+  /** Calls the listener with every event from now on, in order; returns a function that removes it. */
   readonly listen: (listener: (events: readonly StoredEvent[]) => void) => () => void;
-  /** How long ago the end of the log was reached, as far as it may be read. */
+  /** How long ago the end of the readable log was reached. */
   readonly behindMs: () => number;
 };
 
-/** Options of the tail. */
 export type TailOptions = {
   readonly sql: Sql;
-  /** The time between two reads when nothing was appended here. */
+  /** The interval between reads if nothing was appended here. */
   readonly everyMs: number;
   readonly onError: (error: unknown) => void;
 };
 
-/** Follows the log from its end, for listeners that need the events of all nodes. */
+/** Follows the log from its end, for listeners that need all nodes' events. */
 export async function followTail({ sql, everyMs, onError }: TailOptions): Promise<Tail> {
   const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   let at = await endOfLog(sql);
@@ -137,18 +133,17 @@ export async function followTail({ sql, everyMs, onError }: TailOptions): Promis
   }
 }
 
-// Reading the log after every command of a lone caller cost a quarter of its rate.
+// Reading the log after every command of a lone caller cost a quarter of its throughput.
 const restMs = 20;
 
-/** Options of polling. */
 export type LookOptions = Pick<TailOptions, "everyMs" | "onError"> & {
   /** Polls once; returns whether there may be more. */
   readonly look: () => Promise<boolean>;
-  /** The least time between two polls, unless there is more. */
+  /** The minimum interval between polls, unless there may be more. */
   readonly restMs?: number;
 };
 
-/** Polls until it is stopped: at once when poked or when there was more, else after a while. */
+/** Polls until stopped: at once if poked or if there was more, otherwise after an interval. */
 export function lookAgain({ everyMs, restMs = 0, onError, look }: LookOptions) {
   let stopped = false;
   let poked = false;

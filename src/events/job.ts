@@ -3,7 +3,7 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import type { NewFact } from "./fact.ts";
 import { type Fold, type Later, type Step, statementFor } from "./fold.ts";
 
-/** Long work of one fact that goes on after the call that appended it. */
+/** A fact's long-running work, which continues after the call that appended the fact. */
 export type Job = {
   readonly id: string;
   readonly owner: string;
@@ -15,10 +15,9 @@ export type Job = {
   readonly requestId: string;
 };
 
-/** The number of jobs under way, and how long ago the one that least recently went on did so. */
+/** The number of running jobs, and how long the one that has been idle longest has made no progress. */
 export type JobsHealth = { readonly underWay: number; readonly stalledSeconds: number };
 
-/** Reads how the jobs of the instance go on. */
 export async function jobsHealth(sql: Sql): Promise<JobsHealth> {
   const [health] = await sql<JobsHealth[]>`
     select count(*)::integer as "underWay",
@@ -27,10 +26,10 @@ export async function jobsHealth(sql: Sql): Promise<JobsHealth> {
   return health ?? { underWay: 0, stalledSeconds: 0 };
 }
 
-/** The most facts that a call makes itself; where there are more, a job makes them. */
+/** The maximum number of facts that a call makes itself; beyond it, a job makes them. */
 export const mostAtOnce = 1_000;
 
-/** Makes the read of whether the work of a fact is too much for the statement that appends it. */
+/** Makes the check whether a fact's work is too much for the statement that appends it. */
 export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
   return async ({ type, at, payload }: NewFact): Promise<boolean> => {
     const later = folds.get(type)?.later;
@@ -45,16 +44,16 @@ export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
   };
 }
 
-/** How far a job is: its step, and whether a batch since the first step made a fact. */
+/** How far a job has got: its step, and whether any batch since the first step made a fact. */
 export type Place = { readonly step: number; readonly wrote: boolean };
 
-/** Where every job begins, also one that another node began. */
+/** Where every job starts, including one that another node has begun. */
 export const firstPlace: Place = { step: 0, wrote: false };
 
-/** A batch of a job, and the most facts that it may make. */
+/** A batch of a job, and the maximum number of facts that it may make. */
 export type Batch = { readonly job: Job; readonly place: Place; readonly most: number; readonly time: Date };
 
-/** Makes the function that does the next batch of a job: it returns the place behind it, or undefined once the job has ended. */
+/** Makes the function that runs the next batch of a job. It returns the position after the batch, or undefined once the job has ended. */
 export const batches = (sql: Sql, folds: ReadonlyMap<string, Fold>) => async (batch: Batch) => {
   const { job, place, most } = batch;
   const later = folds.get(job.type)?.later;
@@ -74,7 +73,7 @@ async function write(sql: Sql, { job, most, time }: Batch, text: string): Promis
   return row?.count ?? 0;
 }
 
-/** Ends a job; a row that was added meanwhile refers to what it deletes, and the statement fails. */
+/** Ends a job. If a row added in the meantime refers to what the job deletes, the statement fails. */
 async function end(sql: Sql, { job, time }: Batch, { ends }: Later): Promise<undefined> {
   const { owner, stream, payload, id } = job;
   const parts = [
@@ -95,7 +94,7 @@ const plainInput = (select: string): string =>
     () => "(select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload)",
   );
 
-/** The statement of a batch: the next facts of a step, with all that follows from them. A batch removes what it reads. */
+/** The statement of a batch: the next facts of a step, with everything that results from them. A batch removes what it reads. */
 const statementOf = ({ makes, select }: Step, folds: ReadonlyMap<string, Fold>): string =>
   statementFor([makes], folds, {
     given: `select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, '${makes}'::text as type, c.payload,

@@ -6,27 +6,25 @@ import { lookAgain } from "./follow.ts";
 import { batches, firstPlace, type Job, type Place } from "./job.ts";
 import { giveLeaseBack, takeLease } from "./lease.ts";
 
-/** Options of the runner. */
 export type JobsOptions = {
   readonly sql: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
   readonly clock: () => Date;
   readonly everyMs?: number;
-  /** Called when a batch fails; the job goes on the next time. */
+  /** Called if a batch fails; the job continues at the next poll. */
   readonly onError: (error: unknown) => void;
 };
 
-/** A runner of jobs. */
 export type Jobs = AsyncDisposable & {
-  /** Looks for jobs at once, because one began here. */
+  /** Polls immediately, because a job began here. */
   readonly poke: () => void;
 };
 
-// A node that is gone holds up the jobs for so long.
+// If a node crashes, its lease holds up the jobs for this long.
 const seconds = 10;
 const work = "jobs";
 
-/** Does the jobs of the instance in batches, on one node at a time, and each job in its turn. */
+/** Runs the instance's jobs in batches, on one node at a time, taking turns between jobs. */
 export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsOptions): Jobs {
   const holder = randomUUID();
   const begun = new Map<string, Progress>();
@@ -58,7 +56,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
     return !stopped && (await takeLease(sql, { work, holder, seconds }));
   }
 
-  /** Does one batch of a job; returns whether it went on. */
+  /** Runs one batch of a job; returns whether it made progress. */
   async function goOn(job: Job): Promise<boolean> {
     const { place, most, races } = begun.get(job.id) ?? { place: firstPlace, most: usual, races: 0 };
     const since = performance.now();
@@ -69,7 +67,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
       return true;
     } catch (error) {
       begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1), races: races + 1 });
-      // Somebody changed one of the objects at the same moment, or added one; or another job has to end before.
+      // Somebody changed one of the objects at the same moment, or added one, or another job has to end first.
       const isRace = unique(error) ?? foreignKey(error) ?? isLockLost(error);
       if (!isRace) onError(error);
       return Boolean(isRace) && races < mostRaces;
@@ -77,10 +75,10 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
   }
 }
 
-/** Where a job is, the size of its next batch, and how many in a row were lost to others. */
+/** A job's position, the size of its next batch, and how many batches in a row lost a race. */
 type Progress = { readonly place: Place; readonly most: number; readonly races: number };
 
-// Then it waits for the next look.
+// After that many, the job waits for the next poll.
 const mostRaces = 3;
 
 const fewest = 10;
@@ -89,7 +87,7 @@ const largest = 1_000;
 const slowMs = 400;
 const quickMs = 150;
 
-/** The size of the next batch: each is to take a fraction of a second, however busy the database is. */
+/** The size of the next batch, so that each takes a fraction of a second however busy the database is. */
 function suited(most: number, took: number): number {
   if (took > slowMs) return Math.max(fewest, most >> 1);
   return took < quickMs ? Math.min(largest, most * 2) : most;

@@ -1,12 +1,12 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 
-/** The lease of work that one node does at a time. */
+/** A lease on work that one node does at a time. */
 export type Lease = { readonly work: string; readonly holder: string; readonly seconds: number };
 
 /**
- * Takes the lease, or keeps it for longer; false while another node holds it. A lease that lasts more than twice
- * as long was taken before the database's clock was set back, and counts as ended: its holder may be gone. The margin is for
- * holders whose statements overtake each other.
+ * Takes or extends the lease; false while another node holds it. A lease with more than twice its duration left was taken before the
+ * database's clock was set back, and counts as expired because its holder may be gone. The margin is for statements of a holder that
+ * overtake each other.
  */
 export async function takeLease(sql: Sql, { work, holder, seconds }: Lease): Promise<boolean> {
   const taken = await sql`
@@ -17,7 +17,7 @@ export async function takeLease(sql: Sql, { work, holder, seconds }: Lease): Pro
   return taken.count === 1;
 }
 
-/** Gives the lease back, so that another node need not wait for its end. */
+/** Returns the lease, so that another node need not wait for it to expire. */
 export async function giveLeaseBack(sql: Sql, { work, holder }: Pick<Lease, "work" | "holder">): Promise<void> {
   await sql`delete from leases where work = ${work} and holder = ${holder}`;
 }

@@ -1,26 +1,25 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 
-/** A read whose statement concurrent callers share; returns the rows of one key. */
+/** A read whose statement concurrent callers share; returns one key's rows. */
 export type Load<K, R> = (key: K, signal?: AbortSignal) => Promise<R[]>;
 
 /** The SQL of a shared statement. */
 export type Question = {
-  /** The key's columns and their types, such as `user_id text`. */
+  /** The key's columns with their types, such as `user_id text`. */
   readonly asked: string;
-  /** Further parts of its `with`. */
+  /** Additional CTEs. */
   readonly parts?: string;
   /**
-   * A lone key is given as plain parameters, which the planner writes into the places that read it: a fifth less for a list. It
-   * then expects one row, and where tables are small anything will do for that: each join has to name its index by a lateral select
-   * with a limit.
+   * Whether a lone key is passed as plain parameters, which the planner inlines where they are read; this makes a list a fifth faster. The
+   * planner then expects one row, for which any plan will do on small tables, so each join has to force its index with a lateral select and
+   * a limit.
    */
   readonly isPlain?: true;
-  /** A select that reads `asked` (n and the key's columns) and yields asked.n as "n" beside its own columns. */
+  /** A select from `asked` (n and the key's columns) that yields asked.n as "n" in addition to its own columns. */
   readonly select: string;
 };
 
-/** The columns of a key by their names. */
 export type Key = Readonly<Record<string, unknown>>;
 
 const textOf = ({ asked, parts, select }: Question): string => `with asked as materialized (
@@ -32,7 +31,7 @@ const numbered = (keys: readonly Key[]): string => JSON.stringify(keys.map((key,
 /** A column of a key that can be a plain parameter of a statement. */
 type Plain = { readonly name: string; readonly type: string };
 
-/** The columns of a key, each a text or a number, where they may be plain parameters. */
+/** A key's columns, each a text or a number, if they may be plain parameters. */
 function plainColumns({ asked, isPlain }: Question): readonly Plain[] | undefined {
   if (!isPlain) return undefined;
   const columns = asked.split(", ").map((column) => column.split(" "));
@@ -45,7 +44,7 @@ const loneTextOf = ({ parts, select }: Question, columns: readonly Plain[]): str
 
 type Statement = [text: string, parameters: string[]];
 
-/** Makes the statement of keys. */
+/** Makes the statement that reads keys. */
 function statementOf(question: Question): (keys: readonly Key[]) => Statement {
   const text = textOf(question);
   const columns = plainColumns(question);
@@ -59,13 +58,13 @@ function statementOf(question: Question): (keys: readonly Key[]) => Statement {
   };
 }
 
-/** The statement of a question, and the rows that it answers for each key of a list. */
+/** The statement of a question, and its rows for each key of a list. */
 export function asking<K extends Key, R>(sql: Sql, question: Question) {
   const statement = statementOf(question);
   return (keys: readonly K[]) => sql.unsafe<({ n: number } & R)[]>(...statement(keys), { prepare: true });
 }
 
-/** Makes a read of the rows of each of its keys, all by one statement, in the order of the keys. */
+/** Makes a read of the rows of several keys in one statement, in the order of the keys. */
 export function loadEach<K extends Key, R>(sql: Sql, question: Question) {
   const ask = asking<K, R>(sql, question);
   return async (keys: readonly K[]): Promise<readonly (readonly R[])[]> => {
@@ -75,7 +74,7 @@ export function loadEach<K extends Key, R>(sql: Sql, question: Question) {
   };
 }
 
-/** Makes a shared read: keys that are read at the same time go into one statement. */
+/** Makes a shared read: keys read at the same time share one statement. */
 export function load<K extends Key, R>(sql: Sql, question: Question): Load<K, R> {
   const rowsOf = asking<K, R>(sql, question);
   const ask = inBatches<{ key: K; rows: R[] }>({
@@ -93,21 +92,21 @@ export function load<K extends Key, R>(sql: Sql, question: Question): Load<K, R>
   };
 }
 
-/** Makes a shared read that yields at most one row for a key. */
+/** Makes a shared read that yields at most one row per key. */
 export function loadOne<K extends Key, R>(sql: Sql, question: Question) {
   const rows = load<K, R>(sql, question);
   return async (key: K, signal?: AbortSignal): Promise<R | undefined> => (await rows(key, signal))[0];
 }
 
-// A node decodes so many rows in about ten milliseconds, in which it does nothing else.
+// Decoding this many rows blocks a node for about ten milliseconds.
 const mostRows = 5_000;
 
 /** A row of a list: its key's number, then its columns in the order of the select. */
 export type Tuple = readonly [n: number, ...columns: unknown[]];
 
 /**
- * Makes a shared read of lists. Their rows are tuples: with many rows, the names of the columns cost more than their values.
- * `mostOf` is the most rows that a key yields; the keys of one statement do not yield too many together.
+ * Makes a shared read of lists. The rows are tuples, because with many rows the column names cost more than the values. `mostOf` is the
+ * maximum number of rows of a key, and limits how many keys share a statement.
  */
 export function loadLists<K extends Key, R extends Tuple>(sql: Sql, question: Question, mostOf: (key: K) => number) {
   const statement = statementOf(question);

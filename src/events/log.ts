@@ -8,16 +8,15 @@ import type { NewFact } from "./fact.ts";
 import { asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
 
-/** The origin of a command, as its events record it. */
+/** The origin of a command, as recorded in its events. */
 export type CommandOrigin = {
   readonly actor: string | undefined;
   readonly requestId: string;
   readonly signal: AbortSignal | undefined;
-  /** The record that is written with the events, so that a repeated command gets the same answer. */
+  /** The record written with the events, so that a repeated command gets the same response. */
   readonly idempotency: IdempotencyRecord | undefined;
 };
 
-/** The record by which a repeated command gets the first answer. */
 export type IdempotencyRecord = {
   readonly caller: string;
   readonly operation: string;
@@ -30,18 +29,18 @@ export type IdempotencyRecord = {
 /** The log of facts. */
 export type Log<C> = {
   /**
-   * Ends a write: appends the facts, their folds, credentials and cascades, and the idempotency record, in one statement,
-   * and returns the answer. Throws CONFLICT when the race for a version, a name or a reference is lost.
+   * Ends a write: appends the facts, their folds, credentials and cascades, and the idempotency record in one statement, and returns the
+   * answer. Throws CONFLICT if it loses a race for a version, a name or a reference.
    */
   append<A>(call: C, facts: readonly NewFact[], answer: A): Promise<A>;
   /**
-   * Ends a write by one fact whose cascades may make many others. Where they are too many for one statement the fact is appended
-   * alone, and a job does the rest; the answer is made of the job's identifier then.
+   * Ends a write with one fact whose cascades may make many others. If these are too many for one statement, the fact is appended alone and
+   * a job does the rest; then the answer is made from the job's id.
    */
   appendLong<A>(call: C, fact: NewFact, answerOf: (jobId: string | undefined) => A): Promise<A>;
   /**
-   * Ends a write by one fact, unless its condition does not hold when the statement begins: then nothing is written, and what the
-   * condition found is returned.
+   * Ends a write with one fact, but only if its condition holds when the statement begins. Otherwise nothing is written, and the
+   * condition's findings are returned.
    */
   appendIf<R extends object>(call: C, fact: NewFact, answer: unknown, condition: Condition): Promise<R | undefined>;
 };
@@ -51,31 +50,29 @@ type Command = {
   readonly streams: readonly string[];
   readonly rows: readonly Record<string, JsonValue>[];
   readonly record: Record<string, JsonValue> | undefined;
-  /** The row that the condition found, where it does not hold. */
+  /** The condition's findings, if it does not hold. */
   refused: object | undefined;
 };
 
-/** Options of a log. */
 export type LogOptions<C> = {
   readonly sql: Sql;
-  /** The pool for commands with a cascade of many facts, which may take long: its own connections, and a longer time limit. */
+  /** The pool for commands with a cascade of many facts, which may take long: it has its own connections and a longer timeout. */
   readonly longRunning?: Sql;
   readonly folds: ReadonlyMap<string, Fold>;
-  /** Makes the identifiers of jobs. */
   readonly ids: () => string;
   readonly originOf: (call: C) => CommandOrigin;
-  /** Called with the call when a command of it was written. */
+  /** Called with the call once a command of it has been written. */
   readonly onWritten?: (call: C) => void;
   /** Called with the facts before their command is answered. */
   readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
-// Each statement has a commit of its own, and costs as much as five of its commands: fewer commands wait for the one under way.
+// Each statement has a commit of its own, and costs as much as five of its commands, so fewer commands wait for the running one.
 const shared = { atOnce: 2, worthwhile: 16, most: 100 };
-// A cascade may touch a million rows: its statement is not shared, so no other command waits for it.
+// A cascade may touch a million rows, so its statement is not shared and no other command waits for it.
 const unshared = { atOnce: 8, worthwhile: undefined, most: 1 };
 
-/** Opens the log. Commands of the same shape that arrive together share one statement. */
+/** Opens the log. Concurrent commands of the same shape share one statement. */
 export function openLog<C>(options: LogOptions<C>): Log<C> {
   const { sql, longRunning = sql, folds, ids, originOf, onWritten, onAppended } = options;
   type Queue = (command: Command, signal?: AbortSignal) => Promise<void>;
@@ -141,7 +138,7 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
 
 type Found = { readonly n: number; readonly holds: boolean };
 
-/** The kind of the statement of a command, beside the types of its facts. */
+/** The kind of a command's statement, apart from the types of its facts. */
 type Shape = { readonly condition?: Condition | undefined; readonly isLeftToJob?: boolean };
 
 type WriteOptions = Shape & {
@@ -149,10 +146,10 @@ type WriteOptions = Shape & {
   readonly on: Sql;
 };
 
-/** Writes commands by one statement. With a condition each has one fact, and the statement yields what it found for it. */
+/** Writes commands in one statement. With a condition, each command has one fact, and the statement yields the findings for it. */
 function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions) {
   const { condition } = shape;
-  // Few commands have an idempotency key: what would record nothing is a twentieth of the time of a lone statement.
+  // Few commands have an idempotency key, and the parts that would record nothing take a twentieth of a lone statement's time.
   const textsOf = (given?: string) => ({
     bare: statementFor(types, folds, { ...shape, given }),
     recording: statementFor(types, folds, { ...shape, given, recordsAnswers: true }),
@@ -166,7 +163,7 @@ function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions
       ? on.unsafe<Found[]>(recording, [facts, JSON.stringify(records)], { prepare: true })
       : on.unsafe<Found[]>(bare, [facts], { prepare: true }));
     if (!condition) return;
-    // A fact about which nothing was found is not appended.
+    // A fact without findings is not appended.
     if (rows.length !== commands.length) throw new Error("a condition has to find one row for each fact");
     for (const row of rows) {
       const command = commands[row.n];
@@ -212,7 +209,7 @@ function recordOf({ seal, request, created, ...names }: IdempotencyRecord, answe
 
 const retrySeconds = 1;
 
-/** Refuses a broken constraint by CONFLICT: constraints decide races, and the loser runs again from its read. */
+/** Turns a violated constraint into CONFLICT: constraints decide races, and the loser runs again from its read. */
 function lost(error: unknown, { record }: Command): unknown {
   if (isOutcomeUnknown(error))
     return record
@@ -222,7 +219,7 @@ function lost(error: unknown, { record }: Command): unknown {
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
 }
 
-/** Returns false for a lost race and throws any other error again: for writes that another node may do instead. */
+/** Returns false for a lost race and rethrows any other error; for writes that another node may do instead. */
 export function lostRace(error: unknown): false {
   if (reasonOf(error) === "CONFLICT") return false;
   throw error;

@@ -6,21 +6,21 @@ import { makeFoldFunctions } from "./fold_functions.ts";
 import { replay } from "./replay.ts";
 import { rewriting } from "./rewrite.ts";
 
-/** A view table that differs from the replay of the log. */
+/** A view table that differs from a replay of the log. */
 export type Difference = {
   readonly table: string;
-  /** How many rows differ. */
+  /** The number of rows that differ. */
   readonly rows: number;
-  /** Sample rows of the replay that the table lacks. */
+  /** Sample rows of the replay that are missing from the table. */
   readonly missing: readonly JsonValue[];
-  /** Sample rows of the table that the replay lacks. */
+  /** Sample rows of the table that are missing from the replay. */
   readonly extra: readonly JsonValue[];
 };
 
-/** Whether the tables equal the replay of the log. */
+/** Whether the tables equal a replay of the log. */
 export type Rebuilt = { readonly equal: boolean; readonly differences: readonly Difference[] };
 
-/** Replays the log into fresh tables and compares them with the real ones; the client has one connection at most. */
+/** Replays the log into fresh tables and compares them with the real ones. The client must have at most one connection. */
 export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<Rebuilt> {
   await client.unsafe("begin isolation level repeatable read");
   try {
@@ -29,12 +29,12 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     const { written, compared, expiries } = tablesOf(folds);
     const bases = await basesOf(client, [...written, ...followers]);
     const triggers = await triggersOf(client, { schema, bases });
-    // Temporary tables hide others of the same name, so the folds write only them.
+    // Temporary tables hide others with the same name, so the folds write only to them.
     for (const [table, { base }] of bases)
       await client.unsafe(`create temporary table ${table} (like ${schema}.${base} including all)`);
     for (const index of await listIndexes(client)) await client.unsafe(`drop index ${index}`);
     for (const trigger of triggers) await client.unsafe(trigger);
-    // A connection that is lost and reopened is outside the transaction: these are missing then, and no fold can run.
+    // A reconnect leaves the transaction and so loses these functions, without which no fold can run.
     await makeFoldFunctions(client, folds);
     const rewrite = rewriting(client, [...written, ...followers]);
     await replay(client, { crossNoun: crossNounTypes(folds), rewrite });
@@ -50,7 +50,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
   }
 }
 
-// A plan is made while its tables are empty, and kept: it must be good for large ones.
+// Plans are made while the tables are empty, and kept, so they have to suit large ones.
 const settings = {
   statement_timeout: "0",
   plan_cache_mode: "force_generic_plan",
@@ -63,7 +63,7 @@ const settings = {
 
 const writing = /\b(?:insert\s+into|delete\s+from|update(?!\s+set\b))\s+(\w+)/g;
 
-/** The tables that facts are folded into. Tables with credentials are not views, and are not compared. */
+/** The tables that facts are folded into. Tables of credentials are not view tables, and are not compared. */
 function tablesOf(folds: ReadonlyMap<string, Fold>) {
   const named = (texts: readonly string[]) =>
     texts.flatMap((text) => [...text.matchAll(writing)].map(([, table = ""]) => table.replace(/^all_/, "")));
@@ -74,13 +74,13 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
   return { written, compared: written.filter((table) => !credentials.has(table)), expiries };
 }
 
-/** Tables that the triggers of others write. */
+/** Tables written by other tables' triggers. */
 const followers = ["terms", "used_client_ids"];
 
-/** The table that holds the rows of a name, and the columns that the name shows. */
+/** The table behind a name, and the columns that the name shows. */
 type Base = { readonly base: string; readonly columns: string };
 
-/** Finds the table behind each name: `users` is a view of those rows of `all_users` that no job deletes. */
+/** Finds the table behind each name: `users` is a view of the rows of `all_users` that no job is deleting. */
 async function basesOf(client: Sql, names: readonly string[]): Promise<ReadonlyMap<string, Base>> {
   const rows = await client<({ name: string } & Base)[]>`
     select name, case when c.relkind = 'v' then 'all_' || name else name end as base,
@@ -93,8 +93,8 @@ async function basesOf(client: Sql, names: readonly string[]): Promise<ReadonlyM
 type Named = { readonly schema: string; readonly bases: ReadonlyMap<string, Base> };
 
 /**
- * The triggers of tables, as statements that make the same for the temporary tables of these names. Constraint triggers decide races,
- * and the log has only what was decided.
+ * The triggers of tables, as statements that create them on the temporary tables with these names. Constraint triggers decide races, and
+ * the log only contains what was decided.
  */
 async function triggersOf(client: Sql, { schema, bases }: Named) {
   const tables = [...bases.values()].map(({ base }) => base);
@@ -105,7 +105,7 @@ async function triggersOf(client: Sql, { schema, bases }: Named) {
   return rows.map(({ table, text }) => text.replace(/ ON \S+ /, ` ON pg_temp.${table.replace(/^all_/, "")} `));
 }
 
-/** The indexes of the temporary tables that only lists use: they are over expressions, over some rows, or by bytes. */
+/** The indexes of the temporary tables that only lists use: on expressions, partial, or comparing bytes. */
 async function listIndexes(client: Sql): Promise<readonly string[]> {
   const rows = await client<{ name: string }[]>`
     select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
@@ -121,10 +121,10 @@ async function schemaOf(client: Sql): Promise<string> {
 
 const examples = 3;
 
-/** A table with its columns, and the one with the time after which its rows may be gone. */
+/** A table with its columns, and the column with the time after which its rows may be gone. */
 type Compared = { readonly table: string; readonly columns: string | undefined; readonly column: string | undefined };
 
-/** Compares a table with its replay; schema and names come from the folds and the catalogue, never from a caller. */
+/** Compares a table with its replay. Schema and names come from the folds and the catalogue, never from a caller. */
 async function difference(
   client: Sql,
   schema: string,

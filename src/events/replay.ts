@@ -3,13 +3,13 @@ import { foldBatches } from "./fold_functions.ts";
 import { beginning, type Position } from "./follow.ts";
 import type { Rewrite } from "./rewrite.ts";
 
-/** A fact of the log, its type, and the object that it is about. */
+/** A fact in the log, its type, and the object that it is about. */
 type Entry = Position & { readonly stream: string; readonly type: string };
 
-/** How the log is replayed: the types of facts that share a batch with no others, and how tables are rewritten. */
+/** How to replay the log: the types of facts that share a batch with no others, and how tables are rewritten. */
 export type Replaying = { readonly crossNoun: ReadonlySet<string>; readonly rewrite: Rewrite };
 
-/** Replays the log in its order, by the functions of this transaction. */
+/** Replays the log in order, using the functions of this transaction. */
 export async function replay(client: Sql, { crossNoun, rewrite }: Replaying): Promise<void> {
   let late: readonly Entry[] = [];
   let entries: readonly Entry[] = await entriesAfter(client, beginning);
@@ -29,13 +29,15 @@ export async function replay(client: Sql, { crossNoun, rewrite }: Replaying): Pr
 
 type Cut = { readonly late: readonly Entry[]; readonly crossNoun: ReadonlySet<string> };
 
-/** Cuts entries into batches of different objects; while some wait there is one, up to the next fact that must wait too. */
+/**
+ * Cuts entries into batches of different objects. While some are waiting there is just one batch, up to the next fact that must wait too.
+ */
 function batchesOf(entries: readonly Entry[], { late, crossNoun }: Cut): readonly (readonly Entry[])[] {
   const waiting = new Set(late.map(({ stream }) => stream));
   const batches: Entry[][] = [];
   let batch: Entry[] = [];
   let seen = new Set<string>();
-  // The facts of a batch are folded type by type: one that reaches further than its object shares it with its own type alone.
+  // A batch is folded type by type, so a fact that affects other objects shares it only with facts of its own type.
   const isApart = (entry: Entry) => {
     const before = batch.at(-1)?.type ?? entry.type;
     return before !== entry.type && (crossNoun.has(before) || crossNoun.has(entry.type));
@@ -53,7 +55,7 @@ function batchesOf(entries: readonly Entry[], { late, crossNoun }: Cut): readonl
   return late.length > 0 ? batches.slice(0, 1) : batches;
 }
 
-/** Folds the halves of a batch that could not be folded at once, for a name moves between its objects; returns what must wait. */
+/** Folds the halves of a batch that failed as a whole because a name moves between its objects; returns what must wait. */
 async function foldApart(client: Sql, failed: readonly Entry[]): Promise<readonly Entry[]> {
   if (failed.length <= 1) return failed;
   const half = failed.length >> 1;
@@ -63,7 +65,7 @@ async function foldApart(client: Sql, failed: readonly Entry[]): Promise<readonl
   return waiting;
 }
 
-// The event that takes a name may precede the one that frees it in the log, though it was committed later.
+// In the log, the event that takes a name may precede the one that frees it, although it was committed later.
 async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly Entry[]> {
   const still: Entry[] = [];
   for (const entry of late) {
@@ -74,7 +76,7 @@ async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly E
 }
 
 const stretch = 1_000;
-// The server holds the facts of a batch in memory, with payloads as large as messages may be.
+// The server keeps a batch's facts in memory, with payloads as large as messages may be.
 const largestBatch = 200;
 
 const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`

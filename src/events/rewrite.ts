@@ -1,18 +1,18 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 
-/** Rewrites tables now and then; called after facts were folded into them, with their number. */
+/** Rewrites tables from time to time; called after facts were folded, with their number. */
 export type Rewrite = (facts: number) => Promise<void>;
 
 const everyFacts = 1_000;
-// Rewriting a table costs as much as reading so many entries of an index, and so many more for each of its rows.
+// Rewriting a table costs as much as reading this many index entries, plus this many for each of its rows.
 const fixedCost = 10_000;
 const rowCost = 4;
 
 /**
- * Keeps the temporary tables of a rebuild short. Each update or delete leaves the row before it, which no vacuum removes within the
- * transaction, and each later one reads all of them: 2,000 changes of one user took a second each in the end. A table that is
- * rewritten keeps the rows that are visible only. That is done once as much was spent on rows left behind as it costs, so that all
- * rewriting together costs no more than what it spares.
+ * Keeps the temporary tables of a rebuild short. Each update or delete leaves a dead row, which vacuum cannot remove within the
+ * transaction, and every later one reads all of them: by the end of 2,000 changes to one user, each took a second. A rewritten table keeps
+ * only the visible rows. It is rewritten once as much has been spent on dead rows as the rewrite costs, so all rewriting together costs no
+ * more than it saves.
  */
 export function rewriting(client: Sql, tables: readonly string[]): Rewrite {
   let since = 0;
@@ -23,12 +23,12 @@ export function rewriting(client: Sql, tables: readonly string[]): Rewrite {
     since = 0;
     const spent = (one: Counts) => one.read - (readBefore.get(one.table) ?? 0);
     const slow = (await countsOf(client, tables)).filter((one) => spent(one) > fixedCost + rowCost * one.rows);
-    // The expression makes it another value for the server, which copies the table then.
+    // With the expression, the server treats it as a different value and copies the table.
     for (const { table, column, type } of slow)
       await client.unsafe(
         `alter table pg_temp.${table} alter column ${column} type ${type} using coalesce(${column}, ${column})`,
       );
-    // Indexes that were made anew count from zero.
+    // Rebuilt indexes count from zero.
     const now =
       slow.length > 0
         ? await countsOf(
@@ -44,12 +44,12 @@ type Counts = {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** The entries of its indexes that were read in vain, for rows left behind. */
+  /** The index entries that were read in vain, for dead rows. */
   readonly read: number;
   readonly rows: number;
 };
 
-/** The state of each table, and a column whose collation its type implies. */
+/** The state of each table, and a column whose collation is implied by its type. */
 const countsOf = (client: Sql, tables: readonly string[]) => client<Counts[]>`
   select s.relname as table, quote_ident(a.attname) as column, format_type(a.atttypid, a.atttypmod) as type,
     (s.n_tup_ins - s.n_tup_del)::float8 as rows, (

@@ -4,8 +4,8 @@ import { batchWrite } from "./batch_write.ts";
 import { asking, type Key, type Question } from "./load.ts";
 
 /**
- * Makes a shared write, for tables that no fact tells of: keys that are written at the same time go into one statement. Answers the row
- * that it returns for a key. Keys with a common name never share a statement.
+ * Makes a shared write for tables outside the log: keys written at the same time share one statement. Returns the row for a key. Keys with
+ * a common name never share a statement.
  */
 export function sharedWrite<K extends Key, R>(
   sql: Sql,

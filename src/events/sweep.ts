@@ -3,21 +3,20 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import { lookAgain } from "./follow.ts";
 import { giveLeaseBack, takeLease } from "./lease.ts";
 
-/** A kind of expired data that is deleted now and then. */
+/** A kind of expired data to delete regularly. */
 export type Chore = {
   readonly name: string;
   /** Deletes at most this many rows; returns how many it deleted. */
   readonly batch: (most: number) => Promise<number>;
 };
 
-/** Options of the sweep. */
 export type SweepOptions = {
   readonly sql: Sql;
   readonly chores: readonly Chore[];
   readonly everyMs?: number;
   /** The clock by which chores decide what has expired. */
   readonly clock?: () => Date;
-  /** Called when a chore fails; it is tried again the next time. */
+  /** Called if a chore fails; it is tried again the next time. */
   readonly onError: (error: unknown, chore: string) => void;
 };
 
@@ -58,7 +57,7 @@ export function startSweep(options: SweepOptions): AsyncDisposable {
 
 const tolerableSeconds = 60;
 
-/** Throws where this node's clock is ahead: it would delete what has not expired, which no later correction brings back. */
+/** Throws if this node's clock is ahead: it would delete data that has not expired, which no later correction of the clock brings back. */
 async function refuseAhead(sql: Sql, clock: () => Date): Promise<void> {
   const [row] = await sql<{ now: Date }[]>`select clock_timestamp() as now`;
   const seconds = Math.floor((clock().getTime() - (row?.now.getTime() ?? 0)) / 1000);
@@ -66,15 +65,15 @@ async function refuseAhead(sql: Sql, clock: () => Date): Promise<void> {
     throw new Error(`the clock is ${seconds} s ahead of the database's: nothing is deleted until they agree`);
 }
 
-/** The rows that one batch deletes at most, and the time from which it looks for them. */
+/** The maximum number of rows in one batch, and the time from which to look for them. */
 export type Stretch = { readonly from: Date; readonly most: number };
 
-/** The number of rows that were deleted, and the latest time of them. */
+/** The number of deleted rows, and the latest of their times. */
 export type Deleted = { readonly count: number; readonly last: Date | null };
 
 /**
- * Makes a chore that deletes rows in the order of their times. Each batch begins where the one before ended: while a transaction
- * is open elsewhere, an index keeps the entries of deleted rows, and a search from its beginning would pass them all each time.
+ * Makes a chore that deletes rows in the order of their times. Each batch begins where the previous one ended: while a transaction is open
+ * elsewhere, indexes keep the entries of deleted rows, and searching from the beginning would read them all each time.
  */
 export function inOrder(name: string, remove: (stretch: Stretch) => Promise<readonly Deleted[]>): Chore {
   const beginning = new Date(0);
@@ -83,17 +82,17 @@ export function inOrder(name: string, remove: (stretch: Stretch) => Promise<read
     name,
     async batch(most) {
       const [{ count, last } = { count: 0, last: null }] = await remove({ from, most });
-      // Rows that others had locked are left for the next time, which begins anew.
+      // Rows locked by others are left for the next run, which starts over.
       from = count < most || last === null ? beginning : last;
       return count;
     },
   };
 }
 
-/** The rows that a chore deletes once their time has come: their table and its key, the column of the time, and a condition besides. */
+/** The rows that a chore deletes when they expire: their table with its key, the time column, and an additional condition. */
 export type DueRows = { readonly table: string; readonly key: string; readonly time?: string; readonly where?: string };
 
-/** Deletes the next rows of a stretch whose time has come. */
+/** Deletes the next expired rows of a stretch. */
 export function deleteDue(sql: Sql, rows: DueRows, { from, until, most }: Stretch & { readonly until: Date }) {
   const { table, key, time = "expiration_date", where = "true" } = rows;
   const [tableName, keys, at] = [sql.unsafe(table), sql.unsafe(key), sql.unsafe(time)];
@@ -107,10 +106,10 @@ export function deleteDue(sql: Sql, rows: DueRows, { from, until, most }: Stretc
     select count(*)::int as count, max(${at}) as last from gone`;
 }
 
-/** How long an idempotency key is remembered. */
+/** How long an idempotency key is kept. */
 export type RetentionSettings = { readonly idempotencyRetentionSeconds: number };
 
-/** Deletes idempotency records whose keys may be used for something else. */
+/** Deletes idempotency records whose keys may be reused. */
 export const expiredRecords = (sql: Sql, clock: () => Date, settings: RetentionSettings): Chore =>
   inOrder("idempotency records", ({ from, most }) => {
     const before = new Date(clock().getTime() - settings.idempotencyRetentionSeconds * 1000);

@@ -5,8 +5,8 @@ const pauseMs = 500;
 const mostTries = 120;
 
 /**
- * Makes a write that takes something back, and goes on in the background where a database that is busy for the moment refuses it:
- * an attempt that stayed counted would lock out somebody who made none. A write whose outcome is unknown is not made twice.
+ * Makes a write that takes something back, retrying in the background if a busy database refuses it: an attempt that stayed counted could
+ * lock out somebody who made none. If the outcome of a write is unknown, it is not repeated.
  */
 export async function takeBack(write: () => PromiseLike<unknown>): Promise<void> {
   const isOver = await made(write);

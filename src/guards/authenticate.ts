@@ -13,25 +13,25 @@ import { type Outages, outage } from "./outage.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { RecentTokens } from "./recent_tokens.ts";
 
-/** Finds the caller from the headers alone; returns the user's id, or undefined where anyone may call. */
+/** Finds the caller from the headers alone; returns the user's id, or undefined if anyone may call. */
 export type Authenticate = (call: Call) => string | undefined | Promise<string | undefined>;
 
-// A body may arrive slowly, and a stream lasts: a caller that was found longer ago than this is looked up again.
+// Bodies may arrive slowly, and streams last long, so a caller found longer ago than this is looked up again.
 const freshMs = 1000;
 
-/** Where callers are found, the limits of looking for them, and the place that says how to get a token. */
+/** How callers are found, the limits on looking them up, and the URL that tells them how to get a token. */
 export type KnownCallers = {
   readonly callers: CallerCache;
   readonly limits: RateLimits;
-  /** The counts of failures of handlers. */
+  /** The failure counts of handlers. */
   readonly rates: Pick<FailureRates, "waitMs">;
-  /** The tokens of callers that are cached. */
+  /** The tokens of cached callers. */
   readonly tokens: RecentTokens;
-  /** The URL of our metadata as a protected resource; undefined where nobody can sign in to applications. */
+  /** The URL of our protected resource metadata; undefined if nobody can sign in to applications. */
   readonly resourceMetadata: () => string | undefined;
 };
 
-/** Authenticates the callers of an rpc: at the gate, before a body is read, and again if that was a while ago. */
+/** Authenticates the callers of an rpc: at the gate, before the body is read, and again if that was a while ago. */
 export function authenticate(
   method: DescMethod,
   { callers, limits, tokens, resourceMetadata }: KnownCallers,
@@ -60,20 +60,19 @@ export function authenticate(
       return admitted(call, cached);
     }
     const find = async () => callers.find(hash);
-    // A token that was in use a moment ago is no guess, also when a revocation has emptied the cache.
+    // A token in use a moment ago is not a guess, even if a revocation has emptied the cache.
     const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values, find);
     return found.then((caller) => admitted(call, caller));
   };
 }
 
-/** Says whether nobody has to be signed in for an rpc. */
 export const isForAnyone = (method: DescMethod): boolean => getOption(method, access).who.case === "anyone";
 
 const authenticatedKey = createContextKey<number>(0, { description: "when the caller was authenticated" });
 
 type TokenReason = "UNAUTHENTICATED" | "TOKEN_INVALID" | "TOKEN_IS_JWT";
 
-/** Makes the refusal of a call without a token that counts; RFC 9728, 5.1 says where one comes from. */
+/** Makes the error for a call without a valid token; RFC 9728, 5.1 tells the client where to get one. */
 function unauthenticated(reason: TokenReason, resourceMetadata: string | undefined) {
   if (resourceMetadata === undefined) return refuse.because(reason);
   const challenge = `Bearer realm="postern", resource_metadata="${resourceMetadata}"`;
@@ -115,7 +114,7 @@ export function gate(known: KnownCallers, outages: Outages): RequestGate {
   };
 }
 
-/** Refuses a call by the count of its handler, before its message is read: a body costs more than the refusal. */
+/** Refuses a call by its handler's failure count before the message is read, because a body costs more than the refusal. */
 function addressLimit(method: DescMethod, rates: KnownCallers["rates"]): (network: string | undefined) => void {
   const name = getOption(method, access).addressLimit;
   if (name === "") return () => {};
@@ -125,7 +124,7 @@ function addressLimit(method: DescMethod, rates: KnownCallers["rates"]): (networ
   };
 }
 
-// As the handler refuses it: a sign-in by password says so.
+// The same error as from the handler: a sign-in by password has one of its own.
 const refusedByCount = (name: string, waitMs: number) =>
   refuse.because(name === "sign-ins by address" ? "PASSWORD_ATTEMPTS" : "RATE_LIMIT", {
     retrySeconds: Math.max(1, Math.ceil(waitMs / 1000)),

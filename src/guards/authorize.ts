@@ -13,7 +13,7 @@ import { ofUser } from "./of_user.ts";
 import { isPermission, type Permission } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-/** Checks the caller's permission by the rpc's access option and the actual owner of the object that the request names. */
+/** Checks the caller's permission by the rpc's access option and the actual owner of the object in the request. */
 export function authorize(method: DescMethod, lookups: Lookups): Step {
   const permitted = withFreshSignIn(method, lookups, permittedTo(method, lookups));
   const { who, enrolment } = getOption(method, access);
@@ -48,7 +48,7 @@ function permittedTo(method: DescMethod, lookups: Lookups): Step {
   }
 }
 
-/** Refuses a limited access token: what a caller changes of itself takes no permission, so that none can be in its list. */
+/** Refuses limited access tokens: changing one's own account requires no permission, so no list of permissions can allow it. */
 const notLimited: Step = (_request, call) => {
   if (callerOf(call).isLimited) throw denied("user.write");
 };
@@ -70,7 +70,7 @@ function afterwards(rule: Rule): Step | undefined {
   return noteOwner;
 }
 
-/** Notes for the handler whether the caller owns the instance: the handler knows what of the request takes that. */
+/** Records for the handler whether the caller owns the instance, because only the handler knows which requests require that. */
 const noteOwner: Step = (_request, call) => {
   const held = holding(callerOf(call), "instance.write");
   call.values.set(
@@ -96,7 +96,7 @@ function ofInstance({ method, option, permission, lookups }: Rule): Step {
   };
 }
 
-/** Requires the permission anywhere: the response shows the objects that it reaches. */
+/** Requires the permission anywhere; the response contains only objects within its reach. */
 function somewhere({ permission, option: { aboutOneself } }: Rule): Step {
   return (_request, call) => {
     const caller = callerOf(call);
@@ -106,7 +106,7 @@ function somewhere({ permission, option: { aboutOneself } }: Rule): Step {
   };
 }
 
-/** Computes how far memberships reach, over all organizations. */
+/** Computes the reach of memberships, across all organizations. */
 function reachOf(held: readonly Membership[]) {
   if (held.some(({ scope }) => scope === "instance")) return { whole: true } as const;
   const ids = (wanted: Membership["scope"]) => held.filter(({ scope }) => scope === wanted).map(({ id }) => id);

@@ -1,9 +1,9 @@
 /**
- * Caches found values of a lookup, the newest `most` and up to as many older ones. Misses are not cached: the object may be
+ * Caches the values that a lookup found: the newest `most`, and up to as many older ones. Misses are not cached, because the object may be
  * created next.
  */
 export function cachedLookup<T>(lookup: (id: string) => Promise<T | undefined>, most = 100_000) {
-  // Two generations instead of an order by use: a hit moves nothing, and nothing is deleted one by one.
+  // Two generations instead of an LRU order: a hit moves nothing, and nothing is deleted individually.
   let young = new Map<string, T>();
   let old = young;
   return async (id: string): Promise<T | undefined> => {
@@ -20,5 +20,5 @@ export function cachedLookup<T>(lookup: (id: string) => Promise<T | undefined>, 
   }
 }
 
-/** Copies a text: V8 would keep the whole head of the request alive for a slice of it. */
+/** Copies a text, because V8 keeps the whole request head alive for a slice of it. */
 const whole = (id: string): string => Buffer.from(id).toString();

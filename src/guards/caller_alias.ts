@@ -4,7 +4,7 @@ import { type Call, callerOf } from "../deps.ts";
 
 const alias = "me";
 
-/** Puts the caller's id in place of `me`, in the fields of a request whose option says so. */
+/** Replaces `me` with the caller's id in the fields whose option says so. */
 export function resolveAlias(input: DescMessage): (request: Message, call: Call) => void {
   const replace = replacement(input);
   return replace ? (request, call) => replace(request as Fields, callerOf(call).userId) : () => {};
@@ -13,7 +13,7 @@ export function resolveAlias(input: DescMessage): (request: Message, call: Call)
 type Fields = Record<string, unknown>;
 type Replace = (message: Fields, id: string) => void;
 
-/** Made at start: most requests have no such field, and cost nothing. */
+/** Made at start, so that requests without such a field, which are most, cost nothing. */
 function replacement(type: DescMessage): Replace | undefined {
   const all = type.fields.flatMap((field) => ofField(field) ?? []);
   if (all.length === 0) return undefined;

@@ -1,7 +1,7 @@
 import type { Caller } from "../deps.ts";
 import type { FactType } from "../events/fact.ts";
 
-/** The caller that a token's hash finds, and when the token expires. */
+/** The caller found by a token's hash, and when the token expires. */
 export type FoundCaller = {
   readonly caller: Caller;
   readonly expires: Date | undefined;
@@ -9,11 +9,11 @@ export type FoundCaller = {
 
 /** A cache of recent callers with their memberships. */
 export type CallerCache = {
-  /** Returns a cached caller; undefined when the token has to be looked up. */
+  /** A cached caller; undefined if the token has to be looked up. */
   readonly cached: (hash: string) => Caller | undefined;
-  /** Whether a token was found when it was looked up last; at least for the tokens that were found last. */
+  /** Whether a token was found by its latest lookup, at least for the tokens found most recently. */
   readonly wasFound: (hash: string) => boolean;
-  /** Returns a cached caller at once, else a promise; undefined for an unknown token. */
+  /** A cached caller immediately, otherwise a promise, which yields undefined for an unknown token. */
   readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
   /** Drops the entries that a fact invalidates. */
   readonly forget: (fact: { readonly type: string; readonly stream: string }) => void;
@@ -21,25 +21,26 @@ export type CallerCache = {
   readonly forgetAll: () => void;
 };
 
-/** Options of the cache. */
 export type CallerCacheOptions = {
   readonly lookup: (hash: string) => Promise<FoundCaller | undefined>;
   readonly clock: () => Date;
-  /** A clock in milliseconds that nobody sets back: an entry would live on by as much. */
+  /** A monotonic clock in milliseconds: if it were set back, entries would live longer by as much. */
   readonly elapsed?: () => number;
   readonly seconds: number;
   readonly most?: number;
 };
 
-// By the first of these an entry ends: its life by the one clock, its token's by the other.
+// An entry ends at the first of these: its own lifetime, by the monotonic clock, or the token's, by the wall clock.
 type CachedCaller = FoundCaller & { readonly until: number; readonly expiresAt: number };
 type Drops = (one: FoundCaller) => boolean;
 
-/** Caches callers for seconds. A fact that revokes a caller drops it at once on this node, and on the others when they read it. */
+/**
+ * Caches callers for seconds. A fact that revokes a caller drops it immediately on this node, and on other nodes when they read the fact.
+ */
 export function callerCache(options: CallerCacheOptions): CallerCache {
   const { lookup, clock, elapsed = () => performance.now(), seconds, most = 10_000 } = options;
   const kept = new Map<string, CachedCaller>();
-  // The tokens that were found last, whether they are cached still or not.
+  // The tokens found most recently, whether or not they are still cached.
   const found = new Set<string>();
   const underWay = new Set<Drops[]>();
 
@@ -112,13 +113,13 @@ const token: Revokes = ({ caller }, stream) => caller.tokenId === stream;
 const revokesBy = {
   "instance.created": nobody,
   "organization.created": nobody,
-  // Users of many organizations may hold roles in it.
+  // Users of many organizations may have roles in it.
   "organization.deactivated": everyone,
   "organization.reactivated": everyone,
   "organization.deleted": everyone,
   "organization.purged": nobody,
   "organization.changed": nobody,
-  // A user who was just created has made no call yet; neither a phone nor an e-mail address affects permissions.
+  // A user who was just created has not called yet, and neither phone nor email address affects permissions.
   "user.human_created": nobody,
   "user.machine_created": nobody,
   "user.phone_changed": nobody,
@@ -157,7 +158,7 @@ const revokesBy = {
   "project.deleted": everyone,
   "organization.branding_set": nobody,
   "organization.branding_reset": nobody,
-  // The roles of its members count all the same: they reactivate it. Tokens of its applications do not.
+  // Its members keep their roles, so that they can reactivate it; the tokens of its applications stop working.
   "project.deactivated": project,
   "project.reactivated": nobody,
   "project.changed": project,
@@ -184,7 +185,7 @@ const revokesBy = {
   "user_grant.reactivated": nobody,
   "user_grant.role_removed": nobody,
   "user_grant.removed": nobody,
-  // The stream of a membership does not name its user.
+  // A membership's stream does not name its user.
   "member.added": everyone,
   "member.changed": everyone,
   "member.removed": everyone,
@@ -211,5 +212,5 @@ export const revokingNobody: readonly string[] = Object.entries(revokesBy)
   .filter(([, revokes]) => revokes === nobody)
   .map(([type]) => type);
 
-// A node of a newer release may write facts of types unknown here: they could revoke any caller.
+// A node of a newer release may write facts of types unknown here, which could revoke any caller.
 const revokesOf = (type: string): Revokes => revokesByType.get(type) ?? everyone;

@@ -2,13 +2,13 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { authzen } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, keys } from "../deps.ts";
 
-/** Keeps the caller's own id of a request, for rpcs whose response repeats it; one that no header could repeat is not kept. */
+/** Keeps the caller's own request id for rpcs whose response repeats it, if a header can hold it. */
 export function keepCallerRequestId(method: DescMethod, { requestHeader, values }: Call): void {
   const named = isRepeated(method) ? requestHeader.get("x-request-id") : null;
   if (named !== null && isRepeatable(named)) values.set(keys.callerRequestId, named);
 }
 
-// An option is read by reflection, which costs as much as a whole call.
+// Reading an option uses reflection, which costs as much as a whole call.
 const known = new WeakMap<DescMethod, boolean>();
 
 function isRepeated(method: DescMethod): boolean {

@@ -2,17 +2,17 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { RequestGate } from "@postern/gateway";
 import { refuse } from "../errors.ts";
 
-/** Bounds the calls that a node works on at once: a call that would only wait behind others is refused while that is cheap. */
+/** Limits the calls that a node works on at once: a call that would only queue is refused while that is still cheap. */
 export type Capacity = {
   /** Refuses a call by its headers alone. */
   readonly gated: (gate: RequestGate) => RequestGate;
-  /** Counts a call from the moment its message is complete: a slow body takes no place. */
+  /** Counts a call only once its message is complete, so that slow bodies take no capacity. */
   readonly interceptor: Interceptor;
-  /** Runs a request that is no call, as one of them. */
+  /** Runs a request that is not a call, counting it as one. */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>;
 };
 
-/** Makes the bound; streams are not counted, since they last. */
+/** Makes the limit. Streams are not counted, because they last. */
 export function capacity(mostCalls: number): Capacity {
   let running = 0;
   const refuseIfFull = () => {

@@ -9,7 +9,7 @@ import type { Step } from "./interceptor.ts";
 /** Who may choose the ids of new objects. */
 export type ChosenIds = "administrators" | "instance_owners";
 
-/** Makes the step that refuses chosen ids to all but owners of the instance; undefined for requests that have none. */
+/** Makes the step that lets only owners of the instance choose ids; undefined for requests without any. */
 export function chosenIds(input: DescMessage, who: ChosenIds): Step | undefined {
   if (who === "administrators" || !hasChosen(input)) return undefined;
   return (request, call) => {

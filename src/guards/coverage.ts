@@ -2,10 +2,10 @@ import type { Caller, Membership } from "../deps.ts";
 import { given } from "./held_permissions.ts";
 import type { Permission } from "./permissions.ts";
 
-/** A permission that somebody lacks, and the membership that gives it. */
+/** A permission that somebody lacks, and the membership that would give it. */
 export type Missing = { readonly permission: Permission; readonly target: Membership };
 
-/** Finds a permission of the target memberships that somebody does not hold where it counts. */
+/** Finds a permission of the target memberships that somebody does not have in the relevant scope. */
 export function uncovered(by: Pick<Caller, "memberships">, targets: readonly Membership[]): Missing | undefined {
   for (const target of targets) {
     const covering = by.memberships.filter((own) => covers(own, target)).map(given);
@@ -15,7 +15,7 @@ export function uncovered(by: Pick<Caller, "memberships">, targets: readonly Mem
   return undefined;
 }
 
-/** Whether a permission in one scope counts in the other. */
+/** Whether a permission in one scope extends to the other. */
 function covers(own: Membership, target: Membership): boolean {
   if (own.scope === "instance") return true;
   if (target.scope === "instance") return false;

@@ -4,8 +4,8 @@ import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";
 
 /**
- * Enforces the cross-field rules of a request right before its handler. Not earlier: a rule that reads the clock must not
- * refuse a request that an idempotency record answers.
+ * Enforces the cross-field rules of a request right before its handler. Not earlier, because a rule that reads the clock must not refuse a
+ * request that an idempotency record answers.
  */
 export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[], late?: LateViolations): Step {
   const rules = declared.filter(({ type }) => type === input);

@@ -7,7 +7,7 @@ import type { Step } from "./interceptor.ts";
 import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
-/** Prevents privilege escalation: acting for another user, or giving a role, takes every permission that is gained by it. */
+/** Prevents privilege escalation: acting for another user, or giving a role, requires every permission gained by it. */
 export function cover(rule: Rule): Step | undefined {
   const { coversUser, coversRoles } = rule.option;
   if (coversUser) return coverUser(rule);
@@ -15,7 +15,7 @@ export function cover(rule: Rule): Step | undefined {
   return rule.option.givesRole ? coverGiven(rule) : undefined;
 }
 
-/** Covers the role that a request gives in an organization which it creates. */
+/** Covers the role that a request gives in an organization that it creates. */
 function coverGiven({ method, option }: Rule): Step {
   const when = textOf(method.input, option.givesRoleWhen);
   const target: Membership = { scope: "organization", id: "", organization: "", roles: [option.givesRole] };
@@ -32,7 +32,7 @@ function coverUser({ method, option, lookups }: Rule): Step {
     const caller = callerOf(call);
     if (coversEverybody(caller) || (when.length > 0 && !when.some((read) => read(request)))) return;
     const userId = await userOf(named(request));
-    // A limited token must not free itself: by a token without a limit, or by the password of its user.
+    // A limited token must not escape its limits, by creating an unlimited token or by setting its user's password.
     if (userId === undefined || (userId === caller.userId && !caller.isLimited)) return;
     const held = await lookups.membershipsOf(userId);
     const home = organizationOf(call);
@@ -41,13 +41,15 @@ function coverUser({ method, option, lookups }: Rule): Step {
   };
 }
 
-/** Whether a role counts in the home organization of its user: what others give takes nothing from its administrators. */
+/** Whether a role counts in its user's home organization: roles given by others do not restrict its administrators. */
 const isAtHome =
   (home: string) =>
   ({ scope, organization }: Membership): boolean =>
     scope === "instance" || organization === home;
 
-/** Refuses a caller who holds less than the user; says where the user holds more to those who may read the roles of the user. */
+/**
+ * Refuses a caller with fewer permissions than the user. Where the user has more is only revealed to callers who may read the user's roles.
+ */
 function holdsMore({ permission, target }: Missing, caller: Caller, home: string) {
   const isTold = holding(caller, "user.read").some(({ scope, id }) => scope === "instance" || id === home);
   if (!isTold) return refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });
@@ -60,7 +62,7 @@ function holdsMore({ permission, target }: Missing, caller: Caller, home: string
 
 const fieldsOfScope = { project: "projectId", project_grant: "projectGrantId" } as const;
 
-/** Finds the user that a field names; a missing user is refused by the handler. */
+/** Finds the user that a field names; the handler refuses a missing user. */
 function userFinder(field: string, lookups: Lookups): (id: string) => Promise<string | undefined> {
   switch (field) {
     case "user_id":
@@ -87,7 +89,7 @@ function coverRoles({ method, option, lookups }: Rule): Step {
   };
 }
 
-/** Finds the scope of the membership that would be given: the narrowest one that the request names. */
+/** Finds the scope of the membership to be given: the narrowest one that the request names. */
 function membershipOf(
   wanted: Pick<Membership, "roles" | "organization">,
   instance: string | undefined,

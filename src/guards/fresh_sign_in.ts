@@ -4,7 +4,7 @@ import { textOf } from "./field.ts";
 import type { Step } from "./interceptor.ts";
 import type { Rule } from "./rule.ts";
 
-/** Requires a fresh sign-in of people who change their own account: a token alone is not the account. */
+/** Requires people to have signed in recently to change their own account: a token alone is not proof enough. */
 export function freshSignIn({ method, option, lookups }: Omit<Rule, "permission">): Step {
   const named = option.user ? textOf(method.input, option.user) : () => "";
   return async (request, call) => {

@@ -30,17 +30,15 @@ import { retry } from "./retry.ts";
 import { completeMask } from "./update_mask.ts";
 import { type RulesOf, validate } from "./validate.ts";
 
-/** Options of the guards. */
 export type GuardOptions = {
   readonly report: Report;
   readonly known: KnownCallers;
   readonly capacity: Capacity;
-  /** The bound of open streams. */
+  /** The limit on open streams. */
   readonly streams: Interceptor;
   readonly rules: RulesOf;
-  /** The cross-field rules of requests. */
   readonly declared: readonly MessageRule[];
-  /** The rules of requests that need the database. */
+  /** The request rules that need the database. */
   readonly late: readonly LateRule<Call>[];
   readonly lookups: Lookups;
   readonly chosenIds: ChosenIds;
@@ -48,7 +46,7 @@ export type GuardOptions = {
   readonly outages: Outages;
 };
 
-/** The interceptors between gate and handler, in their order. */
+/** The interceptors between gate and handler, in order. */
 export function guards(options: GuardOptions): Interceptor[] {
   const { report, rules, declared, outages } = options;
   // The gate has found the caller, but the body may have arrived much later.
@@ -72,7 +70,7 @@ export function guards(options: GuardOptions): Interceptor[] {
   ];
 }
 
-/** Resolves the caller's alias first: permissions depend on the user that the request names. Masks are completed here too. */
+/** Resolves the caller's alias first, because permissions depend on the user in the request. Also completes update masks. */
 function resolvedAndAllowed(method: Request["method"], options: Pick<GuardOptions, "lookups" | "chosenIds">): Step {
   const [resolve, complete] = [resolveAlias(method.input), completeMask(method)];
   const allow = authorize(method, options.lookups);
@@ -95,7 +93,7 @@ const checked =
     return found instanceof Promise ? found.then(() => {}) : undefined;
   };
 
-/** Refuses a call whose database fails, also in the middle of a stream. */
+/** Turns database failures into errors for the caller, even in the middle of a stream. */
 function inWords(worded: (error: unknown, call: Call) => unknown): Interceptor {
   return (next) => (request) => {
     const fail = (error: unknown) => Promise.reject(worded(error, callOf(request)));
@@ -123,7 +121,7 @@ async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unkno
   }
 }
 
-/** Refuses callers without permission. A repeated request may have removed its own object: it gets the recorded answer. */
+/** Refuses callers without permission. A repeated request may have removed its own object, and gets the recorded response. */
 function authorized(allowed: StepOf, keyed: KeyedOf): Interceptor {
   const ofStream = before(allowed);
   return (next) => {
@@ -148,7 +146,7 @@ async function answeredBefore(keyed: KeyedOf, request: UnaryRequest, error: unkn
 
 const isMissing = (error: unknown) => reasonOf(error)?.endsWith("_NOT_FOUND") === true;
 
-/** Answers a write that is repeated with its key by the first answer. */
+/** Answers a write repeated with the same key with the first response. */
 function oncePerKey(keyed: KeyedOf): Interceptor {
   return (next) => (request) => {
     if (request.stream) return next(request);
@@ -165,17 +163,17 @@ const recorded = ({ service, method, contextValues }: UnaryRequest, message: Mes
   service,
   method,
   message,
-  // The headers are the call's: connect-es deletes fields from them that a response of other headers lacks, such as grpc-status.
+  // These headers are the call's own: connect-es deletes fields from them that a response with other headers lacks, such as grpc-status.
   ...responseFieldsOf(contextValues),
 });
 
-/** Runs a command that lost a race again from its read; outside of the key, since it may have lost to its own repetition. */
+/** Reruns a command that lost a race from its read. This is outside of the key, because the command may have lost to its own repetition. */
 const lostRacesAgain: Interceptor = (next) => (request) =>
   isRead(request.method) || request.stream ? next(request) : retry(() => next(request), request);
 
 const recheckMs = 1000;
 
-/** Checks a stream again before a message, once a second at most: it may outlive its token and roles. */
+/** Repeats the checks for a stream before sending a message, at most once a second, because it may outlive its token and roles. */
 function rechecked(steps: readonly StepOf[]): Interceptor {
   return (next) => (request) => (request.stream ? recheckedStream(steps, request, next) : next(request));
 }

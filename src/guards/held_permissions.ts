@@ -11,7 +11,7 @@ export type Lookups = {
   readonly userOfSession: (id: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userGrant: (id: string) => Promise<UserGrantPlace | undefined>;
   readonly membershipsOf: (userId: string) => Promise<readonly Membership[]>;
-  /** Whether the caller may change its own account: a person by a fresh sign-in, a machine always. */
+  /** Whether the caller may change its own account: people after a fresh sign-in, machines always. */
   readonly signedInFreshly: (caller: Caller) => Promise<boolean>;
 };
 
@@ -29,7 +29,7 @@ export function holding({ memberships }: Caller, permission: Permission): readon
   return memberships.filter((membership) => given(membership).has(permission));
 }
 
-/** The permissions that a membership gives; with a limited access token, those of them that are in its list. */
+/** The permissions that a membership gives; for a limited access token, only those in its list. */
 export function given(membership: Membership): ReadonlySet<Permission> {
   const found = known.get(membership) ?? limited(permissionsOf(membership.roles), membership.only);
   known.set(membership, found);
@@ -39,5 +39,4 @@ export function given(membership: Membership): ReadonlySet<Permission> {
 const limited = (all: ReadonlySet<Permission>, only: readonly string[] | undefined): ReadonlySet<Permission> =>
   only ? new Set([...all].filter((permission) => only.includes(permission))) : all;
 
-/** Makes the refusal of a caller without the permission. */
 export const denied = (permission: string) => refuse.because("PERMISSION_DENIED", { params: { permission } });

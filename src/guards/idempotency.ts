@@ -14,24 +14,22 @@ import { reasonOf, refuse } from "../errors.ts";
 import { sameBytes } from "../security/compare.ts";
 import type { Keyring } from "../security/seal.ts";
 
-/** A request with its call, which may carry a key. */
+/** A request with its call, which may have a key. */
 export type KeyedRequest = { readonly request: Message; readonly call: Call };
 
 /** The record of an earlier write. */
 export type DoneBefore = { readonly request: Uint8Array; readonly answer: Uint8Array };
 
-/** Options of the guard. */
 export type IdempotencyOptions = {
   readonly recordOf: (of: { caller: string; operation: string; key: string }) => Promise<DoneBefore | undefined>;
   readonly keyring: Keyring;
   readonly clock: () => Date;
 };
 
-/** The guard of one rpc. */
 export type Keyed = {
-  /** Runs a write, or answers a repeated one by the first answer. */
+  /** Runs a write, or answers a repeated one with the first response. */
   readonly once: <T>(work: () => Promise<T>, keyed: KeyedRequest, recorded: (answer: Message) => T) => Promise<T>;
-  /** Reads the earlier answer to this very request; undefined if there is none, or no key. */
+  /** Reads the earlier response to exactly this request; undefined if there is none, or no key. */
   readonly answered: (request: Message, call: Call) => Promise<Message | undefined>;
 };
 
@@ -39,7 +37,6 @@ const header = "idempotency-key";
 const place = "x-service-orgid";
 const longest = 200;
 
-/** Makes the guard of one rpc. */
 export function idempotency(method: DescMethod, { recordOf, keyring, clock }: IdempotencyOptions): Keyed {
   if (!isKeyed(method)) return { once: (work) => work(), answered: async () => undefined };
   const operation = `${method.parent.typeName}/${method.name}`;
@@ -50,7 +47,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
   async function once<T>(work: () => Promise<T>, keyed: KeyedRequest, recorded: (answer: Message) => T): Promise<T> {
     const key = keyIn(keyed.call);
     if (key === undefined) return work();
-    // A concurrent repetition waits: it would spend attempts and hash passwords only to lose its race.
+    // Concurrent repetitions wait, because they would spend attempts and hash passwords only to lose the race.
     return alone(`${callerOf(keyed.call).userId} ${key}`, () => unlessDone(work, keyed, recorded));
   }
 
@@ -66,7 +63,7 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
     try {
       return await work();
     } catch (error) {
-      // A repetition on another node may have finished in between and caused this refusal.
+      // A repetition on another node may have finished in the meantime and caused this error.
       const meanwhile = reasonOf(error) && (await answered(request, call).catch(() => undefined));
       if (meanwhile) return recorded(meanwhile);
       throw error;
@@ -98,11 +95,13 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
   }
 }
 
-/** The context that a sealed answer is bound to. */
+/** The context that a sealed response is bound to. */
 const contextOf = (operation: string, caller: string, key: string): string =>
   `idempotency ${caller} ${operation} ${key}`;
 
-/** Makes the bytes that must be equal in a repeated request: the message, and the organization that the header names. */
+/**
+ * Makes the function that reads the bytes which a repeated request must have in common: the message, and the organization in the header.
+ */
 function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffer {
   const { organization } = getOption(method, access);
   return (request, call) => {
@@ -111,7 +110,7 @@ function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffe
   };
 }
 
-/** Makes a mutex for each name: work of the same name runs one after the other. */
+/** Makes a mutex by name: work with the same name runs sequentially. */
 function oneAtATime() {
   const last = new Map<string, Promise<unknown>>();
   return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -125,7 +124,7 @@ function oneAtATime() {
   };
 }
 
-/** Whether a key has an effect: on every write of an authenticated caller. */
+/** Whether a key has an effect: on every write by an authenticated caller. */
 function isKeyed(method: DescMethod): boolean {
   const reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return method.methodKind === "unary" && !reads && getOption(method, access).who.case !== "anyone";

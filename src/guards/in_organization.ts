@@ -10,8 +10,8 @@ const header = "x-service-orgid";
 type Named = { readonly field: string; readonly id: string };
 
 /**
- * Finds the organization that the call works in, and requires the permission there: on the organization, on the instance, or on
- * the object that the request names.
+ * Finds the organization that the call works in, and requires the permission there: on the organization, on the instance, or on the object
+ * that the request names.
  */
 export function inOrganization({ method, option, permission, lookups }: Rule) {
   const isExempt = exemption({ method, option });
@@ -52,7 +52,7 @@ export function inOrganization({ method, option, permission, lookups }: Rule) {
     return there.some(({ scope }) => scope !== "instance") || lookups.organizationExists(organization);
   }
 
-  /** A role on a project or project grant counts only if the request names that very object. */
+  /** A role on a project or project grant only counts if the request names that object. */
   async function within(reach: Exclude<Reach, { whole: true }> & Places, named: readonly Named[]): Promise<void> {
     const objects = named.filter(({ field }) => field !== "organization_id");
     if (objects.length === 0) throw denied(permission);
@@ -75,7 +75,10 @@ function exemption({ method, option }: Pick<Rule, "method" | "option">) {
   };
 }
 
-/** Refuses an organization named by the header or by default alike, known or not; one named as the object is not found. */
+/**
+ * Makes the error for a missing organization: PERMISSION_DENIED if the header or the default names it, whether or not it exists; not found
+ * if it is the object of the request.
+ */
 function missing(named: readonly Named[], call: Call, permission: string) {
   const object = named.find(({ field }) => field === "organization_id");
   return object && !call.requestHeader.get(header)?.trim()
@@ -107,7 +110,7 @@ async function reached(
     case "project_id":
       return projects.includes(id) || projectsOfGrants.includes(id);
     case "project_grant_id":
-      // The owner of a project manages its grants; the handler knows whether the grant is one of them.
+      // A project's owner manages its grants; the handler knows whether this grant is one of them.
       return projectGrants.includes(id) || projects.length > 0;
     case "user_grant_id": {
       const grant = await lookups.userGrant(id);

@@ -3,16 +3,14 @@ import type { Interceptor, StreamResponse } from "@connectrpc/connect";
 import { once, single } from "@postern/gateway";
 import type { Call } from "../deps.ts";
 
-/** Passes a call on, to the next interceptor or to the handler. */
+/** Passes a call on to the next interceptor or the handler. */
 export type Next = ReturnType<Interceptor>;
 
-/** A call as interceptors see it. */
 export type Request = Parameters<Next>[0];
 
-/** A step before the handler; it throws to refuse the call, and returns a promise only if it waits. */
+/** A step before the handler. It throws to refuse the call, and returns a promise only if it has to wait. */
 export type Step = (request: Message, call: Call) => Promise<void> | void;
 
-/** Memoizes a function by rpc. */
 export function forEachMethod<T>(make: (method: DescMethod) => T): (method: DescMethod) => T {
   const made = new Map<DescMethod, T>();
   return (method) => {
@@ -24,21 +22,19 @@ export function forEachMethod<T>(make: (method: DescMethod) => T): (method: Desc
   };
 }
 
-/** Makes an interceptor that takes a step before the handler, for unary calls and server streams. */
+/** Makes an interceptor that runs a step before the handler, for unary calls and server streams. */
 export function before(stepOf: (method: DescMethod) => Step): Interceptor {
   const step = forEachMethod(stepOf);
   return (next) => (request) => {
     if (request.stream) return beforeStream(step(request.method), request, next);
-    // A plain function: a promise for each of several steps costs as much as a small message.
+    // Not async: a promise for each of several steps costs as much as a small message.
     const pending = step(request.method)(request.message, callOf(request));
     return pending ? pending.then(() => next(request)) : next(request);
   };
 }
 
-/** A unary call. */
 export type UnaryRequest = Extract<Request, { stream: false }>;
 
-/** A call that streams its requests, its responses or both. */
 export type StreamRequest = Extract<Request, { stream: true }>;
 
 async function beforeStream(step: Step, request: StreamRequest, next: Next) {
@@ -49,7 +45,7 @@ async function beforeStream(step: Step, request: StreamRequest, next: Next) {
 
 /** Reads the one message of a server-streaming call. */
 export function messageOf({ method, message }: StreamRequest): Promise<Message> {
-  // A step that sees no message would let the call pass.
+  // A step without a message would let the call pass.
   if (method.methodKind !== "server_streaming")
     throw new Error(`${method.name} streams its requests: no guard can check`);
   return single(message);
@@ -65,13 +61,13 @@ export const withMessages = (response: StreamResponse, message: StreamResponse["
   message,
 });
 
-/** Converts a request as interceptors see it to the call that handlers see. */
+/** Converts an interceptor's request to the call that handlers receive. */
 export const callOf = (request: Request): Call => (isCall(request) ? request : new InterceptedCall(request));
 
-// A request of the gateway is also its call.
+// The gateway's requests are also calls.
 const isCall = (request: Request): request is Request & Call => "values" in request;
 
-/** A class with getters, so that a signal is made only when it is read. */
+/** A class with getters, so that a signal is only created when it is read. */
 class InterceptedCall implements Call {
   readonly #request: Request;
 

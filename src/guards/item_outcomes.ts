@@ -4,12 +4,12 @@ import { type Call, keys } from "../deps.ts";
 import { isBeside, isOfAllItems, type Violation } from "../errors.ts";
 import { fieldOf } from "./field.ts";
 
-/** Keeps violations for the outcomes of their items; false when they refuse the request. */
+/** Keeps violations for the outcomes of their items; false if they refuse the whole request. */
 type Keep = (found: readonly Violation[], request: Message, call: Call) => boolean;
 
 /**
- * Makes the function that keeps what is wrong inside the items of a batch for their outcomes; undefined for requests whose items
- * have none. A batch that is all or nothing, or wrong as a whole, is refused.
+ * Makes the function that keeps the violations inside a batch's items for their outcomes; undefined if the request's items have none. A
+ * batch with `allOrNothing`, or one that is itself invalid, is refused.
  */
 export function outcomesOf(input: DescMessage): Keep | undefined {
   const items = input.fields.find((field) => hasOption(field, outcomes_unless));

@@ -6,10 +6,9 @@ import type { Step } from "./interceptor.ts";
 import { outcomesOf } from "./item_outcomes.ts";
 import type { Outages } from "./outage.ts";
 
-/** Finds the violations of a request that need the database, beside those that were found without it. */
+/** Finds the violations of a request that need the database, in addition to those found without it. */
 export type LateViolations = (made: MadeRequest, found: readonly Violation[]) => Promise<readonly Violation[]>;
 
-/** A request with its call. */
 type MadeRequest = { readonly request: Message; readonly call: Call };
 
 /** The late rules of all requests, and the steps and predicates that guard them. */
@@ -21,9 +20,9 @@ export type LateOptions = {
 };
 
 /**
- * Makes the search for violations that need the database; undefined for an rpc without late rules. It runs only for requests that
- * are refused anyway, and only for callers with permission: to all others the refusal says nothing of the database. JSON with
- * fields that cannot be read is refused by the decoder, before there is a message to search.
+ * Makes the search for violations that need the database; undefined for an rpc without late rules. It only runs for requests that fail
+ * anyway, and for callers with permission: other callers learn nothing about the database. The decoder refuses JSON with unreadable fields
+ * before there is a message to search.
  */
 export function lateViolations(method: DescMethod, options: LateOptions): LateViolations | undefined {
   const own = options.rules.filter(({ type }) => type === method.input);
@@ -32,15 +31,15 @@ export function lateViolations(method: DescMethod, options: LateOptions): LateVi
   return async (made, found) => {
     if (found.length >= maxViolations) return [];
     const isWrong = (field: string) => found.some((one) => isWithin(one.field, field));
-    // Lookups of permission get only ids that keep the rules of their fields.
+    // Permission lookups only receive ids that satisfy their field rules.
     const rules = deciding.some(isWrong) ? [] : own.filter(({ weighs }) => !weighs.some(isWrong));
     return rules.length === 0 ? [] : search(rules, { ...made, allowed, found }).catch(noneFor(options.outages));
   };
 }
 
 /**
- * Makes the step that refuses a request for the violations that `find` returns, and for late ones with them. Those that are only of
- * items with outcomes are kept for these.
+ * Makes the step that refuses a request for the violations that `find` returns, together with late ones. Violations that only concern items
+ * with outcomes are kept for those.
  */
 export function refuseTogether(
   input: DescMessage,
@@ -68,7 +67,7 @@ async function search(
   return violations;
 }
 
-/** A caller without permission, and a database that fails, leave the violations that were found without it. */
+/** If the caller lacks permission, or the database fails, only the violations found without it remain. */
 const noneFor =
   ({ isUnavailable, isStatementTimeout }: Outages) =>
   (error: unknown): readonly Violation[] => {
@@ -76,7 +75,7 @@ const noneFor =
     throw error;
   };
 
-/** The fields of a request that decide about permission, by their names in JSON. */
+/** The fields of a request that decide about permission, by their JSON names. */
 function fieldsOfAccess(method: DescMethod): string[] {
   const option = getOption(method, access);
   const single = [option.user, option.instance, option.coversUser, option.coversRoles, option.ownUser];

@@ -22,13 +22,13 @@ import { unsoundTexts } from "./open_object.ts";
 import { isAllVisible, isOneLine, isVisible, quickCheck } from "./quick_check.ts";
 import type { Defect } from "./rule_text.ts";
 
-/** A field whose values are inspected, with its options, which are slow to read. */
+/** A field to inspect, with its options, which are slow to read. */
 type InspectedField = {
   readonly field: DescField;
   readonly trims: boolean;
   readonly isOneLine: boolean;
   readonly isAllVisible: boolean;
-  /** The most characters of a trimmed text, counted before trimming. */
+  /** The maximum length of a trimmed text, counted before trimming. */
   readonly longest: number | undefined;
   readonly most: number | undefined;
   readonly mostInner: number | undefined;
@@ -40,8 +40,8 @@ type FieldsByType = Map<DescMessage, readonly InspectedField[]>;
 type Inspection = { readonly path: string; readonly found: Violation[]; readonly fieldsByType: FieldsByType };
 
 /**
- * Trims the fields whose options ask for it, rounds times down to microseconds, which are what PostgreSQL stores, and finds values
- * that no field may hold: broken text, unknown enum values, and times that are in no year from 1 to 9999.
+ * Trims the fields whose options say so, rounds times down to microseconds, PostgreSQL's precision, and finds values that no field may
+ * have: broken text, unknown enum values, and times outside the years 1 to 9999.
  */
 export function normalizer(type: DescMessage): (message: Message) => Violation[] {
   const fieldsByType: FieldsByType = new Map();
@@ -124,7 +124,7 @@ function inspectList(inspected: InspectedField, list: ReflectList, at: Inspectio
     complain(at, { text: "LIST_MAX_INNER", params, reason: "REPEATED_MAX_INNER_ITEMS" });
   }
   for (let index = 0; index < list.size; index += 1) {
-    // The search ends for each item with an outcome by itself: those behind a bad one are still looked at.
+    // For items with outcomes, the search stops separately for each, so that a bad item does not hide later ones.
     const found = hasOutcomes ? [] : at.found;
     const inside = { ...at, found, path: `${at.path}[${index}]` };
     const value = list.get(index);
@@ -156,7 +156,7 @@ function inspectItem(field: DescField, value: unknown, at: Inspection): void {
   else inspectValue(field, value, at);
 }
 
-// A message keeps such a field as JSON: reflection would make it a message of messages, at ten times the cost.
+// A message keeps such a field as JSON. Reflection would turn it into a message of messages, at ten times the cost.
 function rawOf({ message }: ReflectMessage, { localName, oneof }: DescField): JsonValue {
   const fields = message as unknown as Readonly<Record<string, JsonValue & { readonly value: JsonValue }>>;
   return (oneof ? fields[oneof.localName]?.value : fields[localName]) ?? null;
@@ -178,7 +178,7 @@ function inspectMessage(value: ReflectMessage, at: Inspection): void {
 const firstSecond = -62_135_596_800n;
 const lastSecond = 253_402_300_799n;
 
-// PostgreSQL rounds to the nearest microsecond, which can be in the year 10000: no Timestamp has it.
+// PostgreSQL rounds to the nearest microsecond, possibly into the year 10000, which Timestamp cannot represent.
 function inspectTime(time: Timestamp, at: Inspection): void {
   const { seconds, nanos } = time;
   const inRange = seconds >= firstSecond && seconds <= lastSecond && nanos >= 0 && nanos <= 999_999_999;
@@ -196,7 +196,7 @@ function inspectValue(field: DescField, value: unknown, at: Inspection): void {
 
 function inspectText(value: unknown, at: Inspection): void {
   if (typeof value !== "string") return;
-  // PostgreSQL stores no U+0000 (22021), and half a surrogate pair would be stored as another character.
+  // PostgreSQL rejects U+0000 (22021), and a lone surrogate would be stored as another character.
   if (value.includes("\0")) complain(at, { text: "TEXT_NULL_CHARACTER", reason: "STRING_NULL_CHARACTER" });
   if (!value.isWellFormed()) complain(at, { text: "TEXT_UNICODE", reason: "STRING_UNICODE" });
 }
@@ -205,7 +205,10 @@ function complain({ path, found }: Inspection, wrong: Defect): void {
   if (found.length < maxViolations) found.push({ field: path, ...wrong });
 }
 
-/** Trims a text if its field asks for it. The bound counts the text as sent; its rule finds one that is too long even trimmed. */
+/**
+ * Trims a text if its field asks for it. The limit counts the text as sent; the field rule catches a text that is too long even when
+ * trimmed.
+ */
 function inspectTrimmed(inspected: InspectedField, value: unknown, at: Inspection): unknown {
   const { trims, longest = Number.POSITIVE_INFINITY } = inspected;
   if (!trims || typeof value !== "string") return value;
@@ -225,13 +228,13 @@ function inspectCharacters(inspected: InspectedField, text: string, at: Inspecti
 const notOneLine: Defect = { text: "TEXT_NOT_ONE_LINE", reason: "STRING_NOT_ONE_LINE" };
 const notAllVisible: Defect = { text: "TEXT_NOT_ALL_VISIBLE", reason: "STRING_INVISIBLE" };
 
-/** Whether a text has more code points than this; the rules of fields count code points. */
+/** Whether a text has more than this many code points, which is what field rules count. */
 function isLonger(text: string, characters: number): boolean {
   if (text.length <= characters) return false;
   return text.length > 2 * characters || [...text].length > characters;
 }
 
-/** Cuts a list that is too long to one item too many, so that the items beyond are not checked. */
+/** Truncates a list to one item more than allowed, so that the rest is not checked. */
 function shorten(list: ReflectList, most: number): void {
   if (list.size <= most + 1) return;
   const kept = [...list].slice(0, most + 1);

@@ -7,7 +7,7 @@ import type { Rule } from "./rule.ts";
 
 type Target = { readonly userId: string; readonly owner: string };
 
-/** Requires the permission in the organization of the user in question; some rpcs let users act on themselves without it. */
+/** Requires the permission in the organization of the request's user; some rpcs let users act on themselves without it. */
 export function ofUser({ method, option, permission, lookups }: Rule): (request: Message, call: Call) => Promise<void> {
   const named = textOf(method.input, option.user);
   const { noun, find } = finder(option.user, lookups);

@@ -1,9 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Whether PostgreSQL stores a text as it is: no U+0000 (22021), and no half of a surrogate pair, which would be another character. */
+/** Whether PostgreSQL stores a text unchanged: without U+0000 (22021), and without lone surrogates, which would become other characters. */
 export const isText = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
-/** Whether every text in an open object (google.protobuf.Struct) is sound, its keys included. */
+/** Whether every text in an open object (google.protobuf.Struct) is well formed, including its keys. */
 export function isSoundObject(value: JsonValue): boolean {
   if (typeof value === "string") return isText(value);
   if (typeof value !== "object" || value === null) return true;
@@ -12,7 +12,7 @@ export function isSoundObject(value: JsonValue): boolean {
   return true;
 }
 
-/** Calls back with each text in an open object that is not sound, and the keys and indexes that lead to it. */
+/** Calls back for each malformed text in an open object, with the keys and indexes that lead to it. */
 export function unsoundTexts(
   value: JsonValue,
   found: (text: string, at: readonly (string | number)[]) => void,

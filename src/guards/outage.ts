@@ -11,8 +11,8 @@ export type Outages = {
 const retrySeconds = 1;
 
 /**
- * The refusal for an outage or a time-out of the database; every other error is returned unchanged. UNAVAILABLE invites clients
- * to repeat the call, so it is not the refusal of a call that has written something and came without an idempotency key.
+ * The error for an outage or timeout of the database; every other error is returned unchanged. UNAVAILABLE invites clients to repeat the
+ * call, so calls that have written something without an idempotency key get another error.
  */
 export function outage({ isUnavailable, isStatementTimeout }: Outages): (error: unknown, call: Call) => unknown {
   return (error, { values }) => {

@@ -1,4 +1,3 @@
-/** Every permission. */
 export const permissions = [
   "instance.read",
   "instance.write",
@@ -22,7 +21,6 @@ export const permissions = [
   "authorization.evaluate",
 ] as const;
 
-/** A permission. */
 export type Permission = (typeof permissions)[number];
 
 const every = (wanted: (permission: Permission) => boolean): ReadonlySet<Permission> =>
@@ -31,7 +29,7 @@ const these = (...wanted: Permission[]): ReadonlySet<Permission> => new Set(want
 const ofInstance = (permission: Permission) => permission.startsWith("instance.");
 const reads = (permission: Permission) => permission.endsWith(".read") || permission === "authorization.evaluate";
 
-/** The roles, and the permissions that each gives where it is held. */
+/** The roles, and the permissions that each gives in its scope. */
 export const roles = {
   INSTANCE_OWNER: every(() => true),
   INSTANCE_VIEWER: every(reads),
@@ -67,20 +65,18 @@ export const roles = {
     "member.write",
     "authorization.evaluate",
   ),
-  // For applications that read who holds which role: no more than that.
+  // For applications that read who has which role, and nothing else.
   PROJECT_VIEWER: these("project.read", "user.grant.read", "authorization.evaluate"),
   PROJECT_GRANT_VIEWER: these("project.read", "user.grant.read", "authorization.evaluate"),
-  // For applications that only ask whether a user holds a role.
+  // For applications that only ask whether a user has a role.
   PROJECT_EVALUATOR: these("authorization.evaluate"),
 } as const satisfies Record<string, ReadonlySet<Permission>>;
 
-/** A role that a membership can hold. */
 export type Role = keyof typeof roles;
 
-/** Returns the permissions of several roles together; an unknown role gives none. */
+/** The combined permissions of several roles; an unknown role gives none. */
 export function permissionsOf(held: readonly string[]): ReadonlySet<Permission> {
   return new Set(held.flatMap((role) => (role in roles ? [...roles[role as Role]] : [])));
 }
 
-/** Whether the text names a permission. */
 export const isPermission = (text: string): text is Permission => permissions.some((permission) => permission === text);

@@ -12,7 +12,7 @@ import { all_visible, max_inner_items, one_line, trim } from "../../gen/postern/
 import { isSoundObject, isText } from "./open_object.ts";
 
 /**
- * Makes a cheap check that nothing in a message needs trimming or breaks a rule of values. A message that fails it goes through
+ * Makes a cheap check that nothing in a message needs trimming or breaks a rule about values. A message that fails it goes through
  * reflection, which costs ten times as much and handles every kind of field.
  */
 export function quickCheck(type: DescMessage, outer: readonly DescMessage[] = []): (message: Message) => boolean {
@@ -25,14 +25,17 @@ const openObject = "google.protobuf.Struct";
 
 const isLookedAt = ({ fieldKind, scalar }: DescField) => fieldKind !== "scalar" || scalar === ScalarType.STRING;
 
-/** Whether a text has a visible character; U+2800 is a symbol, but blank. */
+/** Whether a text has a visible character. U+2800 is a symbol, but looks blank. */
 export const isVisible = (text: string): boolean =>
   /[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 
-/** Whether a text is one line of one direction: no control characters but U+0000, which no text may have, and no other ends of lines. */
+/**
+ * Whether a text is a single line in a single direction: no line separators, no control characters except U+0000, which another rule
+ * refuses.
+ */
 export const isOneLine = (text: string): boolean => !/(?!\0)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text);
 
-/** Whether a text has no invisible character beside blanks and control characters, which the pattern of such a field refuses. */
+/** Whether a text has no invisible characters other than spaces and control characters, which the pattern of such fields refuses. */
 export const isAllVisible = (text: string): boolean => !/(?!\p{C})[\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 
 type Glance = (message: Message) => boolean;
@@ -63,11 +66,11 @@ function soundText(field: DescField): (value: unknown) => boolean {
   return isSound;
 }
 
-/** Makes the check of a message inside another, or of a list of them; others are sound only when they are empty. */
+/** Makes the check of a message, or a list of messages, within another. Messages that it does not look into pass only when empty. */
 function soundInside(field: DescField, within: readonly DescMessage[]): (value: unknown) => boolean {
   const { message, fieldKind } = field;
   if (message?.typeName === openObject && fieldKind === "message") return (value) => isSoundObject(value as JsonValue);
-  // A time and the like; a message within itself.
+  // A Timestamp or similar, or a recursive message.
   if (!message?.typeName.startsWith("postern.") || within.includes(message)) return isEmpty;
   const isSound = quickCheck(message, within);
   if (fieldKind === "message") return (value) => isSound(value as Message);
@@ -76,7 +79,7 @@ function soundInside(field: DescField, within: readonly DescMessage[]): (value: 
   return (value) => Array.isArray(value) && value.length <= most && value.every(isSound);
 }
 
-/** The most items of a list; none where it has no bound of its own. */
+/** The maximum length of a list; 0 if it has no limit of its own. */
 function mostItems(field: DescField): number {
   const rules = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
   return rules?.case === "repeated" ? Number(rules.value.maxItems) : 0;

@@ -4,7 +4,7 @@ import { refuse } from "../errors.ts";
 import { failureRate } from "../security/failure_rate.ts";
 import { type RateLimit, rateLimit } from "../security/rate_limit.ts";
 
-/** How many calls this node takes in a minute; 0 sets no limit. */
+/** The maximum number of calls per minute on this node; 0 sets no limit. */
 export type RateLimitSettings = {
   readonly callsPerAddressPerMinute: number;
   readonly callsPerCallerPerMinute: number;
@@ -12,13 +12,13 @@ export type RateLimitSettings = {
   readonly unknownTokensPerAddressPerMinute: number;
 };
 
-/** The limits of calls on this node. */
+/** The limits on calls to this node. */
 export type RateLimits = {
-  /** Refuses a call from a network that has made too many, before anything else is known of it. */
+  /** Refuses a call from a network that has made too many, before anything else is known about it. */
   readonly ofNetwork: (network: string | undefined, values?: Call["values"]) => void;
   /** Refuses a call whose caller, or whose caller's organization, has made too many. */
   readonly ofCaller: (caller: Caller, values: Call["values"]) => void;
-  /** Looks up a token, unless its network has sent too many that nobody has. */
+  /** Looks up a token, unless its network has sent too many unknown ones. */
   readonly ofToken: <T>(values: Call["values"], lookUp: () => Promise<T | undefined>) => Promise<T | undefined>;
 };
 
@@ -26,7 +26,6 @@ type Scope = { readonly name: string; readonly limit: RateLimit; readonly policy
 
 type Named = Pick<Scope, "name" | "policy">;
 
-/** Makes the limits. */
 export function rateLimits(settings: RateLimitSettings): RateLimits {
   const ofAddress = scopeOf("address", settings.callsPerAddressPerMinute);
   const ofCaller = scopeOf("caller", settings.callsPerCallerPerMinute);
@@ -37,7 +36,7 @@ export function rateLimits(settings: RateLimitSettings): RateLimits {
     },
     ofCaller({ userId, organization }, values) {
       take(ofCaller, userId, values);
-      // The caller's own: by a header of its choice it would use up the calls of others.
+      // The caller's own organization: with one named in a header, it could use up other callers' calls.
       take(ofOrganization, organization, values);
     },
     ofToken: tokenLookups(settings.unknownTokensPerAddressPerMinute),
@@ -52,7 +51,7 @@ function tokenLookups(perMinute: number): RateLimits["ofToken"] {
     if (network === undefined) return lookUp();
     const waitMs = unknown.waitMs(network, performance.now());
     if (waitMs > 0) throw refusedBy(scope, waitMs, values);
-    // A look-up under way counts, or as many as there is room for would be made at once.
+    // Pending lookups count too; otherwise as many could be made at once as there is capacity for.
     unknown.count(network, performance.now());
     let isUnknown = false;
     try {
@@ -71,7 +70,7 @@ const scopeOf = (name: string, perMinute: number): Scope => ({
   policy: policyOf(name, perMinute),
 });
 
-// draft-ietf-httpapi-ratelimit-headers-11, 3: quota and window of a policy.
+// draft-ietf-httpapi-ratelimit-headers-11, 3: a policy's quota and window.
 const policyOf = (name: string, perMinute: number) => `"${name}";q=${perMinute};w=60`;
 
 function take(scope: Scope, key: string, values: Call["values"] | undefined): void {
@@ -79,19 +78,19 @@ function take(scope: Scope, key: string, values: Call["values"] | undefined): vo
   const now = performance.now();
   const left = limit.take(key, now);
   if (left < 0) throw refusedBy(scope, limit.waitMs(key, now), values);
-  // Callers who are far from a limit, nearly all of them, need no headers about it.
+  // Nearly all callers are far from a limit and need no headers about it.
   if (left * 2 >= limit.perMinute || values === undefined) return;
   const share = left / limit.perMinute;
   const nearest = values.get(keys.rateLimit);
   if (nearest !== undefined && share >= nearest.share) return;
-  // 8.5: a client that spreads the calls that are left over this time makes no more of them than the policy allows.
+  // 8.5: a client that spreads its remaining calls over this time stays within the policy.
   const windowMs = left === 0 ? limit.waitMs(key, now) : limit.fullMs(key, now);
   values.set(keys.rateLimit, { share, fields: fieldsOf(scope, left, secondsOf(windowMs)) });
 }
 
 const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
 
-// Section 4 of the draft: the calls that are left, and the seconds within which the client has no more of them.
+// Section 4 of the draft: the remaining calls, and the seconds for which they have to last.
 const fieldsOf = ({ name, policy }: Named, left: number, seconds: number) => ({
   ratelimit: `"${name}";r=${left};t=${seconds}`,
   "ratelimit-policy": policy,
@@ -99,10 +98,10 @@ const fieldsOf = ({ name, policy }: Named, left: number, seconds: number) => ({
 
 function refusedBy(scope: Named, waitMs: number, values: Call["values"] | undefined): ConnectError {
   const retrySeconds = secondsOf(waitMs);
-  // 6: the time of Retry-After does not come before the end of the window.
+  // 6: Retry-After must not end before the window does.
   const fields = fieldsOf(scope, 0, retrySeconds);
   const retry = { "retry-after": String(retrySeconds) };
-  // 3, 4: in the headers, where gRPC-Web would put the metadata of a refusal into its trailers.
+  // 3, 4: in the headers, although gRPC-Web would send an error's metadata in its trailers.
   values?.set(keys.rateLimit, { share: 0, fields });
   const metadata = values ? retry : { ...fields, ...retry };
   return refuse.because("RATE_LIMIT", { params: { limit: scope.name }, retrySeconds, metadata });

@@ -1,13 +1,13 @@
-/** The hashes of tokens that were used a moment ago. */
+/** The hashes of recently used tokens. */
 export type RecentTokens = {
   readonly hashOf: (token: string) => string | undefined;
   readonly keep: (token: string, hash: string) => void;
 };
 
 /**
- * Keeps the hashes of the tokens that callers were found by last: a twelfth of the server's work for a lone call is checking and
- * hashing its token. A hash says nothing about whether its token still counts. The tokens are secrets, and stay in the memory of the
- * process after they have ended, until others have filled their places.
+ * Keeps the hashes of the tokens that most recently identified a caller: checking and hashing the token is a twelfth of the server's work
+ * for a lone call. A hash does not mean that its token is still valid. The tokens are secrets, and stay in memory after they have ended,
+ * until others replace them.
  */
 export function recentTokens(most = 1_000): RecentTokens {
   const hashes = new Map<string, string>();
@@ -15,7 +15,7 @@ export function recentTokens(most = 1_000): RecentTokens {
     hashOf: (token) => hashes.get(token),
     keep(token, hash) {
       if (hashes.size >= most) hashes.clear();
-      // A part of a header would keep all of it, with as many blanks before the token as a header may have.
+      // A slice of a header would keep all of it alive, with as many spaces before the token as a header may contain.
       hashes.set(Buffer.from(token, "latin1").toString("latin1"), hash);
     },
   };

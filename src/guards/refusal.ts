@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { reasonOf, refuse } from "../errors.ts";
 
-/** The level of the line that a refusal gets in the log. */
+/** The log level of a refusal. */
 export type RefusalLevel = "info" | "warn" | "error";
 
-/** The refusal that a client gets for an error: the error itself where it is one of ours. */
+/** The error that a client gets; our own errors are passed on unchanged. */
 export function refusalOf(error: unknown, signal: AbortSignal): ConnectError {
   if (error instanceof ConnectError && reasonOf(error)) return error;
   const ended = isEnd(error, signal);
@@ -20,7 +20,7 @@ export function isEnd(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted && (error === signal.reason || (error instanceof Error && names.includes(error.name)));
 }
 
-/** The codes of a call that was ended from outside. */
+/** The codes of calls ended from outside. */
 export const endCodes: readonly Code[] = [Code.Canceled, Code.DeadlineExceeded];
 
 const isLate = (reason: unknown) =>
@@ -28,14 +28,17 @@ const isLate = (reason: unknown) =>
 
 const hasCode = (error: unknown, code: Code) => error instanceof ConnectError && error.code === code;
 
-/** Finds the level of a refusal: faults of ours are errors, and what passes by itself is a warning. */
+/** The log level of a refusal: our own faults are errors, and temporary problems are warnings. */
 export function levelOf(refusal: ConnectError): RefusalLevel {
   const reason = reasonOf(refusal);
   if (reason === "INTERNAL") return "error";
   return refusal.code === Code.Unavailable || reason === "OUTCOME_UNKNOWN" ? "warn" : "info";
 }
 
-/** Describes the cause of a refusal for the log, within bounds. Properties are named one by one: others of a database error hold parameters and whole rows. */
+/**
+ * Describes the cause of a refusal for the log, within limits. Properties are listed explicitly, because others of a database error contain
+ * parameters and whole rows.
+ */
 export function causeOf(error: unknown, level: RefusalLevel): object {
   return level === "info" ? quoteOf(error) : chainOf(error);
 }
@@ -47,7 +50,7 @@ function chainOf(error: unknown): object {
   return { type: error.name, message: cut(error.message, maxMessage), stack: stackOf(error), ...code, ...cause };
 }
 
-// The cause of a refusal that is no fault of ours: its message quotes the request, and its stack tells nothing.
+// The cause of a refusal that is not our fault: its message quotes the request, and its stack adds nothing.
 function quoteOf(error: unknown): object {
   const { name, message } = error instanceof Error ? error : { name: typeof error, message: String(error) };
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? { code: error.code } : {};

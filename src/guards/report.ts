@@ -16,17 +16,15 @@ import { type RouteReportOptions, reportedRoute, requestLineOf } from "./report_
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
-/** Options of the report. */
 export type ReportOptions = RouteReportOptions & {
-  /** Called when a call begins; the function it returns is called when the call ends. */
+  /** Called when a call begins; returns a function to call when it ends. */
   readonly observe?:
     | ((operation: string, headers: Call["requestHeader"]) => (code: string, milliseconds: number) => void)
     | undefined;
-  /** Begins the span of a call; returns undefined if the call is not traced. */
+  /** Begins the span of a call; undefined if the call is not traced. */
   readonly trace?: ((operation: string, call: Call) => Traced | undefined) | undefined;
 };
 
-/** The span of a traced call. */
 export type Traced = {
   /** Runs the work of the call. */
   readonly run: <T>(work: () => T) => T;
@@ -34,14 +32,14 @@ export type Traced = {
   readonly ended: (outcome: { readonly code: string; readonly reason?: string | undefined }) => void;
 };
 
-/** Writes one line for each call and for each request at a route, and lets only our refusals reach the client. */
+/** Writes one log line per call and per request to a route, and lets only our own errors reach the client. */
 export type Report = {
-  /** Begins the line of a call at its gate, and reports what the gate refuses. */
+  /** Begins a call's line at its gate, and reports what the gate refuses. */
   readonly atGate: (gate: RequestGate) => RequestGate;
   readonly interceptor: Interceptor;
-  /** Begins the line of a request at a route. */
+  /** Begins the line of a request to a route. */
   readonly route: (route: HttpRoute) => HttpRoute;
-  /** Reports errors that no interceptor sees, such as a body that cannot be read. */
+  /** Reports errors that no interceptor sees, such as an unreadable body. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
 };
 
@@ -83,7 +81,7 @@ export function report(options: ReportOptions): Report {
   };
 }
 
-/** Returns the headers and trailers of the response to a call, for a response that no handler makes. */
+/** The headers and trailers of a call's response, for responses that no handler makes. */
 export function responseFieldsOf(values: ContextValues): { readonly header: Headers; readonly trailer: Headers } {
   const { responseHeader = new HeaderFields(), responseTrailer = new HeaderFields() } = values.get(lineKey)?.call ?? {};
   return { header: responseHeader, trailer: responseTrailer };
@@ -98,7 +96,7 @@ async function passed(pending: Promise<void>, line: Line): Promise<void> {
   }
 }
 
-/** Ends the line of a call with its stream. */
+/** Ends a call's line together with its stream. */
 async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* line.span ? line.span.each(messages) : messages;
@@ -110,7 +108,7 @@ async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator
   }
 }
 
-/** Returns the line that the call's gate began, or a new one if there was no gate. */
+/** The line that the call's gate began, or a new one if there was no gate. */
 function lineOf(options: ReportOptions, call: Call, operation: string): Line {
   const begun = call.values.get(lineKey);
   if (!begun) return new Line(options, call, operation);
@@ -118,10 +116,10 @@ function lineOf(options: ReportOptions, call: Call, operation: string): Line {
   return begun;
 }
 
-// The context of a gate has the response's headers as well.
+// A gate's context also has the response headers.
 type GateCall = Call & Partial<Pick<HandlerContext, "responseHeader" | "responseTrailer">>;
 
-/** The log line of a call, written once, when the call ends. A class, because closures would be made for every call. */
+/** The log line of a call, written once, at the end. A class, because closures would be created for every call. */
 class Line {
   readonly span: Traced | undefined;
   readonly #options: ReportOptions;
@@ -146,12 +144,12 @@ class Line {
     call.values.set(lineKey, this);
   }
 
-  /** Called when the gate lets the call pass. */
+  /** Called when the gate admits the call. */
   admitted(): void {
     this.#gateMs = performance.now() - this.#started;
   }
 
-  /** Restarts the clock when the request is complete: the time of the body is the client's. */
+  /** Restarts the clock once the request is complete, because how long the body takes is up to the client. */
   begin(): void {
     this.#started = performance.now() - this.#gateMs;
   }
@@ -166,7 +164,7 @@ class Line {
   }
 
   failed(error: unknown): ConnectError {
-    // The gateway passes on refusals of the gate, whose line is written already.
+    // The gateway passes on the gate's refusals, whose line is already written.
     if (error !== undefined && error === this.#refusal) return this.#refusal;
     const refusal = refusalOf(error, this.call.signal);
     this.#refusal = refusal;
@@ -177,7 +175,7 @@ class Line {
   }
 
   #write(level: RefusalLevel, outcome: LoggedOutcome): void {
-    // A bug gets a line of its own, even after another answer has been sent.
+    // A bug gets a line of its own, even after another response has been sent.
     if (this.#written && level !== "error") return;
     const milliseconds = performance.now() - this.#started;
     if (!this.#written) this.#ended?.(outcome.code, milliseconds);
@@ -194,7 +192,7 @@ class Line {
   }
 }
 
-// A call is refused from outside at its deadline while its handler may still run: one call, one line.
+// At its deadline, a call is refused from outside while its handler may still be running, but it gets only one line.
 const lineKey = createContextKey<Line | undefined>(undefined, { description: "line of the call" });
 
 type LoggedOutcome = { readonly code: string; readonly reason?: string | undefined; readonly error?: object };

@@ -16,25 +16,23 @@ import { causeOf, isEnd, levelOf, refusalOf } from "./refusal.ts";
 type Language = NonNullable<typeof keys.language.defaultValue>;
 type Outcome = Parameters<ReturnType<ObserveRequest>>[0];
 
-/** Options of the report of requests at routes. */
 export type RouteReportOptions = {
   readonly logger: Logger;
   /** Chooses one of our languages by an accept-language header. */
   readonly languageOf: (acceptLanguage: string | undefined) => Language | undefined;
-  /** Called when a request arrives; the function it returns is called when the request ends. */
+  /** Called when a request arrives; returns a function to call when it ends. */
   readonly observeRequest?: ObserveRequest | undefined;
-  /** Begins the span of a request; returns undefined if the request is not traced. */
+  /** Begins the span of a request; undefined if the request is not traced. */
   readonly traceRequest?: ((endpoint: string, request: ArrivedRequest) => TracedRequest | undefined) | undefined;
 };
 
-/** The span of a traced request. */
 export type TracedRequest = {
   /** Runs the work of the request. */
   readonly run: <T>(work: () => T) => T;
   readonly ended: (outcome: Outcome) => void;
 };
 
-/** A route whose requests each get a line in the log, a span and a place in the metrics; preflights get none, as at the rpcs. */
+/** A route whose requests each get a log line, a span and metrics. Preflights get none, as with rpcs. */
 export const reportedRoute = (options: RouteReportOptions, route: HttpRoute): HttpRoute => ({
   ...route,
   observe(request) {
@@ -48,7 +46,7 @@ export const reportedRoute = (options: RouteReportOptions, route: HttpRoute): Ht
   },
 });
 
-/** The line of a request at a reported route; undefined for all others. */
+/** The line of a request to a reported route; undefined for all others. */
 export const requestLineOf = (values: ContextValues): RequestLine | undefined => values.get(lineKey);
 
 /** The log line of a request, written once, when its response is sent. */
@@ -73,14 +71,14 @@ class RequestLine {
     values.set(lineKey, this);
   }
 
-  /** Answers the request, and restarts the clock: the time of the body is the client's. */
+  /** Handles the request and restarts the clock, because how long the body takes is up to the client. */
   run(request: HttpRequest, route: HttpRoute): Promise<Response> | Response {
     this.#started = performance.now();
     this.#signal = request.signal;
     return this.#span ? this.#span.run(() => route.handle(request)) : route.handle(request);
   }
 
-  /** Notes an error that the route did not answer itself, and returns the refusal for it. */
+  /** Records an error that the route did not handle, and returns the error for the client. */
   failed(error: unknown): ConnectError {
     const refusal = refusalOf(error, this.#signal);
     const reason = reasonOf(refusal) ?? codeName(refusal.code);
@@ -90,7 +88,7 @@ class RequestLine {
 
   ended(status: number): void {
     const failure = this.#request.values.get(keys.failure);
-    // A client that is gone makes its statements fail, and gets no response.
+    // A client's disconnect makes its statements fail, and it gets no response.
     const isGone = failure !== undefined && isEnd(failure.cause, this.#signal);
     if (isGone) this.#write(goneStatus, { reason: "CANCELLED", level: "info" });
     else this.#write(status, failure);
@@ -112,7 +110,7 @@ class RequestLine {
   }
 }
 
-// As the gateway answers a client that is gone.
+// The same status as the gateway's for a client that disconnected.
 const goneStatus = 499;
 
 const neverAborted = new AbortController().signal;

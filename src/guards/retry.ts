@@ -5,7 +5,7 @@ import { isLostRace } from "../errors.ts";
 const tries = 8;
 const longestPauseMs = 20;
 
-/** Runs a command again from its read when it lost a race, a bounded number of times. */
+/** Reruns a command from its read if it lost a race, a limited number of times. */
 export async function retry<T>(command: () => Promise<T>, call: Pick<Call, "signal">): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

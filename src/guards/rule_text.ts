@@ -5,10 +5,10 @@ import type { Violation as Broken } from "@bufbuild/protovalidate";
 import { FieldRulesSchema, field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Violation } from "../errors.ts";
 
-/** What is wrong with a field: a violation without its place. */
+/** What is wrong with a field: a violation without its location. */
 export type Defect = Omit<Violation, "field">;
 
-/** The text of each rule that the contract uses, and the parameters that it takes from the rules of the field. */
+/** The text of each rule that the contract uses, and the parameters taken from the field's rules. */
 const texts = {
   "string.min_len": { text: "TEXT_MIN", params: { min: "min_len" } },
   "string.max_len": { text: "TEXT_MAX", params: { max: "max_len" } },
@@ -28,15 +28,14 @@ const texts = {
 
 type RuleId = keyof typeof texts;
 
-/** Whether there is a text for a rule of protovalidate. */
 export const hasText = (ruleId: string): ruleId is RuleId => Object.hasOwn(texts, ruleId);
 
 type Value = (rule: string) => unknown;
 
-// A request can break one rule a thousand times, and the rules of a field are slow to read from the contract.
+// A request can break one rule a thousand times, and a field's rules are slow to read from the contract.
 const known = new WeakMap<DescField, Map<string, Defect>>();
 
-/** Describes what a broken rule of protovalidate asks for. */
+/** Describes what a violated protovalidate rule requires. */
 export function defectOf({ field, rule, ruleId }: Broken): Defect {
   const at = field.findLast((part) => part.kind === "field");
   if (!at) throw new TypeError(`the rule ${ruleId} is not of a field`);
@@ -54,14 +53,14 @@ function defectBy(ruleId: string, value: Value): Defect {
   return { text, params: Object.fromEntries(filled), reason: ruleId.toUpperCase().replaceAll(".", "_") };
 }
 
-/** Absent texts and lists are empty: a client that sends none is told to send one, not how long it has to be. */
+/** Absent texts and lists are empty: clients that send none are told to send one, not how long it must be. */
 function asksForAny(ruleId: string, value: Value): boolean {
   if (ruleId === "string.min_len") return value("min_len") === 1n;
   if (ruleId === "repeated.min_items") return value("min_items") === 1n;
   return ruleId === "required" || ruleId.endsWith("_empty");
 }
 
-/** Finds the values of a rule and of those beside it: `gte_lte` is one rule with two of them, and names the first. */
+/** Finds the values of a rule and its companions: `gte_lte` is one rule with two values, and names only the first. */
 function valuesOf(field: DescField, rule: Path): Value {
   let rules = reflect(FieldRulesSchema, getOption(field, fieldRules));
   for (const part of rule) {

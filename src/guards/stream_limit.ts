@@ -4,8 +4,8 @@ import { refuse } from "../errors.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
 /**
- * Bounds the streams that a caller has open at once on this node: each costs memory and, while it catches up with the log,
- * statements, for as long as the caller likes.
+ * Limits the streams that a caller has open at once on this node. Each costs memory and, while it catches up with the log, statements, for
+ * as long as the caller likes.
  */
 export function streamLimit(most: number): Interceptor {
   const open = new Map<string, number>();
@@ -14,10 +14,10 @@ export function streamLimit(most: number): Interceptor {
 
   async function counted(request: StreamRequest, next: Next) {
     const caller = callOf(request).values.get(keys.caller);
-    // Those of unknown callers are bounded by the gateway.
+    // The gateway limits the streams of unknown callers.
     if (!caller) return next(request);
     const leave = enter(caller.userId);
-    // A stream that nobody reads ends by its signal alone.
+    // A stream that nobody reads only ends by its signal.
     request.signal.addEventListener("abort", leave, { once: true });
     try {
       const response = await next(request);

@@ -4,8 +4,8 @@ import { type FieldMask, FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { httpRulesOf } from "@postern/gateway";
 
 /**
- * Completes the mask of an update: without one, it names the populated fields, and it names fields in the order of the contract.
- * So an update that is repeated through another door is the same request, and its idempotency key gets the first answer.
+ * Completes the mask of an update: if absent, it names the populated fields, and it lists fields in the order of the contract. So an update
+ * repeated over another protocol is the same request, and its idempotency key gets the first response.
  */
 export function completeMask(method: DescMethod): (request: Message) => void {
   const body = httpRulesOf(method)[0]?.body;
@@ -26,17 +26,17 @@ export function completeMask(method: DescMethod): (request: Message) => void {
   };
 }
 
-/** Whether updates go into a field: it is a message of ours. */
+/** Whether masks can name fields inside this field, as with messages of our own. */
 const isEntered = (field: DescField): field is DescField & { readonly message: DescMessage } =>
   field.fieldKind === "message" && field.message.typeName.startsWith("postern.");
 
-/** The paths of an update in the order of the contract, those into its messages after that of the whole. */
+/** An update's paths in the order of the contract; those into a message follow the message's own. */
 const pathsOf = ({ fields }: DescMessage): string[] =>
   fields.flatMap((field) =>
     isEntered(field) ? [field.name, ...pathsOf(field.message).map((path) => `${field.name}.${path}`)] : [field.name],
   );
 
-/** The paths of what is populated, into messages; one that is empty is named as a whole. */
+/** The paths of populated fields, including those inside messages; an empty message is named as a whole. */
 function populatedPaths(message: ReflectMessage): string[] {
   return message.fields.flatMap((field) => {
     if (!message.isSet(field)) return [];

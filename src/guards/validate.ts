@@ -9,15 +9,15 @@ import { normalizer } from "./normalize.ts";
 import { defectOf } from "./rule_text.ts";
 
 /**
- * Finds every rule of its fields that a message breaks, and trims the fields that say so on the way. When a field is wrong, or
- * was found wrong before, the declared rules of the message that are broken are found too; else `crossFieldRules` enforces them.
+ * Finds every field rule that a message breaks, and trims the fields whose options say so. If any field is wrong, or was found wrong
+ * before, broken cross-field rules are reported too; otherwise `crossFieldRules` enforces those.
  */
 export type Rules = (message: Message, found?: readonly WrongField[]) => readonly Violation[];
 
-/** Returns the rules of a message type, made once for each type. */
+/** Returns the rules of a message type, made once per type. */
 export type RulesOf = (type: DescMessage) => Rules;
 
-/** Makes the rules of messages from their field options; each type's are compiled for its first message. */
+/** Makes the rules of messages from their field options, compiling each type's for its first message. */
 export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   const validator = createValidator({ regexMatch: patterns() });
   const known = new Map<DescMessage, Rules>();
@@ -29,13 +29,14 @@ export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
   };
 }
 
-/** Refuses a request that breaks a rule of its fields, with every violation at once; a malformed item may have its outcome instead. */
+/** Refuses a request that breaks field rules, with every violation at once; malformed items may have outcomes instead. */
 export function validate({ input }: DescMethod, rulesOf: RulesOf, late?: LateViolations): Step {
   return refuseTogether(input, rulesOf(input), late);
 }
 
 function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageRule[]): Rules {
-  // Those of all types take 110 ms and 3 MB, and a node is asked for few of them; the first takes 26 ms, the next 13, half of them none.
+  // Compiling those of all types takes 110 ms and 3 MB, and a node needs few of them. The first takes 26 ms, the next 13 ms, and half of
+  // them no time at all.
   let compiled: FieldRules | undefined;
   return (message, found = []) => {
     compiled ??= { inspect: normalizer(type), check: hasRules(type) ? fieldsOf(type, validator) : () => [] };
@@ -49,7 +50,7 @@ function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageR
 
 type Find = (message: Message) => readonly Violation[];
 
-/** The compiled rules of a type: those of every value, and those that its fields declare. */
+/** The compiled rules of a type: those for every value, and those that its fields declare. */
 type FieldRules = { readonly inspect: Find; readonly check: Find };
 
 function fieldsOf(type: DescMessage, validator: Validator): (message: Message) => Violation[] {
@@ -68,8 +69,8 @@ function hasRules(type: DescMessage, seen = new Set<DescMessage>()): boolean {
 }
 
 /**
- * Matches patterns by JavaScript's engine: readers of the published JSON Schema do the same, and the validator's own RE2 takes
- * half a second to compile a class of Unicode.
+ * Matches patterns with JavaScript's engine, as readers of the published JSON Schema do. The validator's own RE2 takes half a second to
+ * compile a Unicode class.
  */
 function patterns(): (pattern: string, text: string) => boolean {
   const known = new Map<string, RegExp>();
@@ -80,7 +81,7 @@ function patterns(): (pattern: string, text: string) => boolean {
   };
 }
 
-/** Finds the violations of cross-field rules beside those of single fields. */
+/** Finds the violations of cross-field rules that single fields' violations do not already imply. */
 function brokenWhole(own: readonly MessageRule[], message: Message, wrong: readonly WrongField[]): Violation[] {
   const isWrong = (field: string) => wrong.some((one) => isWithin(one.field, field));
   return own
@@ -89,7 +90,7 @@ function brokenWhole(own: readonly MessageRule[], message: Message, wrong: reado
     .filter(isBeside(wrong));
 }
 
-// Unknown enum values are found in every field already, with or without this rule.
+// Unknown enum values are already found in every field, with or without this rule.
 const isNew = ({ ruleId }: Broken) => ruleId !== "enum.defined_only";
 
 const violation = (broken: Broken): Violation => ({ field: jsonPath(broken.field), ...defectOf(broken) });
