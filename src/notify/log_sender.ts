@@ -2,7 +2,7 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { NotTaken } from "./not_taken.ts";
 
-/** Writes each message as a line of JSON to a file that only its owner reads: for development, and as the default. */
+/** Writes each message as a line of JSON to a file that only its owner can read: the default, meant for development. */
 export const logSender =
   (file: string, clock: () => Date) =>
   async (message: object): Promise<void> => {

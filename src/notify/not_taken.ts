@@ -1,8 +1,8 @@
-/** The provider did not take a message. The message is in our words only: the provider's answer may repeat the code. */
+/** The provider did not accept a message. The error text is our own, because the provider's response may repeat the code. */
 export class NotTaken extends Error {
-  /** Whether another try would fail too. */
+  /** Whether retrying would fail too. */
   readonly permanent: boolean;
-  /** The time after which the provider asks for another try. */
+  /** The delay that the provider asks for before the next attempt. */
   readonly retrySeconds: number;
 
   constructor(why: string, { permanent = false, retrySeconds = 0 } = {}) {

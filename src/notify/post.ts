@@ -1,12 +1,11 @@
 import { NotTaken } from "./not_taken.ts";
 
-/** A request to post. */
 export type Post = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
 const longestExcerpt = 16_384;
 const longestRetrySeconds = 300;
 
-/** Posts to an HTTP service; any status but 2xx throws NotTaken, permanent if the request is at fault. */
+/** Posts to an HTTP service; any status but 2xx throws NotTaken, which is permanent if the request is at fault. */
 export async function post(url: string, { headers, body }: Post, signal: AbortSignal): Promise<void> {
   const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" }).catch(unreached);
   const text = await excerpt(response);
@@ -21,7 +20,7 @@ function unreached(error: Error): never {
   throw new NotTaken(`it cannot be reached${typeof code === "string" ? ` (${code})` : ""}`);
 }
 
-/** Reads the beginning of the answer; the status has decided already, so a body that breaks off does not matter. */
+/** Reads the beginning of the response. The status has already decided, so a body that breaks off does not matter. */
 async function excerpt({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -35,7 +34,7 @@ async function excerpt({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-// Twilio identifies errors by numbers: https://www.twilio.com/docs/api/errors
+// Twilio identifies errors by number: https://www.twilio.com/docs/api/errors
 function errorCode(text: string): string {
   const [, code] = /"(?:error_)?code"\s*:\s*(\d{1,6})\b/.exec(text) ?? [];
   return code ? ` with error ${code}` : "";

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { post } from "./post.ts";
 
-/** The URL that messages are posted to, and the key that signs them. */
+/** The URL to post messages to, and the key that signs them. */
 export type Webhook = { readonly url: string; readonly secret: Uint8Array };
 
 type Posted = { readonly type: string; readonly data: Readonly<Record<string, string>> & { readonly id: string } };
 
-/** Signs what is posted as https://www.standardwebhooks.com describes, so that libraries verify it. */
+/** Signs posts as https://www.standardwebhooks.com describes, so that libraries can verify them. */
 export const signedPost =
   ({ url, secret }: Webhook, clock: () => Date) =>
   ({ type, data }: Posted, signal: AbortSignal): Promise<void> => {

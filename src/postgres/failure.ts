@@ -1,4 +1,4 @@
-/** The process cannot start, for a reason told in one sentence for the operator. */
+/** The process cannot start, for a reason that one sentence explains to the operator. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
@@ -12,45 +12,45 @@ const unreachedCodes = new Set([
   ...["CONNECTION_ENDED", "CONNECT_TIMEOUT", "ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"],
   ...["EHOSTDOWN", "ENETDOWN", "ENOTFOUND", "EAI_AGAIN", "ECONNABORTED", "NO_FITTING_SERVER"],
 ]);
-// Appendix A of the PostgreSQL manual: connection exceptions, insufficient resources, system errors such as a failed read of
-// a disk. Corrupted data (XX001, XX002) and faults of the server (XX000) are not among them: no later try mends them.
+// Appendix A of the PostgreSQL manual: connection exceptions, insufficient resources, and system errors such as a failed disk read.
+// Corrupted data (XX001, XX002) and internal errors (XX000) are not among them, because retrying does not help.
 const unavailableClasses = /^(08|53|58)/;
 const unavailableStates = new Set([
-  // The database is shut down, starts, was dropped, or ended an idle session.
+  // The database is shutting down or starting, was dropped, or ended an idle session.
   ...["57P01", "57P02", "57P03", "57P04", "57P05"],
-  // The role or its password is refused, or the database is not there: a password that changes, a restore.
+  // The role or its password is refused, or the database does not exist: while a password is being changed, or a backup restored.
   ...["28000", "28P01", "3D000"],
-  // A standby, or a database made read-only; a transaction that another program left behind in a shared session.
+  // A standby, or a database made read-only; or a transaction that another program left open in a shared session.
   ...["25006", "25P02", "25P03"],
-  // Chosen to end a conflict with the replay on a standby, a deadlock, or a wait for a lock.
+  // Cancelled because of a conflict with replay on a standby, a deadlock, or a lock timeout.
   ...["40001", "40P01", "55P03"],
 ]);
-// These codes concern the path of a socket; from other calls they concern files.
+// For sockets, these codes concern the path; in other calls, they concern files.
 const socketCodes = new Set(["ENOENT", "EACCES", "EAGAIN"]);
 
-/** Returns the unique constraint or index that a write broke. */
+/** The unique constraint or index that a write violated. */
 export function unique(error: unknown): string | undefined {
   return codeOf(error) === "23505" ? constraintOf(error) : undefined;
 }
 
-/** Returns the foreign key that a write broke. */
+/** The foreign key that a write violated. */
 export function foreignKey(error: unknown): string | undefined {
   return codeOf(error) === "23503" ? constraintOf(error) : undefined;
 }
 
-/** Whether the statement ended for a conflict, a deadlock or a wait for a lock; it had no effect and may be tried again. */
+/** Whether the statement ended because of a conflict, a deadlock or a lock timeout, so that it had no effect and can be retried. */
 export function isLockLost(error: unknown): boolean {
   const code = codeOf(error);
   return code === "40001" || code === "40P01" || code === "55P03";
 }
 
-/** Whether the server ended the statement, or its transaction, for running too long; it had no effect. */
+/** Whether the server ended the statement or its transaction for running too long, so that it had no effect. */
 export function isStatementTimeout(error: unknown): boolean {
   const code = codeOf(error);
   return code === "57014" || code === "25P04";
 }
 
-/** Whether the database cannot be reached or cannot serve now; a later try may succeed. */
+/** Whether the database is unreachable or unable to serve at the moment, so that retrying may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error) ?? "";
   if (isMarked(error, unsent)) return true;
@@ -58,56 +58,56 @@ export function isUnavailable(error: unknown): boolean {
   return isLost(code) || unreachedCodes.has(code) || isServerState(code);
 }
 
-/** A server answered with a refusal, by a code of Appendix A of the PostgreSQL manual. */
+/** Whether a server responded with an error code of Appendix A of the PostgreSQL manual. */
 export function isRefusedByServer(error: unknown): boolean {
   // EPIPE has no digit.
   return /^(?=.*\d)[0-9A-Z]{5}$/.test(codeOf(error) ?? "");
 }
 
-/** The peer does not take what it was sent, such as PgBouncer a setting in the startup message. */
+/** Whether the peer does not accept what it was sent, such as PgBouncer a setting in the startup message. */
 export function isProtocolRefusal(error: unknown): boolean {
   return codeOf(error) === "08P01";
 }
 
-/** Whether the server has no room for one more connection. */
+/** Whether the server has no connection slots left. */
 export function isConnectionsExhausted(error: unknown): boolean {
   return codeOf(error) === "53300";
 }
 
-/** Whether a server let the time pass in which it should have answered. */
+/** Whether a server did not respond in time. */
 export function isTooLate(error: unknown): boolean {
   const code = codeOf(error);
   return code === "CONNECT_TIMEOUT" || code === "CONNECTION_SILENT" || code === "ETIMEDOUT";
 }
 
-/** Whether the database had no room on its disk; nothing was done. */
+/** Whether the database's disk was full, so that nothing was done. */
 export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === "53100";
 }
 
-/** Whether the database refused a write because it is read-only; nothing was done. */
+/** Whether the database refused a write because it is read-only, so that nothing was done. */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === "25006";
 }
 
-/** Whether the connection is in a state that only a new one heals. */
+/** Whether the connection is in a state from which only a new connection recovers. */
 export function isSpoiled(error: unknown): boolean {
   const severity = stringOf(error, "severity");
   return severity === "FATAL" || severity === "PANIC" || /^(08|57P|25P)/.test(codeOf(error) ?? "");
 }
 
-/** Whether the connection died after the statement went out, so that a write may or may not have happened. */
+/** Whether the connection died after the statement was sent, so that a write may or may not have happened. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  // A server that cannot write its log ends by PANIC; the record of the commit may be in the log all the same.
+  // A server that cannot write its WAL ends with PANIC, but the WAL may already contain the commit record.
   return isMarked(error, sent) && (isLost(codeOf(error) ?? "") || stringOf(error, "severity") === "PANIC");
 }
 
-/** Marks the failure of a statement that had been given to a connection. */
+/** Marks the failure of a statement that had been handed to a connection. */
 export function markSent(error: unknown): void {
   mark(error, sent);
 }
 
-/** Marks a failure during the opening of a connection, so that nothing was done. */
+/** Marks a failure while opening a connection, so that nothing was done. */
 export function markUnsent(error: unknown): void {
   mark(error, unsent);
 }
@@ -124,7 +124,7 @@ function isServerState(code: string): boolean {
   return code.length === 5 && (unavailableClasses.test(code) || unavailableStates.has(code));
 }
 
-// 57P01, 57P02 and 57P04 can arrive after the commit and before its answer; 08007 and 40003 say that it is not known.
+// 57P01, 57P02 and 57P04 can arrive between the commit and its response; 08007 and 40003 mean that the outcome is unknown.
 const lostStates = new Set(["57P01", "57P02", "57P04", "57P05", "08006", "08007", "40003"]);
 
 function isLost(code: string): boolean {

@@ -11,7 +11,7 @@ import type { Link } from "./pool/link.ts";
 import type { ProcessLog } from "./process_log.ts";
 import { checkDatabase, startErrorOf } from "./start_error.ts";
 
-/** The database to migrate, by the URL of the role that may change its tables. */
+/** The database to migrate, with the URL of a role that may change its tables. */
 export type MigrateOptions = Readonly<{ url: string; log: ProcessLog; folder?: string }>;
 
 type Migration = Readonly<{ name: string; checksum: string; text: string }>;
@@ -19,22 +19,22 @@ type Applied = Readonly<{ name: string; checksum: string }>;
 type Client = postgres.Sql<{ bigint: bigint }>;
 
 const ours = fileURLToPath(new URL("./migrations", import.meta.url));
-// The number is arbitrary, but every node of every version must use the same.
+// The number is arbitrary, but must be the same for every node of every version.
 const lock = "select pg_advisory_xact_lock(7710653297)";
-// Our own code for "another node was faster".
+// Our own error code for "another node was faster".
 const overtaken = "PT409";
 
-// Whoever comes after a migration that waits for a table waits with it: it gives way, and tries again.
+// Other statements queue up behind a migration that waits for a table, so it gives way and tries again.
 const bounded = "set local lock_timeout = '2s'";
 const lockNotAvailable = "55P03";
 const restMs = 1_000;
 
 const connectMs = 10_000;
 
-/** What became of a migration: another node may have applied it, and statements that run may hold its tables. */
+/** What became of a migration: another node may have applied it, or running statements may hold its tables. */
 type Outcome = "applied" | "overtaken" | "locked";
 
-/** Applies missing migrations in order, each file in a transaction of its own; returns the names applied. */
+/** Applies missing migrations in order, each file in its own transaction; returns the names of those applied. */
 export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
   const files = await migrationsIn(folder);
   const connection = { application_name: "postern-migrate" };
@@ -65,7 +65,7 @@ async function applyAll(client: Client, files: readonly Migration[], log: Proces
       await pause(restMs);
     }
     if (outcome !== "applied") continue;
-    // An empty database gets one line for all of them.
+    // An empty database gets a single log line for all of them.
     isNew = applied.length === done.length;
     log[isNew ? "debug" : "info"]({ migration: next.name }, "migration applied");
     done.push(next.name);
@@ -82,8 +82,8 @@ async function prepare(client: Client): Promise<void> {
       (name text primary key, checksum text not null, applied_at timestamptz not null default now())`);
 }
 
-// Several statements in one message are one transaction, which no lost connection can tear apart. The lock lasts as long
-// as it, so it needs no session; a node that waited for it finds the count changed and reads again.
+// Several statements in one message form one transaction, which a lost connection cannot split. The lock lasts as long as the transaction,
+// so it needs no session. A node that waited for it finds that the count has changed, and reads again.
 async function apply(client: Client, { name, checksum, text }: Migration, count: number): Promise<Outcome> {
   const guard = `do $guard$ begin
     if (select count(*) from migrations) <> ${count} then raise exception 'overtaken' using errcode = '${overtaken}'; end if;

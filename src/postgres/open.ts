@@ -3,18 +3,18 @@ import type { Pooler } from "./pool/connect.ts";
 import { findPooler } from "./pool/pooler.ts";
 import type { ProcessLog } from "./process_log.ts";
 
-/** The database of this process: the one that is configured, or the embedded one. */
+/** The database of this process: the configured one, or the embedded one. */
 export type Database = AsyncDisposable &
   Readonly<{ url: string; migrationUrl: string; pooler?: Pooler | undefined; note?: string }>;
 
-/** The settings of the database; without a URL it is the embedded one, in the data folder. */
+/** The settings of the database; without a URL, it is the embedded one in the data folder. */
 export type DatabaseSettings = Readonly<{
   databaseUrl: string | undefined;
   migrationDatabaseUrl: string | undefined;
   dataDir: string;
 }>;
 
-/** Opens the configured database, or starts the embedded one; join shares that of a process running on the same folder. */
+/** Opens the configured database, or starts the embedded one; `join` shares that of a process running on the same folder. */
 export async function openDatabase(
   { databaseUrl: url, migrationDatabaseUrl, dataDir }: DatabaseSettings,
   log: ProcessLog,

@@ -2,7 +2,7 @@ import { isRefusedByServer, isUnavailable, StartError } from "./failure.ts";
 
 const oldest = 15;
 
-/** The error that an operator reads when the database cannot be used at the start: a sentence by its code; others as they are. */
+/** Turns an error of the database at the start into a sentence for the operator, by its code; other errors stay as they are. */
 export function startErrorOf(error: unknown): unknown {
   if (!isRefusedByServer(error) && !isUnavailable(error)) return error;
   const { code, message } = error as { code?: unknown; message?: unknown };
@@ -23,8 +23,8 @@ export function startErrorOf(error: unknown): unknown {
 }
 
 /**
- * Refuses a server that is too old, by its `server_version_num` (unique indexes with `nulls not distinct` are of 15), and a
- * database whose encoding cannot hold every name.
+ * Refuses a server that is too old, by its `server_version_num` (unique indexes with `nulls not distinct` need version 15), and a database
+ * whose encoding cannot represent every name.
  */
 export function checkDatabase({ version, encoding }: Readonly<{ version: number; encoding: string }>): void {
   if (version < oldest * 10_000)
@@ -37,7 +37,7 @@ export function checkDatabase({ version, encoding }: Readonly<{ version: number;
     );
 }
 
-// Since 10 the last four digits are the minor version; before, each part had two.
+// Since version 10, the last four digits are the minor version; before that, two digits each.
 function versionText(version: number): string {
   const [major, minor, patch] = [Math.floor(version / 10_000), Math.floor(version / 100) % 100, version % 100];
   return major >= 10 ? `${major}.${version % 10_000}` : `${major}.${minor}.${patch}`;

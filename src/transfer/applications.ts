@@ -8,7 +8,7 @@ import type { Target } from "./target.ts";
 type ApplicationItem = Extract<Item, { kind: "application" | "apiApplication" }>;
 type Place = { readonly projectId: string; readonly appId: string };
 
-/** Creates an application with its key; one that was disabled is deactivated at once, also when an earlier run made it. */
+/** Creates an application with its key. A disabled application is deactivated immediately, even if an earlier run created it. */
 export async function importApplication({ item, notes }: Placed, { clients, projects }: Target): Promise<Outcome> {
   if (item.kind !== "application" && item.kind !== "apiApplication") throw new Error("no application");
   const { project, application, inactive, key } = item;
@@ -29,7 +29,7 @@ export async function importApplication({ item, notes }: Placed, { clients, proj
   }
 }
 
-/** Creates an application; undefined if it is there already. */
+/** Creates an application; undefined if it already exists. */
 async function created(item: ApplicationItem, projectId: string, { applications }: Clients) {
   try {
     if (item.kind === "apiApplication")

@@ -3,7 +3,7 @@ import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
 import { changed, lost, type Note } from "./note.ts";
 import { jsonLines, type SourceItem } from "./source.ts";
 
-/** Reads the users that Auth0 exports as JSON lines, with their bcrypt hashes where its support added them. */
+/** Reads the users that Auth0 exports as JSON lines, with their bcrypt hashes if Auth0's support added them. */
 export async function* auth0Users(path: string): AsyncGenerator<SourceItem> {
   for await (const item of jsonLines(path))
     yield isNamed(item.json) ? { ...item, json: line(item.json), notes: notesOf(item.json) } : item;
@@ -30,19 +30,19 @@ function line(user: Named): JsonObject {
   };
 }
 
-/** The id with its connection, such as `auth0|5f7c`; an export with hashes has the second part only. */
+/** The id with its connection, such as `auth0|5f7c`; an export with hashes only has the second part. */
 function idOf({ user_id: id, _id: object }: Named): string {
   const whole = text(id) || (isNamed(object) && text(object.$oid) ? `auth0|${text(object.$oid)}` : "");
   return whole.replaceAll("|", "_");
 }
 
-// A name of one word is that of a person with one name; where an email address stands for the name, it is none.
+// A one-word name is the full name of a person with a single name. An email address in its place is not a name.
 function namesOf({ given_name: given, family_name: family, name }: Named): readonly string[] {
   const words = text(name).includes("@") ? [] : text(name).split(/\s+/);
   return [text(given) || (words[0] ?? ""), text(family) || words.slice(1).join(" ")];
 }
 
-/** Whether the user signs in with a second factor; an export has no secret of one. */
+/** Whether the user signs in with a second factor, whose secret no export contains. */
 const hasFactor = (user: Named): boolean =>
   textsOf(user.multifactor).length > 0 || listOf(user.mfa_factors).length > 0 || user.mfa_enabled === true;
 

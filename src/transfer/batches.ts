@@ -4,16 +4,16 @@ import { CreateUsersItemSchema } from "../../gen/postern/v1/user_pb.ts";
 import type { Item } from "./item.ts";
 import type { Note } from "./note.ts";
 
-/** An item with where it stands in the file. */
+/** An item with its position in the file. */
 export type Placed<I extends Item = Item> = {
   readonly at: string;
   readonly json: unknown;
   readonly item: I;
-  /** The parts that do not come along as they are. */
+  /** What could not be transferred unchanged. */
   readonly notes: Note[];
 };
 
-/** Items of one kind that are sent together. */
+/** Items of one kind, sent together. */
 export type Batch = { readonly kind: Item["kind"]; readonly items: readonly Placed[] };
 
 // Below the limits of the requests: 1 MiB, 500 users with 50 passwords, 1,000 grants with 10,000 role keys.
@@ -21,8 +21,8 @@ const limits = { bytes: 900_000, passwords: 50, roleKeys: 10_000 };
 const mostItems = { user: 500, grant: 1000, project: 20, application: 20, apiApplication: 20 } as const;
 
 /**
- * Puts consecutive items of one kind together. A batch of another kind begins when all before it are done: an item may need those
- * that stand before it.
+ * Batches consecutive items of one kind. A batch of another kind starts only when all earlier ones are done, because an item may depend on
+ * those before it.
  */
 export async function* batchesOf(items: AsyncIterable<Placed>): AsyncGenerator<Batch> {
   let batch: Placed[] = [];

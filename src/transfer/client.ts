@@ -14,17 +14,17 @@ import { readSecret } from "../config/secret_file.ts";
 import { ConfigError } from "../config/setting.ts";
 import { retried } from "./retry.ts";
 
-/** Where a transfer goes: options of the command, each with a default out of the settings. */
+/** The target of a transfer: options of the command, which default to the settings. */
 export type TransferOptions = {
-  /** The service; by default the one of these settings on this machine. */
+  /** The service; by default, the one with these settings on this machine. */
   readonly url?: string | undefined;
-  /** The file of an access token; by default that of the first administrator. */
+  /** The file with an access token; by default, the first administrator's. */
   readonly tokenFile?: string | undefined;
-  /** The organization; by default the caller's own. */
+  /** The organization; by default, the caller's own. */
   readonly organization?: string | undefined;
 };
 
-/** The clients of one organization, over connections that are kept. */
+/** The clients for one organization, over kept-alive connections. */
 export type Clients = Disposable & {
   readonly organization: string;
   readonly users: Client<typeof UserService>;
@@ -33,7 +33,7 @@ export type Clients = Disposable & {
   readonly grants: Client<typeof UserGrantService>;
 };
 
-/** Connects to the service, and finds out which organization it works in. */
+/** Connects to the service, and finds out which organization to work in. */
 export async function openClients(
   config: Config,
   { url = localUrl(config), tokenFile, organization }: TransferOptions,
@@ -41,7 +41,7 @@ export async function openClients(
   const token = await tokenOf(config, tokenFile);
   if (!URL.canParse(url) || !/^https?:\/\//.test(url))
     throw new ConfigError(`--url must be a URL of http or https, not ${url}`);
-  // HTTP/1.1 goes through every proxy; HTTP/2 without TLS goes through few.
+  // HTTP/1.1 passes through every proxy, HTTP/2 without TLS through few.
   const agent = new (url.startsWith("https:") ? SecureAgent : Agent)({ keepAlive: true });
   const authorize: Interceptor = (next) => (request) => {
     request.header.set("authorization", `Bearer ${token}`);

@@ -12,8 +12,8 @@ import { type Clients, openClients, type TransferOptions } from "./client.ts";
 const pageSize = 1000;
 
 /**
- * Exports an organization as lines that an import takes: users, projects with their roles, applications, and user grants. Secrets
- * never leave: neither passwords nor client secrets, nor their hashes.
+ * Exports an organization as lines for an import: users, projects with their roles, applications, and user grants. Secrets are never
+ * exported: no passwords, no client secrets, and no hashes of either.
  */
 export async function exportTo(out: Writable, config: Config, options: TransferOptions): Promise<void> {
   try {
@@ -44,15 +44,15 @@ async function itemsOfProject(clients: Clients, project: Project): Promise<Proje
   return { project, items: [{ project: { name, ...grantRequired, roles } }, ...applications] };
 }
 
-// Each project takes two calls; one after the other they are slower than everything else together.
+// Each project takes two calls; sequentially, they would take longer than everything else together.
 const mostAhead = 8;
 
-/** Reads what belongs to the next things while the first is taken; answers in their order. */
+/** Reads ahead what belongs to the next objects while the first is being processed; yields results in order. */
 async function* readAhead<T, R>(things: AsyncIterable<T>, read: (thing: T) => Promise<R>): AsyncGenerator<R> {
   const ahead: Promise<R>[] = [];
   for await (const thing of things) {
     const reading = read(thing);
-    // A failure is thrown where its turn comes.
+    // A failure is thrown when its turn comes.
     reading.catch(() => {});
     ahead.push(reading);
     const first = ahead.length > mostAhead ? ahead.shift() : undefined;
@@ -104,7 +104,7 @@ function lineOf({ id: userId, username, kind }: User): JsonObject {
   return { human: { userId, username, givenName, familyName, email, ...more } };
 }
 
-/** A grant in a project of the organization names it; one in a project of another organization has its ids. */
+/** A grant in one of the organization's projects names the project; one in another organization's project has its ids. */
 async function* grantsOf({ grants }: Clients, names: ReadonlyMap<string, string>): AsyncGenerator<JsonObject> {
   for await (const { userGrants } of pages((page) => grants.listUserGrants(page))) {
     for (const { userId, projectId, projectGrantId, roleKeys } of userGrants) {

@@ -8,7 +8,7 @@ import type { Target } from "./target.ts";
 
 type GrantItem = Extract<Item, { kind: "grant" }>;
 
-/** Adds grants. Roles that are refused leave the others: they are sent again without them. */
+/** Adds grants. A grant with refused roles is sent again without them. */
 export async function importGrants(placed: readonly Placed[], target: Target): Promise<Outcomes> {
   const items = placed.flatMap(({ item, notes }) => (item.kind === "grant" ? [{ item, notes }] : []));
   const located = await oneByOne(items, ({ item }) => locate(item, target));
@@ -45,7 +45,7 @@ export async function importGrants(placed: readonly Placed[], target: Target): P
   }
 }
 
-/** Finds the roles for which alone a grant was refused; none where nothing would be left. */
+/** The roles that are the only reason why a grant was refused; none if no role would remain. */
 function refusedRoles({ grant }: GrantItem, outcome: Outcome | undefined): string[] {
   if (outcome === undefined || typeof outcome === "string") return [];
   const places = (outcome.violations ?? []).map(({ field }) => Number(/roleKeys\[(\d+)\]$/.exec(field)?.[1]));

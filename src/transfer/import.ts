@@ -27,22 +27,18 @@ const sources: Readonly<Record<string, Source>> = {
   auth0: { read: auth0Users, sizeOf },
 };
 
-/** Options of an import. */
 export type ImportFileOptions = TransferOptions & {
   readonly file: string;
-  /** The form of the file: `postern`, the default, `keycloak` or `auth0`. */
+  /** The format of the file: `postern`, the default, `keycloak` or `auth0`. */
   readonly from?: string | undefined;
-  /** When it is aborted, what is under way is done, and nothing more. */
+  /** On abort, running requests finish and nothing more is sent. */
   readonly signal: AbortSignal;
 };
 
 /** The result of an import, with the lines to print. */
 export type Imported = { readonly ok: boolean; readonly lines: readonly string[] };
 
-/**
- * Imports a file over the wire. It may be interrupted and run again, on the same file or a corrected one: what is there already is
- * passed over.
- */
+/** Imports a file over the wire. It can be interrupted and run again, on the same file or a corrected one; existing objects are skipped. */
 export async function importFile(
   config: Config,
   { file, from = "postern", signal, ...options }: ImportFileOptions,
@@ -85,10 +81,10 @@ function sourceOf(from: string): Source {
 
 const peeked = 4096;
 
-/** Refuses what can be no file of our own lines before any file is touched: mostly, --from was forgotten. */
+/** Refuses a file that cannot be in our own format before touching any other file: usually, --from was forgotten. */
 async function refuseForeign(file: string, found: Stats): Promise<void> {
   if (found.isDirectory()) throw foreign(`${file} is a folder`);
-  // A pipe is read once.
+  // A pipe can only be read once.
   if (!found.isFile()) return;
   await using handle = await open(file);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(peeked), 0, peeked, 0);

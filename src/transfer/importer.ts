@@ -12,26 +12,25 @@ import type { SourceItem } from "./source.ts";
 import type { Target } from "./target.ts";
 import { usersOf } from "./users.ts";
 
-/** How many items were made, were there already, and were refused. */
+/** How many items were created, existed already, and were refused. */
 export type Counts = { made: number; there: number; refused: number };
 
-/** Options of an import. */
 export type ImportOptions = {
   readonly clients: Clients;
   readonly source: AsyncIterable<SourceItem>;
   readonly refused: RefusedFile;
   readonly report: Report;
-  /** The file of what changed on the way, or was lost. */
+  /** The file for what was changed or lost in the transfer. */
   readonly notes: NotesFile;
-  /** Called after each item that was read and each batch that was done, with the bytes read so far. */
+  /** Called after each item read and each batch done, with the bytes read so far. */
   readonly onProgress: (bytes: number, counts: Counts) => void;
-  /** When it is aborted, nothing more is read, and what is under way is done. */
+  /** On abort, nothing more is read, and running requests finish. */
   readonly signal: AbortSignal;
 };
 
 const atOnce = 4;
 
-/** Imports items in their order, batches of one kind side by side. */
+/** Imports items in order, with batches of one kind in parallel. */
 export async function importItems(options: ImportOptions): Promise<Counts> {
   const { clients, refused, report, notes: noted, onProgress } = options;
   const counts: Counts = { made: 0, there: 0, refused: 0 };
@@ -121,8 +120,8 @@ const itemsOf = <K extends Item["kind"]>(items: readonly Placed[], kind: K): Ite
   items.flatMap(({ item }) => (item.kind === kind ? (item as ItemOf<K>) : []));
 
 /**
- * Creates users; one who has the name under the id of the item is there from an earlier run, and is deactivated if the file says so
- * by now. New ones are inactive from the beginning.
+ * Creates users. A user who has both the name and the item's id exists from an earlier run, and is deactivated if the file now says so. New
+ * users are inactive from the start if the file says so.
  */
 async function importUsers(items: readonly ItemOf<"user">[], target: Target): Promise<Outcomes> {
   const { users, organization } = target.clients;
@@ -145,7 +144,7 @@ async function importUsers(items: readonly ItemOf<"user">[], target: Target): Pr
   return outcomes;
 }
 
-// Somebody of another organization may have taken both name and id.
+// Name and id may both be taken by a user of another organization.
 const isThere = ({ reason, params }: Reasons, userId: string | undefined, organization: string): boolean =>
   reason === "LOGIN_NAME_TAKEN" && params?.userId === userId && params?.organizationId === organization;
 

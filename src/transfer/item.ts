@@ -16,7 +16,7 @@ import {
 } from "../../gen/postern/v1/user_pb.ts";
 import { userIdFor } from "./user_id.ts";
 
-/** A thing to import, ready for its request. */
+/** An item to import, ready to be sent. */
 export type Item =
   | { readonly kind: "user"; readonly user: CreateUsersItem; readonly userId: string; readonly inactive: boolean }
   | { readonly kind: "project"; readonly project: NewProject; readonly roles: readonly Role[] }
@@ -25,15 +25,14 @@ export type Item =
   | {
       readonly kind: "grant";
       readonly project: string;
-      /** The name of the user, where the line has it in place of the id. */
+      /** The username, if the line has that instead of the user's id. */
       readonly username: string | undefined;
       readonly grant: AddUserGrantRequest;
     };
 
-/** A kind of things to import. */
 export type ItemKind = Item["kind"];
 
-/** The common part of applications of both kinds: the name of their project, whether they are deactivated, and a key to sign with. */
+/** What applications of both kinds have in common: the name of their project, whether they are deactivated, and a public key. */
 type OfApplication = {
   readonly project: string;
   readonly inactive: boolean;
@@ -46,7 +45,7 @@ export type NewProject = { readonly name: string; readonly grantRequired: boolea
 /** A role of a project. */
 export type Role = { readonly key: string; readonly displayName: string };
 
-/** A line that is no item; the text says why. */
+/** A line that is not an item; the message says why. */
 export class ItemMalformed extends Error {
   override readonly name = "ItemMalformed";
 }
@@ -56,7 +55,7 @@ export const itemKinds: readonly string[] = ["human", "machine", "project", "app
 
 const kinds = "human, machine, project, application, apiApplication or grant";
 
-/** Reads an item out of the JSON of a line, or throws `ItemMalformed`. */
+/** Reads an item from the JSON of a line, or throws `ItemMalformed`. */
 export function itemOf(json: unknown, organization: string): Item {
   if (!isObject(json)) throw new ItemMalformed("must be an object");
   const { inactive, ...rest } = json;

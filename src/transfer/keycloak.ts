@@ -7,13 +7,12 @@ import { userOf } from "./keycloak_user.ts";
 import { lost } from "./note.ts";
 import type { SourceItem } from "./source.ts";
 
-/** The most bytes of a file: it is read as a whole. Keycloak itself writes larger realms in several files. */
+/** The maximum size of a file, which is read as a whole. Keycloak itself splits larger realms into several files. */
 const largestFile = 256 << 20;
 
 /**
- * Reads the export of a realm of Keycloak, one file or a folder of several: a project with the realm's roles, and those of its clients
- * as `client/role`; its clients of OpenID Connect as applications; its users with their password hashes, and a grant of the roles that
- * each has.
+ * Reads a Keycloak realm export, a file or a folder of several, as a project with the realm's roles, and its clients' roles as
+ * `client/role`; its OpenID Connect clients as applications; and its users with their password hashes and a grant of their roles.
  */
 export async function* keycloakRealm(path: string): AsyncGenerator<SourceItem> {
   const files = await filesOf(path);
@@ -30,7 +29,7 @@ export async function* keycloakRealm(path: string): AsyncGenerator<SourceItem> {
       kind: "project",
       notes: [lost(`the identity provider ${text(provider.alias)}`)],
     };
-  // A grant needs its user, so the files of users are read twice.
+  // A grant needs its user to exist, so the user files are read twice.
   yield* usersOf(files, realm, 0, ({ at, end }, user) => ({ at, end, kind: "user", ...userOf(user) }));
   yield* usersOf(files, realm, 1, ({ at, end }, user) => {
     const roleKeys = keysOf(user);
@@ -38,7 +37,7 @@ export async function* keycloakRealm(path: string): AsyncGenerator<SourceItem> {
   });
 }
 
-/** The bytes of an export, in one file or in several. */
+/** The total size of an export's files. */
 export const keycloakBytes = async (path: string): Promise<number> => (await filesOf(path)).bytes;
 
 type Files = { readonly realm: string; readonly users: readonly string[]; readonly bytes: number };
@@ -67,7 +66,7 @@ async function filesOf(path: string): Promise<Files> {
   return { realm: join(path, realm), users: users.map((name) => join(path, name)), bytes };
 }
 
-/** Reads the users of the realm's own file, then those of the others; `turn` is 0 or 1, as they are read twice. */
+/** Reads the users from the realm's own file, then from the others; `turn` is 0 or 1, because they are read twice. */
 async function* usersOf(
   { users, bytes }: Files,
   realm: Named,
@@ -101,7 +100,7 @@ async function read(path: string): Promise<Named> {
   throw new ConfigError(`${path} is no export of a realm: it must be one object of JSON`);
 }
 
-// Every realm has them, and nobody made them.
+// Every realm has these by default.
 const ownRoles = /^(?:offline_access|uma_authorization|default-roles-.*)$/;
 const ownClients = ["account", "account-console", "admin-cli", "broker", "realm-management", "security-admin-console"];
 

@@ -3,10 +3,10 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { isNamed, type Named, text, textsOf } from "./json.ts";
 import { changed, lost, type Note } from "./note.ts";
 
-/** A line of an application, with what became of the rest of it; without a line, the client cannot come along. */
+/** The line of an application, and notes on what it lacks; without a line, the client cannot be transferred. */
 export type ClientLine = { readonly json?: JsonObject; readonly notes: readonly Note[] };
 
-/** Converts a client of Keycloak to the line of an import. */
+/** Converts a Keycloak client to a line for an import. */
 export function clientOf(client: Named, project: string): ClientLine {
   const { protocol = "openid-connect" } = client;
   if (protocol !== "openid-connect") return { notes: [lost(`a client of ${text(protocol)}`)] };
@@ -33,7 +33,7 @@ export function clientOf(client: Named, project: string): ClientLine {
     redirectUris: redirects.uris,
     postLogoutRedirectUris: logouts.uris,
     backChannelLogoutUri: text(attributes["backchannel.logout.url"]),
-    // A plus stands for the origins of the redirect URIs, which are allowed in any case.
+    // A plus sign stands for the origins of the redirect URIs, which are always allowed.
     additionalOrigins: textsOf(client.webOrigins).filter((origin) => /^https?:/.test(origin)),
     ...flowOf(client, attributes),
     authMethodType: `OIDC_AUTH_METHOD_TYPE_${method}`,
@@ -47,7 +47,7 @@ export function clientOf(client: Named, project: string): ClientLine {
 type Method = "NONE" | "BASIC" | "PRIVATE_KEY_JWT";
 type Authentication = { readonly method: Method; readonly key: JsonObject; readonly notes: readonly Note[] };
 
-/** The way that the client authenticates; undefined for those that we have not. */
+/** The client's authentication method; undefined if we do not support it. */
 function authenticationOf(client: Named, attributes: Named): Authentication | undefined {
   if (client.publicClient === true && client.bearerOnly !== true) return { method: "NONE", key: {}, notes: [] };
   switch (text(client.clientAuthenticatorType)) {
@@ -71,7 +71,7 @@ function keyOf(attributes: Named): Pick<Authentication, "key" | "notes"> {
   return { key: {}, notes: [lost("its key: AddApplicationKey registers one, and until then it cannot authenticate")] };
 }
 
-/** The public key of a certificate in Base64. */
+/** The public key of a Base64-encoded certificate. */
 function certified(base64: string): JsonObject | undefined {
   if (base64 === "") return undefined;
   try {
@@ -84,7 +84,7 @@ function certified(base64: string): JsonObject | undefined {
   }
 }
 
-/** The hash of the secret; the administration console masks secrets in what it exports: asterisks are none. */
+/** The hash of the secret. The administration console replaces secrets with asterisks in its exports, which are not secrets. */
 function secretOf({ secret }: Named, method: Method): JsonObject {
   const known = method === "BASIC" && !/^\**$/.test(text(secret)) ? text(secret) : "";
   return known ? { clientSecretHash: createHash("sha256").update(known).digest("hex") } : {};
@@ -95,7 +95,7 @@ const logoutUrisOf = (attributes: Named): string[] =>
     .split("##")
     .filter((uri) => !["", "+", "-"].includes(uri));
 
-/** The URIs that can be compared exactly: those without a wildcard, relative ones under the root URL of the client. */
+/** The URIs that can be compared exactly: without wildcards, and with relative ones resolved against the client's root URL. */
 function urisOf(
   { rootUrl }: Named,
   uris: readonly string[],

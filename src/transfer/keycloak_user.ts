@@ -3,10 +3,10 @@ import { base32Bytes, base32Of } from "../security/totp.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
 import { changed, lost, type Note } from "./note.ts";
 
-/** A line of a user, with what became of the rest of it. */
+/** The line of a user, and notes on what it lacks. */
 export type UserLine = { readonly json: JsonObject; readonly notes: readonly Note[] };
 
-/** Converts a user of Keycloak to the line of an import; what protected the user comes along, or is made up for. */
+/** Converts a Keycloak user to a line for an import. Whatever protected the user is either transferred or compensated for. */
 export function userOf(user: Named): UserLine {
   const username = text(user.username);
   const inactive = user.enabled === false ? { inactive: true } : {};
@@ -47,7 +47,7 @@ function passwordOf(user: Named, actions: readonly string[]): Part {
 const secondFactors = ["otp", "totp", "hotp", "webauthn", "recovery-authn-codes"];
 const enrolling = ["CONFIGURE_TOTP", "webauthn-register", "webauthn-register-passwordless"];
 
-/** Takes the app along whose codes we can check; a user with other factors alone has to enrol one before anything else. */
+/** Transfers an authenticator app if we can check its codes. Users with only other factors must enrol one first. */
 function factorOf(user: Named, actions: readonly string[]): Part {
   const credentials = listOf(user.credentials);
   const factors = credentials.filter(({ type }) => secondFactors.includes(text(type)));
@@ -66,7 +66,7 @@ function factorOf(user: Named, actions: readonly string[]): Part {
   return { fields: { requiresFactor: true }, notes: [...notes, marked] };
 }
 
-/** The secret of an app that makes codes as ours do, in Base32; Keycloak's own secrets are the bytes of a text. */
+/** The secret, in Base32, of an authenticator app with our parameters; Keycloak's own secrets are the bytes of a text. */
 function totpSecretOf({ type, secretData, credentialData }: Named): string | undefined {
   const [secret, data] = [inner(secretData), inner(credentialData)];
   const isOurs = data.subType === "totp" && data.algorithm === "HmacSHA1" && data.digits === 6 && data.period === 30;
@@ -88,7 +88,7 @@ function leftBehind(user: Named, actions: readonly string[]): Note[] {
   ];
 }
 
-/** The PHC form of a password that Keycloak stores; undefined for any other credential. */
+/** The PHC form of a password stored by Keycloak; undefined for any other credential. */
 function hashOf({ type, secretData, credentialData }: Named): string | undefined {
   if (type !== "password") return undefined;
   const [secret, data] = [inner(secretData), inner(credentialData)];

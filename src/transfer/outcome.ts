@@ -1,20 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Reasons, reasonsOfError } from "./refused.ts";
 
-/** The outcome of an item: made now, there already from an earlier run, or refused. */
+/** The outcome of an item: created now, existing from an earlier run, or refused. */
 export type Outcome = "made" | "there" | Reasons;
 
-/** Whether the thing of an item is there after the import. */
+/** Whether an item's object exists after the import. */
 export const isPresent = (outcome: Outcome | undefined): boolean => outcome === "made" || outcome === "there";
 
-/** Makes items one after the other. */
 export async function oneByOne<I>(items: readonly I[], make: (item: I) => Promise<Outcome>): Promise<Outcomes> {
   const outcomes: Outcome[] = [];
   for (const item of items) outcomes.push(await make(item));
   return outcomes;
 }
 
-/** Makes the refusal of an item whose project is not there. */
+/** Makes the error for an item whose project does not exist. */
 export const missingProject = (project: string): Reasons => ({
   reason: "PROJECT_NOT_FOUND",
   message: `there is no project ${JSON.stringify(project)}`,
@@ -23,7 +22,7 @@ export const missingProject = (project: string): Reasons => ({
 /** The outcomes of a batch, in the order of its items. */
 export type Outcomes = readonly Outcome[];
 
-// Calls that fail for one of these fail for every item.
+// A call that fails with one of these fails for every item.
 const fatal = [
   Code.Unauthenticated,
   Code.PermissionDenied,
@@ -32,14 +31,14 @@ const fatal = [
   Code.DeadlineExceeded,
 ];
 
-/** Converts the error of a call to the refusal of its items; one that concerns every item ends the import. */
+/** Converts a call's error to the refusal of its items; an error that concerns every item ends the import. */
 export function refusalIn(error: unknown): Reasons {
   const known = ConnectError.from(error);
   if (fatal.includes(known.code) || known.code === Code.Internal || known.code === Code.Unknown) throw known;
   return reasonsOfError(known);
 }
 
-/** The outcome of the attempt to make one thing, which is there already for this reason. */
+/** The outcome of creating one object, which exists already if creating it fails with this reason. */
 export async function madeOrThere(make: () => Promise<unknown>, whenThere: string): Promise<Outcome> {
   try {
     await make();
@@ -51,7 +50,7 @@ export async function madeOrThere(make: () => Promise<unknown>, whenThere: strin
 }
 
 /**
- * Sends items together. An answer lists so many violations and no more: items whose own it leaves out are sent again, so that each
+ * Sends items together. A response lists a limited number of violations, so items whose violations it omits are sent again, and every
  * refusal says what is wrong.
  */
 export async function sendTogether<I>(items: readonly I[], send: (items: readonly I[]) => Promise<Outcomes>) {
@@ -78,7 +77,7 @@ async function answeredOf<I>(sent: readonly { readonly item: I }[], send: (items
 const isUnsaid = (outcome: Outcome | undefined): boolean =>
   typeof outcome === "object" && outcome.params?.omitted !== undefined && (outcome.violations ?? []).length === 0;
 
-/** The outcome of one item: paths begin in it, since its place among those that were sent tells nobody anything. */
+/** The outcome of one item, with paths relative to it: its position in the request tells users nothing. */
 function ofItem(outcome: Outcome = { message: "got no answer" }, at: number): Outcome {
   if (typeof outcome === "string" || !outcome.violations?.length) return outcome;
   const start = `items[${at}].`;

@@ -1,6 +1,6 @@
 import type { Counts } from "./importer.ts";
 
-/** Shows how far a transfer has come; on anything but a terminal it shows nothing. */
+/** Shows the progress of a transfer, but only on a terminal. */
 export type Progress = Disposable & { readonly show: (bytes: number, counts: Counts) => void };
 
 type Terminal = Pick<NodeJS.WriteStream, "isTTY" | "columns" | "write">;
@@ -8,7 +8,7 @@ type Terminal = Pick<NodeJS.WriteStream, "isTTY" | "columns" | "write">;
 const everyMs = 100;
 const width = 30;
 
-/** Opens a bar for so many bytes. */
+/** Opens a progress bar for this many bytes. */
 export function progressBar(terminal: Terminal, total: number): Progress {
   if (!terminal.isTTY) return { show() {}, [Symbol.dispose]() {} };
   const began = performance.now();
@@ -25,7 +25,6 @@ export function progressBar(terminal: Terminal, total: number): Progress {
   };
 }
 
-/** How far a transfer has come. */
 export type Reached = {
   readonly bytes: number;
   readonly total: number;
@@ -33,7 +32,6 @@ export type Reached = {
   readonly seconds: number;
 };
 
-/** Writes the bar as one line. */
 export function progressLine({ bytes, total, counts: { made, there, refused }, seconds }: Reached): string {
   const share = total > 0 ? Math.min(1, bytes / total) : 1;
   const filled = Math.round(share * width);

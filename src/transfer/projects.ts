@@ -2,14 +2,13 @@ import type { Clients } from "./client.ts";
 import type { NewProject } from "./item.ts";
 import { refusalIn } from "./outcome.ts";
 
-/** The ids of projects by their names, read when a name is first needed. */
+/** The ids of projects by name, read when a name is first needed. */
 export type Projects = {
   readonly idOf: (name: string) => Promise<string | undefined>;
-  /** Creates the project unless it is there; answers whether it did. */
+  /** Creates the project unless it exists; returns whether it is new. */
   readonly create: (project: NewProject) => Promise<{ readonly projectId: string; readonly isNew: boolean }>;
 };
 
-/** Keeps the projects of the organization by name. */
 export function projectsOf({ projects }: Pick<Clients, "projects">): Projects {
   const ids = new Map<string, string>();
   let listed: Promise<void> | undefined;

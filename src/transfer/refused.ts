@@ -7,9 +7,8 @@ import type { Status } from "../../gen/google/rpc/status_pb.ts";
 import type { ItemKind } from "./item.ts";
 import type { Note } from "./note.ts";
 
-/** The refusal of one item. */
 export type Reasons = {
-  /** Stable, as docs/errors.md has it; absent for an item that was never sent. */
+  /** Stable, as documented in docs/errors.md; absent for an item that was never sent. */
   readonly reason?: string | undefined;
   readonly message: string;
   readonly params?: Readonly<Record<string, string>>;
@@ -18,14 +17,12 @@ export type Reasons = {
 
 type FieldReason = { readonly field: string; readonly description: string };
 
-/** Reads the refusal of one item of a batch. */
 export function reasonsOf({ message, details }: Status): Reasons {
   const info = unpacked(details, ErrorInfoSchema);
   const fields = unpacked(details, BadRequestSchema)?.fieldViolations ?? [];
   return { reason: info?.reason, message, params: info?.metadata ?? {}, violations: fields.map(plain) };
 }
 
-/** Reads the refusal of a call. */
 export function reasonsOfError(error: ConnectError): Reasons {
   const [info] = error.findDetails(ErrorInfoSchema);
   const fields = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
@@ -47,7 +44,7 @@ function unpacked<D extends DescMessage>(details: readonly Any[], desc: D): Mess
   return undefined;
 }
 
-/** Writes a line with its item, or without one that nests too deeply: JSON can be read deeper than it can be written. */
+/** Writes a line with its item, or without it if the item nests too deeply: JSON can be parsed at greater depth than it can be written. */
 function lineOf(refusal: object, item: unknown): string {
   try {
     return JSON.stringify({ ...refusal, item });
@@ -57,19 +54,18 @@ function lineOf(refusal: object, item: unknown): string {
   }
 }
 
-/** The file of refused items: where each stands, why it was refused, and the item itself, so that it can be corrected. */
+/** The file of refused items: their positions, the reasons, and the items themselves, so that they can be corrected. */
 export type RefusedFile = AsyncDisposable & {
   readonly path: string;
   readonly write: (at: string, reasons: Reasons, json: unknown) => Promise<void>;
 };
 
-/** The file of what changed on the way, or was lost: where each thing stands, its kind, and what became of it. */
+/** The file of what was changed or lost in the transfer: the position and kind of each item, and what became of it. */
 export type NotesFile = AsyncDisposable & {
   readonly path: string;
   readonly write: (at: string, kind: ItemKind, notes: readonly Note[]) => Promise<void>;
 };
 
-/** Opens the file of refused items. */
 export async function refusedFile(path: string): Promise<RefusedFile> {
   const { write, ...file } = await linesFile(path);
   return {
@@ -81,7 +77,6 @@ export async function refusedFile(path: string): Promise<RefusedFile> {
   };
 }
 
-/** Opens the file of what changed, or was lost. */
 export async function notesFile(path: string): Promise<NotesFile> {
   const { write, ...file } = await linesFile(path);
   return {
@@ -92,7 +87,7 @@ export async function notesFile(path: string): Promise<NotesFile> {
   };
 }
 
-/** Opens a file at its first line, for its owner only: items may hold hashes of passwords. An earlier file is replaced. */
+/** Opens a file with its first line, for its owner only, because items may contain password hashes. An existing file is replaced. */
 async function linesFile(path: string) {
   await rm(path, { force: true });
   let file: Promise<FileHandle> | undefined;

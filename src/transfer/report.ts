@@ -4,11 +4,11 @@ import type { Outcome } from "./outcome.ts";
 
 type Row = { made: number; there: number; changed: number; lost: number; refused: number };
 
-/** The summary of an import: what became of the things of each kind. */
+/** The summary of an import: what became of the items of each kind. */
 export type Report = {
-  /** Counts an item, or a part of the export that has none. */
+  /** Counts an item, or a part of the export that is not an item. */
   readonly count: (kind: ItemKind, outcome: Outcome | undefined, notes: readonly Note[]) => void;
-  /** The table, and below it the reasons with their numbers. */
+  /** The table, followed by the reasons with their counts. */
   readonly lines: () => readonly string[];
 };
 
@@ -23,7 +23,6 @@ const labels = {
 const columns = ["made", "there", "changed", "lost", "refused"] as const;
 const empty = (): Row => ({ made: 0, there: 0, changed: 0, lost: 0, refused: 0 });
 
-/** Opens a summary. */
 export function openReport(): Report {
   const rows = new Map<ItemKind, Row>();
   const reasons = new Map<string, { readonly kind: ItemKind; readonly note: Note; count: number }>();

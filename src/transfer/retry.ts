@@ -6,8 +6,8 @@ const tries = 8;
 const longestPauseMs = 30_000;
 
 /**
- * Repeats calls that the service has no room for, or that were lost on their way. A call whose first try had its effect finds the
- * object by its name or its id.
+ * Repeats calls that the service had no capacity for, or that were lost on the way. If the first attempt took effect, the object is found
+ * by its name or id.
  */
 export const retried: Interceptor = (next) => async (request) => {
   for (let attempt = 1; ; attempt++) {

@@ -2,28 +2,28 @@ import { createReadStream } from "node:fs";
 import type { ItemKind } from "./item.ts";
 import type { Note } from "./note.ts";
 
-/** One thing to import, as its file has it: where it stands, and its JSON or the reason why it has none. */
+/** An item to import, as found in its file: its position, and its JSON or the reason why there is none. */
 export type SourceItem = {
   /** `line 12`, or `users[3]`. */
   readonly at: string;
   readonly json?: unknown;
   readonly fault?: string;
-  /** The parts that do not come along as they are; an item without JSON and fault has nothing else. */
+  /** What could not be transferred unchanged; an item without JSON and fault has nothing else. */
   readonly notes?: readonly Note[];
   /** The kind of an item without JSON. */
   readonly kind?: ItemKind;
-  /** The bytes of the file up to its end. */
+  /** The number of bytes from the start of the file to the item's end. */
   readonly end: number;
 };
 
-/** The most bytes of a line: an application with every list in full has a quarter of that. */
+/** The maximum length of a line; an application with every list full takes a quarter of that. */
 export const longestLine = 1 << 20;
 
 const newline = 10;
 
 type Cut = { readonly at: string; readonly end: number; readonly bytes: Buffer | undefined };
 
-/** Reads a file of JSON lines piece by piece. A line that is too long, or is no JSON, is an item with a fault. */
+/** Reads a file of JSON lines piece by piece. A line that is too long, or is not JSON, becomes an item with a fault. */
 export async function* jsonLines(path: string): AsyncGenerator<SourceItem> {
   for await (const { at, end, bytes } of lines(path)) {
     if (!bytes) yield { at, end, fault: `has more than ${longestLine} bytes` };
@@ -31,7 +31,7 @@ export async function* jsonLines(path: string): AsyncGenerator<SourceItem> {
   }
 }
 
-/** Cuts a file at its ends of line; the bytes of a line that is too long are dropped as they come. */
+/** Splits a file at line ends; the bytes of a line that is too long are discarded as they arrive. */
 async function* lines(path: string): AsyncGenerator<Cut> {
   let kept: Buffer[] = [];
   let [length, end, number] = [0, 0, 1];
@@ -61,7 +61,7 @@ async function* lines(path: string): AsyncGenerator<Cut> {
 
 const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 32 || byte === 9 || byte === 13);
 
-// It drops the mark of the byte order that editors on Windows write.
+// Drops the byte order mark that Windows editors write.
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function parsed(bytes: Buffer): Pick<SourceItem, "json" | "fault"> {

@@ -2,5 +2,5 @@ import type { Clients } from "./client.ts";
 import type { Projects } from "./projects.ts";
 import type { Users } from "./users.ts";
 
-/** The service that an import goes to, with the projects and users that it has made or found. */
+/** The service to import into, with the projects and users created or found so far. */
 export type Target = { readonly clients: Clients; readonly projects: Projects; readonly users: Users };

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Makes the id of a user whose line has none, out of its organization and name: an import that runs again makes the same id, and
- * finds the user. Lines of grants name such a user by its username.
+ * Derives an id from organization and username for a user whose line has none, so that running the import again yields the same id and
+ * finds the user. Grant lines name such users by username.
  */
 export function userIdFor(organization: string, username: string): string {
   const name = username.normalize("NFKC").toLowerCase();

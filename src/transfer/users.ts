@@ -5,17 +5,17 @@ import type { Reasons } from "./refused.ts";
 
 type GrantItem = Extract<Item, { kind: "grant" }>;
 
-/** The users that an import has made or found, so that no grant goes to anybody else who has the id. */
+/** The users that an import has created or found, so that no grant goes to somebody else with the id. */
 export type Users = {
-  /** Keeps what became of a user of the file. */
+  /** Records what became of a user of the file. */
   readonly note: (userId: string, outcome: Outcome | undefined) => void;
   /** Finds the id of the user that a grant names, or the reason why there is none. */
   readonly idFor: (item: GrantItem) => Promise<string | Reasons>;
 };
 
 /**
- * Keeps the users of an import. The id that is made for a username is no secret: somebody of another organization may have taken it
- * first. So a name is trusted when its user came out of this very run, and else looked up in the organization.
+ * Keeps the users of an import. The id derived from a username is not secret, so a user of another organization may have taken it. A name
+ * is therefore trusted only if its user was created or found in this very run; otherwise it is looked up in the organization.
  */
 export function usersOf({ users, organization }: Pick<Clients, "users" | "organization">): Users {
   const sure = new Set<string>();

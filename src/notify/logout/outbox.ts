@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** A sign-out that a worker holds under a lease, to tell an application of it. */
+/** A sign-out that a worker holds under a lease, to notify an application. */
 export type LeasedLogout = {
   readonly id: string;
   readonly attempts: number;
@@ -16,14 +16,14 @@ export type LeasedLogout = {
   readonly oidc: JsonObject | null;
 };
 
-/** The number of sign-outs that applications are still to learn of, the age of the oldest, and the number given up in the last days. */
+/** How many sign-outs applications have yet to learn of, the age of the oldest, and how many were given up in the last few days. */
 export type LogoutHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
 /**
- * Leases sign-outs that are due; no other worker takes them until the lease ends. Each was written by the statement that ended its
- * session, through a trigger of browser_sessions.
+ * Leases sign-outs that are due; no other worker takes them until the lease expires. Each was written by the statement that ended its
+ * session, through a trigger on browser_sessions.
  */
 export const takeLogouts = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<
   LeasedLogout[]
@@ -38,13 +38,13 @@ export const takeLogouts = (sql: Sql, { most, leaseSeconds }: { most: number; le
     (select a.client_id from applications a where a.app_id = m.app_id) as "clientId",
     (select a.oidc from applications a where a.app_id = m.app_id) as oidc`;
 
-/** Deletes a sign-out that the application took, or need not learn of any more. */
+/** Deletes a sign-out that the application accepted, or no longer needs to learn of. */
 export const forgetLogout = (sql: Sql, { id }: LeasedLogout) => sql`
   delete from logout_messages where message_id = ${id}`;
 
 /**
- * Makes a sign-out due again later, unless another worker has taken it meanwhile, and with it all that wait for the same application:
- * one that does not answer must not take the places of others.
+ * Postpones a sign-out, unless another worker has taken it since, and all others waiting for the same application: one that does not
+ * respond must not hold up the rest.
  */
 export const postponeLogouts = (
   sql: Sql,
@@ -58,12 +58,11 @@ export const postponeLogouts = (
   update logout_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where message_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives a sign-out up, unless another worker has taken it meanwhile. */
+/** Gives up on a sign-out, unless another worker has taken it since. */
 export const buryLogout = (sql: Sql, { id, attempts }: LeasedLogout, failure: string) => sql`
   update logout_messages set dead = now(), failure = ${failure}
   where message_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Reads the state of the delivery of sign-outs. */
 export async function logoutHealth(sql: Sql): Promise<LogoutHealth> {
   const [health] = await sql<LogoutHealth[]>`
     select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,

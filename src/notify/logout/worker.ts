@@ -3,12 +3,11 @@ import { backoffSeconds, type Delivery, type DeliveryOptions, startDeliveries } 
 import { buryLogout, forgetLogout, type LeasedLogout, postponeLogouts, takeLogouts } from "./outbox.ts";
 
 /**
- * Tells an application of a sign-out; returns the status of its answer, or undefined where it need not learn of it. Throws when it
- * cannot be reached.
+ * Notifies an application of a sign-out. Returns the status of the response, or undefined if the application does not need to know; throws
+ * if it cannot be reached.
  */
 export type LogoutSender = (message: LeasedLogout) => Promise<number | undefined>;
 
-/** Options of the worker. */
 export type LogoutWorkerOptions = Pick<
   DeliveryOptions<LeasedLogout>,
   "onWritten" | "timeoutMs" | "everyMs" | "onError"
@@ -16,13 +15,13 @@ export type LogoutWorkerOptions = Pick<
   readonly sql: Sql;
   readonly sender: LogoutSender;
   readonly clock: () => Date;
-  /** How long an application that takes nothing is tried. */
+  /** How long an application that accepts nothing is retried. */
   readonly retrySeconds: number;
-  /** Called with the outcome of each try, for the log. */
+  /** Called with the outcome of each attempt, for the log. */
   readonly onDelivery: (message: LeasedLogout, delivery: Delivery) => void;
 };
 
-/** Tells applications of the sign-outs in the outbox. */
+/** Notifies applications of the sign-outs in the outbox. */
 export const startLogoutWorker = (options: LogoutWorkerOptions): AsyncDisposable =>
   startDeliveries<LeasedLogout>({
     onWritten: options.onWritten,
@@ -39,7 +38,7 @@ async function tryToDeliver(options: LogoutWorkerOptions, message: LeasedLogout)
   try {
     const status = await options.sender(message);
     if (status === undefined) return { kind: "superseded" };
-    // Back-Channel Logout 1.0, 2.8: 200, and 204 where a framework makes that of an answer without a body.
+    // Back-Channel Logout 1.0, 2.8: 200, or 204 where a framework turns an empty response into that.
     if (status === 200 || status === 204) return { kind: "delivered" };
     const failure = `it answered ${status}`;
     return isLasting(status) ? { kind: "dead", failure } : later(options, message, failure);

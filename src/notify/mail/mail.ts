@@ -2,7 +2,7 @@ import type { Language } from "../../messages/catalogue.ts";
 import { accountLabel, isNotice, linkLabel, type MailKind, mailTexts, wayBackLabel } from "../../messages/mail.ts";
 import { escaped } from "../../security/html_text.ts";
 
-/** A mail to send; the id stays the same when it is sent again. */
+/** A mail to send; resending it keeps the id. */
 export type Mail = {
   readonly id: string;
   readonly to: string;
@@ -14,7 +14,6 @@ export type Mail = {
 /** Hands a mail to the provider, or throws NotTaken. */
 export type MailSender = (mail: Mail, signal: AbortSignal) => Promise<void>;
 
-/** The parts that a mail is written from. */
 export type MailParts = {
   readonly id: string;
   readonly to: string;
@@ -23,24 +22,24 @@ export type MailParts = {
   readonly codes: readonly MailedCode[];
 };
 
-/** A code with the login name of its account, and the link to a page that takes it. */
+/** A code with its account's login name, and the link to a page that accepts it. */
 export type MailedCode = {
   readonly loginName: string;
-  /** None where the mail only tells of a change. */
+  /** Absent if the mail only reports a change. */
   readonly code?: string;
   readonly link?: string | undefined;
 };
 
-/** The addresses of the pages for the codes of mails, with `{code}` in place of the code; a mail without one brings codes only. */
+/** The URLs of the pages for mailed codes, with `{code}` in place of the code. Without a URL, a mail only contains the code. */
 export type CodePages = Readonly<Partial<Record<MailKind, string | undefined>>>;
 
-/** Writes a mail, as plain text and as HTML. Nothing in it but codes and login names comes from anybody. */
+/** Writes a mail, as plain text and HTML. Only its codes and login names are variable. */
 export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const { subject, before, after } = mailTexts[kind][language];
   const shown = codes.map(({ loginName, code, link }) => ({
-    // Until the address is verified, its reader may be somebody other than the user: the account is not named.
+    // Until the address is verified, its reader may not be the user, so the account is not named.
     account: kind === "verify_email" ? undefined : `${accountLabel[language]} ${loginName}`,
-    // A code that undoes a change works by its link alone.
+    // A code that undoes a change only works through its link.
     code: code === undefined || isNotice(kind) ? undefined : grouped(code),
     label: link && (isNotice(kind) ? wayBackLabel : linkLabel)[language],
     link,
@@ -52,7 +51,7 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
 
 type Shown = Readonly<Record<"account" | "code" | "label" | "link", string | undefined>>;
 
-/** Cuts a long code into groups of four, which are easier to read; a typed code may have the dashes. */
+/** Splits a long code into groups of four, which are easier to read; users may type the dashes. */
 const grouped = (code: string): string => (code.length > 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code);
 
 const asText = ({ account, code, label, link }: Shown): string =>

@@ -14,18 +14,18 @@ export type LeasedMail = {
   readonly language: Language;
   readonly sealed: Uint8Array | null;
   readonly expiration: Date;
-  /** The login name of its user; null where there is none any more. */
+  /** The user's login name; null once the user is gone. */
   readonly loginName: string | null;
-  /** Whether one of its codes is still in force, or it never had any. */
+  /** Whether one of its codes is still valid, or it never had any. */
   readonly isNeeded: boolean;
 };
 
-/** The number of mails under way, the age of the oldest, and the number given up in the last days. */
+/** The number of mails waiting, the age of the oldest, and how many were given up in the last few days. */
 export type MailHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
-/** Leases mails that are due; no other worker takes them until the lease ends. */
+/** Leases mails that are due; no other worker takes them until the lease expires. */
 export const takeMails = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<
   LeasedMail[]
 >`
@@ -42,7 +42,7 @@ export const takeMails = (sql: Sql, { most, leaseSeconds }: { most: number; leas
 /** Deletes a mail that was delivered or is obsolete. */
 export const forgetMail = (sql: Sql, { id }: LeasedMail) => sql`delete from mail_messages where mail_id = ${id}`;
 
-/** Makes a mail due again later, unless another worker has taken it meanwhile. */
+/** Postpones a mail, unless another worker has taken it since. */
 export const postponeMail = (
   sql: Sql,
   { id, attempts }: LeasedMail,
@@ -51,12 +51,11 @@ export const postponeMail = (
   update mail_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives a mail up, unless another worker has taken it meanwhile; its codes stay valid, in case it arrived after all. */
+/** Gives up on a mail, unless another worker has taken it since. Its codes stay valid, in case it arrived after all. */
 export const buryMail = (sql: Sql, { id, attempts }: LeasedMail, failure: string) => sql`
   update mail_messages set dead = now(), failure = ${failure}, sealed = null
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Reads the state of the delivery of mails. */
 export async function mailHealth(sql: Sql): Promise<MailHealth> {
   const [health] = await sql<MailHealth[]>`
     select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,

@@ -4,13 +4,11 @@ import type { MailSender } from "./mail.ts";
 import { type SmtpServer, smtpSender } from "./smtp_sender.ts";
 import { mailWebhookSender } from "./webhook_sender.ts";
 
-/** The settings of the configured sender of mails. */
 export type MailSenderSettings =
   | { readonly kind: "log"; readonly file: string }
   | ({ readonly kind: "webhook" } & Webhook)
   | ({ readonly kind: "smtp" } & SmtpServer);
 
-/** Makes the configured sender of mails. */
 export function mailSender(settings: MailSenderSettings, clock: () => Date): MailSender {
   switch (settings.kind) {
     case "log":

@@ -3,14 +3,14 @@ import type { Transporter } from "nodemailer";
 import { NotTaken } from "../not_taken.ts";
 import type { Mail, MailSender } from "./mail.ts";
 
-/** A mail server that takes mails for delivery. */
+/** An SMTP server that accepts mails for delivery. */
 export type SmtpServer = {
   readonly host: string;
   readonly port: number;
-  /** How the connection is encrypted: from its beginning, by STARTTLS, which is required then, or not at all. */
+  /** How the connection is encrypted: from the start, with STARTTLS, which is then mandatory, or not at all. */
   readonly encryption: "tls" | "starttls" | "none";
   readonly auth: { readonly user: string; readonly pass: string } | undefined;
-  /** A file of authorities in PEM, in place of those that Node trusts. */
+  /** A file of certificate authorities in PEM that replace Node's. */
   readonly caFile: string | undefined;
   readonly from: { readonly name: string; readonly address: string };
   readonly timeoutMs: number;
@@ -22,7 +22,7 @@ export function smtpSender(server: SmtpServer): MailSender {
   return async (mail, signal) => {
     refuseUnsafe(mail.to);
     transport ??= open(server);
-    // A file of authorities that cannot be read now may be there at the next try.
+    // A file of authorities that cannot be read now may be readable at the next attempt.
     const opened = await transport.catch((error: NodeJS.ErrnoException) => {
       transport = undefined;
       throw new NotTaken(`its authorities cannot be read (${error.code})`);
@@ -33,7 +33,7 @@ export function smtpSender(server: SmtpServer): MailSender {
   };
 }
 
-/** Loads the library with the first mail: a node without a mail server does without it. */
+/** Loads the library for the first mail, so that nodes without a mail server never load it. */
 async function open({ host, port, encryption, auth, caFile, timeoutMs }: SmtpServer): Promise<Transporter> {
   const ca = caFile === undefined ? undefined : await readFile(caFile, "utf8");
   const { createTransport } = await import("nodemailer");
@@ -57,20 +57,20 @@ function messageOf({ from }: SmtpServer, { id, to, subject, text, html }: Mail, 
   const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
   return {
     from,
-    // An object is one address; a text would be parsed as a list.
+    // An object is taken as one address; a text would be parsed as a list.
     to: { name: "", address: to },
     subject,
     text,
     html,
     signal,
-    // The same at every try, so that a mail that left twice can be seen to be one.
+    // The same at every attempt, so that duplicates can be recognized.
     messageId: `<${id}@${domain}>`,
-    // RFC 3834: no answering machine answers.
+    // RFC 3834: tells auto-responders not to reply.
     headers: { "auto-submitted": "auto-generated" },
   };
 }
 
-/** Refuses an address that could end a header or a command; the contract lets none be stored. */
+/** Refuses an address that could break out of a header or command, although the contract lets none be stored. */
 function refuseUnsafe(address: string): void {
   if (/^[^\p{C}\s<>,;:"()[\]\\@]+@[^\p{C}\s<>,;:"()[\]\\@]+$/u.test(address)) return;
   throw new NotTaken("the address is no address", { permanent: true });
@@ -78,14 +78,14 @@ function refuseUnsafe(address: string): void {
 
 type SmtpError = { readonly code?: unknown; readonly responseCode?: unknown };
 
-// The text of an error may repeat the address or the mail: only its numbers and names are kept.
+// An error's text may repeat the address or the mail, so only its numbers and names are kept.
 function notTaken(error: unknown, signal: AbortSignal): NotTaken {
   if (signal.aborted) return new NotTaken("it did not answer in time");
   const { code, responseCode } = (error ?? {}) as SmtpError;
   if (typeof responseCode !== "number") {
     return new NotTaken(`it cannot be used${typeof code === "string" ? ` (${code})` : ""}`);
   }
-  // A refused sign-in, greeting or STARTTLS concerns the settings, which may be put right meanwhile.
+  // If sign-in, greeting or STARTTLS is refused, the settings are wrong and may still be corrected.
   const concernsMail = code === "EENVELOPE" || code === "EMESSAGE";
   return new NotTaken(`it answered ${responseCode}`, { permanent: concernsMail && responseCode >= 500 });
 }

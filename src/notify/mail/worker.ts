@@ -7,7 +7,6 @@ import { NotTaken } from "../not_taken.ts";
 import { type CodePages, type MailedCode, type MailSender, mailOf } from "./mail.ts";
 import { buryMail, forgetMail, type LeasedMail, postponeMail, takeMails } from "./outbox.ts";
 
-/** Options of the worker. */
 export type MailWorkerOptions = Pick<DeliveryOptions<LeasedMail>, "onWritten" | "timeoutMs" | "everyMs" | "onError"> & {
   readonly sql: Sql;
   readonly keyring: Keyring;
@@ -15,11 +14,10 @@ export type MailWorkerOptions = Pick<DeliveryOptions<LeasedMail>, "onWritten" | 
   readonly clock: () => Date;
   readonly pages: CodePages;
   readonly attempts: number;
-  /** Called with the outcome of each try, for the log and the metrics. */
+  /** Called with the outcome of each attempt, for the log and the metrics. */
   readonly onDelivery: (message: Pick<LeasedMail, "id" | "userId" | "attempts">, delivery: Delivery) => void;
 };
 
-/** Delivers the mails of the outbox. */
 export const startMailWorker = (options: MailWorkerOptions): AsyncDisposable =>
   startDeliveries<LeasedMail>({
     onWritten: options.onWritten,
@@ -51,7 +49,7 @@ async function tryToDeliver(options: MailWorkerOptions, message: LeasedMail): Pr
 
 type LinkOptions = Pick<MailWorkerOptions, "keyring" | "pages">;
 
-/** The codes of a mail, or only its link where it never had any. */
+/** The codes of a mail, or only its link if it never had any. */
 function codesOf(options: LinkOptions, message: LeasedMail): readonly MailedCode[] | "superseded" | undefined {
   const { isNeeded, sealed, kind, loginName } = message;
   if (!isNeeded || loginName === null) return "superseded";
@@ -59,7 +57,7 @@ function codesOf(options: LinkOptions, message: LeasedMail): readonly MailedCode
   return isNotice(kind) ? [{ loginName, link: options.pages[kind] }] : "superseded";
 }
 
-/** Opens the codes of a mail, with their links; undefined where no master key does. */
+/** Opens the codes of a mail, with their links; undefined if no master key can. */
 function opened(options: LinkOptions, message: LeasedMail, sealed: Uint8Array): readonly MailedCode[] | undefined {
   const { id, email } = message;
   try {

@@ -1,7 +1,7 @@
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** An SMS that a worker holds under a lease; without a number and a sealed code it is obsolete. */
+/** An SMS that a worker holds under a lease; it is obsolete if it lacks a number or a sealed code. */
 export type LeasedSms = {
   readonly id: string;
   readonly userId: string;
@@ -11,7 +11,7 @@ export type LeasedSms = {
   readonly expiration: Date | null;
 };
 
-/** An SMS whose delivery was given up. */
+/** An SMS that was given up. */
 export type DeadSms = {
   readonly id: string;
   readonly owner: string;
@@ -22,14 +22,14 @@ export type DeadSms = {
   readonly failure: string;
 };
 
-/** The number of SMS under way, the age of the oldest, and the number given up in the last days. */
+/** The number of SMS waiting, the age of the oldest, and how many were given up in the last few days. */
 export type SmsHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
 /**
- * Leases messages that are due; no other worker takes them until the lease ends. Each row was written by the statement that
- * sealed its code, through a trigger of phone_codes.
+ * Leases messages that are due; no other worker takes them until the lease expires. Each row was written by the statement that sealed its
+ * code, through a trigger on phone_codes.
  */
 export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<LeasedSms[]>`
   with due as materialized (
@@ -45,7 +45,7 @@ export const forget = (sql: Sql, { id }: LeasedSms) => sql`
   with opened as (update phone_codes set sealed = null where phone_code_id = ${id} and sealed is not null)
   delete from sms_messages where phone_code_id = ${id}`;
 
-/** Makes a message due again later, unless another worker has taken it meanwhile. */
+/** Postpones a message, unless another worker has taken it since. */
 export const postpone = (
   sql: Sql,
   { id, attempts }: LeasedSms,
@@ -54,7 +54,7 @@ export const postpone = (
   update sms_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where phone_code_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives a message up, unless another worker has taken it meanwhile; its code stays valid, in case it arrived after all. */
+/** Gives up on a message, unless another worker has taken it since. Its code stays valid, in case it arrived after all. */
 export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => sql`
   with buried as (
     update sms_messages set dead = now(), failure = ${failure}
@@ -62,7 +62,6 @@ export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => 
   )
   update phone_codes c set sealed = null from buried b where c.phone_code_id = b.phone_code_id`;
 
-/** Reads the state of SMS delivery. */
 export async function smsHealth(sql: Sql): Promise<SmsHealth> {
   const [health] = await sql<SmsHealth[]>`
     select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
@@ -76,7 +75,7 @@ export const deadSms = (sql: Sql, limit: number) => sql<DeadSms[]>`
   select phone_code_id as id, owner, user_id as "userId", created, dead, attempts, failure from sms_messages
   where dead is not null order by dead desc limit ${limit}`;
 
-/** Deletes expired codes, gives up SMS that were not sent in time, and deletes those given up long ago. */
+/** Deletes expired codes, gives up on SMS that were not sent in time, and deletes those given up long ago. */
 export const smsChores = ({ sql, clock }: { sql: Sql; clock: () => Date }): readonly Chore[] => [
   { name: "expired phone codes", batch: async (most) => (await expireCodes(sql, clock(), most)).count },
   { name: "dead SMS", batch: async (most) => (await forgetDead(sql, most)).count },

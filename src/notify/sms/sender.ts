@@ -4,13 +4,11 @@ import type { Sender } from "./sms.ts";
 import { type TwilioAccount, twilioSender } from "./twilio_sender.ts";
 import { webhookSender } from "./webhook_sender.ts";
 
-/** The settings of the configured sender. */
 export type SmsSettings =
   | { readonly kind: "log"; readonly file: string }
   | ({ readonly kind: "webhook" } & Webhook)
   | ({ readonly kind: "twilio" } & TwilioAccount);
 
-/** Makes the configured sender. */
 export function smsSender(settings: SmsSettings, clock: () => Date): Sender {
   switch (settings.kind) {
     case "log":

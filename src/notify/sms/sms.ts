@@ -1,4 +1,4 @@
-/** An SMS to send; the id stays the same when it is sent again. */
+/** An SMS to send; resending it keeps the id. */
 export type Sms = { readonly id: string; readonly to: string; readonly text: string };
 
 /** Hands an SMS to the provider, or throws NotTaken. */

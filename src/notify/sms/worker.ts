@@ -6,7 +6,6 @@ import { NotTaken } from "../not_taken.ts";
 import { bury, expired, forget, type LeasedSms, postpone, take } from "./outbox.ts";
 import type { Sender } from "./sms.ts";
 
-/** Options of the worker. */
 export type SmsWorkerOptions = Pick<DeliveryOptions<LeasedSms>, "onWritten" | "timeoutMs" | "everyMs" | "onError"> & {
   readonly sql: Sql;
   readonly keyring: Keyring;
@@ -15,11 +14,10 @@ export type SmsWorkerOptions = Pick<DeliveryOptions<LeasedSms>, "onWritten" | "t
   /** The text, with `{code}` in place of the code. */
   readonly text: string;
   readonly attempts: number;
-  /** Called with the outcome of each try, for the log and the metrics. */
+  /** Called with the outcome of each attempt, for the log and the metrics. */
   readonly onDelivery: (message: Pick<LeasedSms, "id" | "userId" | "attempts">, delivery: Delivery) => void;
 };
 
-/** Delivers the SMS of the outbox. */
 export const startSmsWorker = (options: SmsWorkerOptions): AsyncDisposable =>
   startDeliveries<LeasedSms>({
     onWritten: options.onWritten,

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { StartError } from "../failure.ts";
 import { type Account, run } from "./run.ts";
 
-/** The folder of PostgreSQL's programs, and whether it is a copy of the installed ones. */
+/** The folder of PostgreSQL's programs, and whether it is a copy of the installed one. */
 export type Binaries = Readonly<{ bin: string; copied: boolean }>;
 
 /** Finds PostgreSQL programs that the account can run: the installed ones, or a copy of them under home. */
@@ -54,7 +54,7 @@ async function copyRuntime(native: string, copy: string): Promise<void> {
   }
 }
 
-/** Lets every account read a folder of programs, and run them. */
+/** Lets every account read and run the programs in a folder. */
 export async function openToAll(root: string): Promise<void> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const mode = (folder: boolean, path: string) => (folder || path.endsWith("/bin") ? 0o755 : 0o644);
@@ -64,7 +64,7 @@ export async function openToAll(root: string): Promise<void> {
       await chmod(join(entry.parentPath, entry.name), mode(entry.isDirectory(), entry.parentPath));
 }
 
-/** Makes the links of an npm package, which cannot carry them: its install script, which does so, may be switched off. */
+/** Creates the symbolic links of an npm package, which npm cannot ship. The package's install script does this too, but may be disabled. */
 export async function linkLibraries(native: string): Promise<void> {
   const listed = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(listed) as { source: string; target: string }[]) {

@@ -8,10 +8,10 @@ import { type Account, run } from "./run.ts";
 /** The folder of the embedded database, and the account that it runs as. */
 export type DatabaseHome = Readonly<{ home: string; account: Account; moved: boolean }>;
 
-// PostgreSQL refuses to run as root, and its user must be able to enter every folder above its files.
+// PostgreSQL refuses to run as root, and its user must be able to enter every parent folder of its files.
 const outside = "/var/lib/postern";
 
-/** Finds or makes the database's home under the data folder, or elsewhere by a link when its user cannot enter there. */
+/** Finds or creates the database's home in the data folder, or, if its user cannot enter that, elsewhere with a link to it. */
 export async function findHome(dataDir: string): Promise<DatabaseHome> {
   const base = resolve(dataDir);
   const link = join(base, "postgres");
@@ -41,7 +41,7 @@ async function makeHome(link: string, account: Account): Promise<void> {
   await symlink(home, link).catch(ignore("EEXIST"));
 }
 
-/** Makes a folder that only the account can enter; leaves an existing one as it is. */
+/** Creates a folder that only the account can enter; leaves an existing one unchanged. */
 export async function makeFolder(path: string, account: Account): Promise<void> {
   const made = await mkdir(path, { mode: 0o700 }).then(() => true, ignore("EEXIST"));
   if (made && !account.isSelf) await chown(path, account.uid, account.gid);

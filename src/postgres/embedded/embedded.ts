@@ -10,17 +10,16 @@ import { lockFolder } from "./lock.ts";
 import { clearLeftovers, type Launch, launch, type Postmaster, runningSockets } from "./postmaster.ts";
 import { run } from "./run.ts";
 
-/** Options of the embedded database. */
 export type EmbeddedOptions = Readonly<{
   dataDir: string;
   log: ProcessLog;
-  /** Whether to share the database of a process that runs on the same folder, instead of refusing. */
+  /** Whether to share the database of a process that is running on the same folder, instead of failing. */
   join?: boolean;
   /** Server settings in addition to ours. */
   settings?: Readonly<Record<string, string>>;
 }>;
 
-/** A running embedded database; note names its folder if that is not the data folder. */
+/** A running embedded database; `note` names its folder if that is not in the data folder. */
 export type Embedded = AsyncDisposable & Readonly<{ url: string; note?: string }>;
 
 const owner = "postern";
@@ -33,14 +32,14 @@ const ourSettings = {
   log_timezone: "UTC",
   log_line_prefix: "",
   lc_messages: "C",
-  // Broken constraints are reported to the caller; the server's own lines about them would contain user input.
+  // Violated constraints are reported to the caller; the server's own log lines about them would contain user input.
   log_min_messages: "log",
   shared_buffers: `${sharedMegabytes()}MB`,
-  // After a checkpoint the first write of each page logs the whole page, so checkpoints should be minutes apart, also under load.
+  // After a checkpoint, the first write to each page logs the whole page, so checkpoints should be minutes apart even under load.
   max_wal_size: "4GB",
 };
 
-/** Starts PostgreSQL on the data folder, on a Unix-domain socket only, and keeps it running until disposed. */
+/** Starts PostgreSQL on the data folder, listening only on a Unix socket, and keeps it running until disposed. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataDir, log, settings = {} } = options;
   const place = await findHome(dataDir);
@@ -59,7 +58,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   return { url: urlOf(sockets), ...noteOf(place, binaries), [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-// PostgreSQL's defaults cannot hold an index of a million rows. Memory counts only once it is used.
+// PostgreSQL's default cannot hold an index of a million rows. Memory only counts once it is used.
 function sharedMegabytes(): number {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return Math.max(16, Math.min(1024, Math.floor(memory / 8 / 1024 / 1024)));
@@ -74,7 +73,7 @@ async function joined({ join: mayJoin, dataDir }: EmbeddedOptions, data: string,
   throw new StartError(`${dataDir} is in use by ${heldBy}, whose database does not answer`);
 }
 
-// By libpq's rule the host parameter wins over the authority; connect.ts reads it as psql does.
+// As in libpq, the host parameter takes precedence over the authority; connect.ts reads it as psql does.
 function urlOf(sockets: string): string {
   return `postgresql://${owner}@localhost/postgres?host=${encodeURIComponent(sockets)}`;
 }
@@ -86,7 +85,7 @@ function noteOf({ account, home, moved }: DatabaseHome, { copied }: Binaries): {
   return { note: `PostgreSQL runs as ${account.name}, who cannot use ${obstacle}: ${home} holds ${remedy}` };
 }
 
-// initdb runs in a temporary folder, so that an interrupted start leaves no half-made database.
+// initdb runs in a temporary folder, so that an interrupted start leaves no incomplete database.
 async function initialize(
   { account, home }: DatabaseHome,
   { bin }: Binaries,

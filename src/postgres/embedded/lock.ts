@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { StartError } from "../failure.ts";
 import { ignore } from "./database_home.ts";
 
-/** The lock of a folder: ours until disposed, or held by another living process. */
+/** The lock on a folder: ours until disposed, or held by another running process. */
 export type Lock = (AsyncDisposable & { readonly heldBy?: undefined }) | { readonly heldBy: string };
 
-// The lock is a listening socket in the folder: the kernel stops answering on it the moment its process dies, whatever
-// becomes of the process number, and it is seen across containers that share the folder.
+// The lock is a listening socket in the folder. The kernel stops accepting connections the moment the process dies, even if its pid is
+// reused, and containers that share the folder see it.
 const name = "lock";
 
-/** Takes the folder for this process alone. */
+/** Locks the folder for this process alone. */
 export async function lockFolder(folder: string): Promise<Lock> {
   await using handle = await open(folder, "r");
   const own = `${name}.${randomBytes(4).toString("hex")}`;
@@ -50,7 +50,7 @@ function claim(own: string, path: string): Promise<boolean> {
   );
 }
 
-// A lock is moved aside before it is judged, so that nobody removes one that was taken in between.
+// A lock is moved aside before it is examined, so that nobody removes one that was taken in between.
 async function removeStale(folder: string, handle: FileHandle): Promise<void> {
   const aside = `${name}.${randomBytes(4).toString("hex")}`;
   const moved = await rename(join(folder, name), join(folder, aside)).then(
@@ -86,7 +86,7 @@ function listen(path: string): Promise<Server> {
   });
 }
 
-// The kernel allows 107 bytes for the path of a socket; by an open folder's number it is always short.
+// The kernel limits the path of a socket to 107 bytes; a path through an open folder's descriptor is always short.
 function socketPath(folder: string, handle: FileHandle, file: string): string {
   return platform() === "linux" ? `/proc/self/fd/${handle.fd}/${file}` : join(folder, file);
 }

@@ -8,7 +8,6 @@ import type { ProcessLog } from "../process_log.ts";
 import { ignore } from "./database_home.ts";
 import { type Account, run, surroundings } from "./run.ts";
 
-/** Options of the server. */
 export type Launch = Readonly<{
   account: Account;
   bin: string;
@@ -22,7 +21,7 @@ export type Launch = Readonly<{
 /** A running PostgreSQL server, as a child of this process. */
 export type Postmaster = Readonly<{ pid: number; exited: Promise<string>; stop: () => Promise<void> }>;
 
-/** Starts the server on its data folder and waits until it answers. */
+/** Starts the server on its data folder and waits until it responds. */
 export async function launch(options: Launch): Promise<Postmaster> {
   const child = await start(options);
   const lastLines: string[] = [];
@@ -43,14 +42,14 @@ async function start(options: Launch): Promise<ChildProcess> {
   const tether = ["setpriv", "--pdeathsig=INT", "--"];
   const tethered = (await run(account, "setpriv", ["--pdeathsig=INT", "--", "/bin/sh", "-c", ":"])).ok;
   const [program = "", ...rest] = [...(tethered ? tether : []), ...server, ...args];
-  // The server has a process group of its own: Ctrl-C in a terminal must reach only us, who still need the database to finish.
+  // The server has its own process group: Ctrl-C in a terminal must only reach us, because we need the database to shut down.
   const child = spawn(program, rest, { ...surroundings(account), stdio: ["ignore", "ignore", "pipe"], detached: true });
   await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
   if (!tethered) stopWithUs(child, account);
   return child;
 }
 
-/** Ends the child when this process dies, by a shell that waits for the end of a pipe; used where setpriv is missing. */
+/** Ends the child when this process dies, using a shell that waits for the end of a pipe. For systems without setpriv. */
 export function stopWithUs(child: ChildProcess, account: Account): void {
   const script = 'read -r _; kill -INT "$1"';
   const args = ["-c", script, "sh", String(child.pid)];
@@ -107,21 +106,21 @@ async function settled(exited: Promise<unknown>, timeoutMs: number): Promise<boo
   return done;
 }
 
-/** Finds the folder of the socket of the server that runs on the data folder, if one answers. */
+/** Finds the socket folder of the server that is running on the data folder, if one responds. */
 export async function runningSockets(data: string): Promise<string | undefined> {
   const [pid, , , , sockets, , , status] = await pidFile(data);
   if (status?.trim() !== "ready" || !sockets) return undefined;
   return (await residents(data)).includes(Number(pid)) ? sockets : undefined;
 }
 
-/** Ends the processes that a killed process left on the data folder and its sockets; the caller holds the lock over both. */
+/** Ends the processes that a killed process left on the data folder and its sockets; the caller holds the lock on both. */
 export async function clearLeftovers({ data, sockets, log }: Pick<Launch, "data" | "sockets" | "log">): Promise<void> {
   for (let waited = 0; ; waited += 20) {
     const left = await residents(data);
     if (left.length === 0) break;
     if (waited === 0) log.warn({ pids: left }, "stopping the postgres of a process that was killed");
     if (waited === 0) await signalAll(await postmasterOf(left, data), "SIGINT");
-    // Without their postmaster, the others are useless and keep the next one from starting.
+    // Without their postmaster, the other processes are useless and keep a new one from starting.
     if (waited >= 15_000 || (waited >= 2_000 && (await postmasterOf(left, data)).length === 0))
       await signalAll(left, "SIGKILL");
     await sleep(20);
@@ -145,7 +144,7 @@ async function signalAll(pids: readonly number[], signal: NodeJS.Signals): Promi
   for (const pid of pids) if (isRunning(pid)) process.kill(pid, signal);
 }
 
-/** Finds the PostgreSQL processes that work in the data folder, whichever process started them. */
+/** Finds the PostgreSQL processes running in the data folder, whoever started them. */
 export async function residents(data: string): Promise<number[]> {
   if (platform() !== "linux") return listedResidents(data);
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
@@ -159,7 +158,7 @@ async function worksIn(pid: string, data: string): Promise<boolean> {
   return /\/postgres( \(deleted\))?$/.test(await readlink(`/proc/${pid}/exe`).catch(() => ""));
 }
 
-// Without /proc only the postmaster can be recognized, by its command line; its children end by themselves.
+// Without /proc, only the postmaster can be recognized, by its command line; its children exit by themselves.
 async function listedResidents(data: string): Promise<number[]> {
   const [pid] = await pidFile(data);
   if (!pid) return [];

@@ -1,18 +1,18 @@
 import { execFile } from "node:child_process";
 
-/** An operating-system user to run programs as. */
+/** An operating system user to run programs as. */
 export type Account = Readonly<{ name: string; uid: number; gid: number; isSelf: boolean }>;
 
-/** The exit of a program and its output. */
+/** Whether a program succeeded, and its output. */
 export type ProgramResult = Readonly<{ ok: boolean; output: string }>;
 
-/** The environment of a program run as an account: nothing of ours but a search path and English. */
+/** The environment of a program run as an account: only a search path, and English as its language. */
 export function surroundings({ isSelf, uid, gid }: Account) {
   const env = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin", LC_ALL: "C" };
   return { cwd: "/", env, ...(isSelf ? {} : { uid, gid }) };
 }
 
-/** Runs a program to its end as the account; never throws. */
+/** Runs a program to completion as the account; never throws. */
 export function run(account: Account, program: string, args: readonly string[], input = ""): Promise<ProgramResult> {
   const options = { ...surroundings(account), timeout: 120_000, maxBuffer: 8 << 20 };
   return new Promise((resolve) => {
