@@ -8,7 +8,6 @@ import type { MakeFailureRate } from "./security/failure_rate.ts";
 import type { Secrets } from "./security/secrets.ts";
 import type { Share } from "./security/turns.ts";
 
-/** The dependencies of a service. */
 export type Deps = {
   /** The log of facts: `append` ends every write. */
   readonly log: Log<Call>;
@@ -17,7 +16,7 @@ export type Deps = {
   readonly clock: () => Date;
   readonly ids: () => string;
   readonly secrets: Secrets;
-  /** Makes the counts of failures for a limit of the node. */
+  /** Makes the failure counts for a limit of the node. */
   readonly failureRate: MakeFailureRate;
 };
 
@@ -29,18 +28,21 @@ export type Membership = {
   readonly scope: "instance" | "organization" | "project" | "project_grant";
   /** The instance, organization, project or project grant. */
   readonly id: string;
-  /** The organization in which the role counts: itself, the project's owner, or the grantee; the instance for the instance. */
+  /**
+   * The organization in which the role counts: the organization itself, the project's owner, or the grantee; for the instance, the
+   * instance.
+   */
   readonly organization: string;
-  /** The project, for a project and for a project grant. */
+  /** The project, if the role is held on a project or project grant. */
   readonly project?: string;
   readonly roles: readonly string[];
-  /** The permissions that the caller's access token is limited to; absent where it can do all that its user may. */
+  /** The permissions that the caller's access token is limited to; absent if it has all of its user's. */
   readonly only?: readonly string[];
 };
 
-/** The sign-in to an application that an access token of the provider came of. */
+/** The sign-in to an application for which an access token was issued. */
 export type TokenApplication = Readonly<Record<"signOnId" | "appId" | "projectId" | "sessionId", string>> & {
-  /** The origins whose pages may read what the token is answered. */
+  /** The origins whose pages may read responses to the token. */
   readonly origins: readonly string[];
 };
 
@@ -53,9 +55,9 @@ export type Caller = {
   readonly sessionId?: string;
   /** The personal access token that the call presents; absent for other tokens. */
   readonly tokenId?: string;
-  /** Whether the access token is limited to some permissions: then its user's rights over itself are not the token's. */
+  /** Whether the access token is limited to some permissions, and so lacks its user's rights over their own account. */
   readonly isLimited?: true;
-  /** The first-party application that the token was given to; absent for sessions and personal access tokens. */
+  /** The first-party application that the token was issued to; absent for sessions and personal access tokens. */
   readonly application?: TokenApplication;
   /** Whether the session may only enrol a factor. */
   readonly isEnrolling?: true;
@@ -72,14 +74,14 @@ export type Reach =
       readonly projectGrants: readonly string[];
     };
 
-/** A limit of calls of which more than half are used, and the headers that say so. */
+/** A rate limit of which more than half is used, and the headers that say so. */
 export type NearLimit = { readonly share: number; readonly fields: Readonly<Record<string, string>> };
 
-/** Why a request at a route is refused or failed: one of a fixed set of reasons, which never quotes the request. */
+/** Why a request to a route failed: one of a fixed set of reasons, which never quotes the request. */
 export type RequestFailure = {
   readonly reason: string;
   readonly level: "info" | "warn" | "error";
-  /** The error that no client caused, or what the log says of a refusal beyond its reason. */
+  /** An error that no client caused, or details for the log beyond the reason. */
   readonly cause?: unknown;
 };
 
@@ -110,35 +112,38 @@ export const keys = {
   idempotency: createContextKey<IdempotencyRecord | undefined>(undefined, { description: "idempotency record" }),
 };
 
-/** The request id in the response to a call: the caller's, where its rpc answers that, else our own. */
+/** The request id in a call's response: the caller's if the rpc returns that, otherwise our own. */
 export const shownRequestId = (values: Call["values"]): string =>
   values.get(keys.callerRequestId) ?? values.get(keys.requestId);
 
-/** A call that the process itself makes, without a caller. */
+/** A call made by the process itself, without a caller. */
 export const systemCall = (requestId: string): Call => ({
   values: createContextValues().set(keys.requestId, requestId),
   signal: new AbortController().signal,
   requestHeader: { get: () => null },
 });
 
-/** The caller; only for operations that need one. */
+/** The caller; only for operations that require one. */
 export function callerOf(call: Pick<Call, "values">): Caller {
   const caller = call.values.get(keys.caller);
   if (!caller) throw new Error("an operation without a caller asked for it");
   return caller;
 }
 
-/** The organization that the call works in: the header's, that of the user in question, or the instance. */
+/** The organization that the call works in: the header's, that of the user in the request, or the instance. */
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
 
-/** Who pays for the call: the organization worked in, and in it the caller; unknown callers together, and among them the network. */
+/**
+ * Whose share of capacity the call uses: first the organization worked in, then the caller; unknown callers form one group, divided by
+ * network.
+ */
 export function shareOf({ values }: Pick<Call, "values">): Share {
   const caller = values.get(keys.caller);
   if (!caller) return ["", values.get(keys.network) ?? ""];
   return [values.get(keys.organization) || caller.organization, caller.userId];
 }
 
-/** Whether the caller holds `instance.write` on the instance; only for operations whose access option asks for it. */
+/** Whether the caller has `instance.write` on the instance; only for operations whose access option asks for it. */
 export const ownsInstance = (call: Pick<Call, "values">): boolean => call.values.get(keys.ownsInstance);
 
 /** How far the caller's permission reaches. */
@@ -151,7 +156,7 @@ const randomLength = 14;
 let drawn = "";
 let used = 0;
 
-// Random bytes are fetched for many identifiers at once, at a tenth of the cost of fetching them for each.
+// Random bytes are fetched for many ids at once, at a tenth of the cost of fetching them for each.
 function randomness(): string {
   if (used === drawn.length) {
     const bytes = randomBytes(randomLength * 256);
@@ -165,7 +170,7 @@ function randomness(): string {
 
 let last = { at: -1, text: "" };
 
-/** Encodes the time in ten characters; the last one has two spare bits. */
+/** Encodes the time in ten characters, with two spare bits in the last one. */
 function timeOf(now: number): string {
   if (last.at === now) return last.text;
   let text = "";
@@ -174,5 +179,5 @@ function timeOf(now: number): string {
   return text;
 }
 
-/** Identifiers: 24 characters, the time first, so that they sort by it; the rest is random. */
+/** Ids have 24 characters: first the time, so that they sort by it, then random ones. */
 export const newId = (now: number = Date.now()): string => timeOf(now) + randomness();

@@ -24,16 +24,16 @@ import { errorText, isTextKey, type Language, type TextKey, type TextParams, tex
 
 export { cutText, isWithin, maxTextLength, maxViolations, pathsAround } from "@postern/gateway";
 
-/** A wrong field of a request, with the text that says what is wrong. The gateway reports its own with our texts. */
+/** An invalid field of a request, with the text that says why. The gateway reports its own violations with our texts. */
 export type Violation = GatewayViolation<TextKeyWith<ViolationKey>>;
 
-/** The compiler refuses keys of the gateway that have no text of ours. */
+/** The compiler rejects gateway keys for which we have no text. */
 type TextKeyWith<Keys extends TextKey> = TextKey | Keys;
 
-/** A field that was found wrong. */
+/** A field found to be invalid. */
 export type WrongField = Pick<Violation, "field">;
 
-/** Every reason of refusal with its code. */
+/** Every error reason with its code. */
 export const reasons = {
   UNAUTHENTICATED: Code.Unauthenticated,
   TOKEN_INVALID: Code.Unauthenticated,
@@ -134,7 +134,7 @@ export const reasons = {
   BODY_TOO_LARGE: Code.ResourceExhausted,
   OVERLOADED: Code.ResourceExhausted,
   UNAVAILABLE: Code.Unavailable,
-  // A client with a standard retry policy repeats UNAVAILABLE, but not UNKNOWN.
+  // Clients with a standard retry policy retry UNAVAILABLE, but not UNKNOWN.
   OUTCOME_UNKNOWN: Code.Unknown,
   OUTCOME_UNKNOWN_WITH_KEY: Code.Unavailable,
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,
@@ -142,19 +142,18 @@ export const reasons = {
   INTERNAL: Code.Internal,
 } as const satisfies Record<string, Code> & Record<GatewayReason, Code>;
 
-/** The reason of a refusal: stable, in UPPER_SNAKE. */
+/** An error reason: stable, in UPPER_SNAKE. */
 export type Reason = keyof typeof reasons;
 
 /** The nouns that can be missing. */
 export type Noun = { [R in Reason]: R extends `${infer N}_NOT_FOUND` ? Lowercase<N> : never }[Reason];
 
-/** A violation of all items of a batch together, though its field is inside of one: it refuses the request. */
+/** A violation of all items of a batch together, although its field is inside one of them; it fails the whole request. */
 export type OfAllItems = Violation & { readonly ofAllItems: true };
 
-/** Whether a violation is of all items together. */
 export const isOfAllItems = (one: Violation): boolean => "ofAllItems" in one;
 
-/** Makes a check that a violation is not of a field, or of a part of one, that was found wrong before. */
+/** Makes a check that a violation does not concern a field, or part of one, that is already known to be invalid. */
 export function isBeside(wrong: readonly WrongField[]): (one: Violation) => boolean {
   const fields = new Set(wrong.map(({ field }) => field));
   return ({ field }) => fields.size === 0 || ![...pathsAround(field)].some((path) => fields.has(path));
@@ -163,7 +162,7 @@ export function isBeside(wrong: readonly WrongField[]): (one: Violation) => bool
 /** A cross-field rule of a message. */
 export type MessageRule = {
   readonly type: DescMessage;
-  /** The fields that the rule compares: while one of them breaks a rule of its own, this rule is not checked. */
+  /** The fields that the rule compares; if one of them breaks a rule of its own, this rule is not checked. */
   readonly weighs: readonly string[];
   broken(message: Message): readonly Violation[];
 };
@@ -178,18 +177,18 @@ export function messageRule<D extends DescMessage>(
 }
 
 /**
- * A rule of a message that only the database can decide. The handler enforces it; when other fields of a request are wrong, its
- * violations are listed with theirs. `C` is the call that guards and handlers see.
+ * A rule of a message that only the database can decide. The handler enforces it; if other fields of a request are invalid, its violations
+ * are listed with theirs. `C` is the call that guards and handlers receive.
  */
 export type LateRule<C> = {
   readonly type: DescMessage;
-  /** The fields that the rule needs: while one of them breaks a rule of its own, this rule is not checked. */
+  /** The fields that the rule needs; if one of them breaks a rule of its own, this rule is not checked. */
   readonly weighs: readonly string[];
-  /** Finds violations beside those that were `found` without the database: fields that are wrong already are not looked at. */
+  /** Finds violations in addition to those `found` without the database, skipping fields that are already invalid. */
   find(message: Message, call: C, found: readonly Violation[]): Promise<readonly Violation[]>;
 };
 
-/** Makes a late rule; `find` returns every violation, none for an object that does not exist. */
+/** Makes a late rule; `find` returns every violation, and none for an object that does not exist. */
 export function lateRule<D extends DescMessage, C>(
   type: D,
   weighs: readonly string[],
@@ -198,20 +197,20 @@ export function lateRule<D extends DescMessage, C>(
   return { type, weighs, find };
 }
 
-/** Details of a refusal besides its reason. */
+/** Details of an error besides its reason. */
 export type Refusal = RefusalDetails<TextKey>;
 
 const domain = "postern";
 
-/** The violations of each refusal: the error itself lists them in English. */
+/** The violations of each error; the error itself lists them in English. */
 const violationsOf = new WeakMap<ConnectError, readonly Violation[]>();
 
-// RFC 6750, 3: constant, since the reason is a detail of the error.
+// RFC 6750, 3: constant, because the reason is a detail of the error.
 const challenge = { "www-authenticate": 'Bearer realm="postern"' };
 
-/** Makes every refusal of this service. */
+/** Makes all errors of this service. */
 export const refuse = {
-  /** Refuses for a reason of the list. */
+  /** Makes the error for a reason in the list. */
   because(reason: Reason, details: Refusal = {}): ConnectError {
     const kind = {
       domain,
@@ -227,15 +226,15 @@ export const refuse = {
     return error;
   },
 
-  /** Refuses an object that does not exist, as far as the caller may know. */
+  /** Makes the error for an object that does not exist, or that the caller may not know about. */
   notFound(noun: Noun, id: string): ConnectError {
     const reason = `${noun.toUpperCase() as Uppercase<Noun>}_NOT_FOUND` as const;
     return refuse.because(reason, { params: { id }, resource: { noun, id } });
   },
 
   /**
-   * Refuses a request for these violations; if they share one of our reasons, that is the reason of the refusal. A search
-   * that found as many violations as are listed has stopped early, so there may be more.
+   * Makes the error for a request with these violations. If they share one of our reasons, that becomes the error's reason. If as many
+   * violations as can be listed were found, the search stopped early and there may be more.
    */
   invalid(violations: readonly Violation[], isPartial?: boolean): ConnectError {
     const { reason, ...details } = invalidity(violations, isPartial);
@@ -243,7 +242,7 @@ export const refuse = {
   },
 };
 
-/** Finds the reason, and the details, of what is refused for these violations. */
+/** Finds the reason and details of an error with these violations. */
 export function invalidity(
   violations: readonly Violation[],
   isPartial = violations.length >= maxViolations,
@@ -256,40 +255,42 @@ export function invalidity(
   return { reason: "VALIDATION_FAILED", params, violations, isPartial };
 }
 
-/** Makes the refusals of the gateway out of our reasons and texts. */
+/** Makes the gateway's errors from our reasons and texts. */
 export const inOurWords: Refuse = (reason, { violations, isPartial, ...details }) =>
   reason === "VALIDATION_FAILED" && violations
     ? refuse.invalid(violations.filter(isOurs), isPartial)
     : refuse.because(reason, details);
 
-/** Whether a violation that the gateway reports is one of its own or one of our rules: there are no others. */
+/** Whether a violation reported by the gateway is one of its own or from one of our rules; there are no others. */
 const isOurs = (one: GatewayViolation<string>): one is Violation => isTextKey(one.text);
 
-/** Refuses a request if it has violations. */
 export function refuseAny(violations: readonly Violation[]): void {
   if (violations.length > 0) throw refuse.invalid(violations);
 }
 
 const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
 
-/** Returns the reason of one of our refusals; undefined for any other error. */
+/** The reason of one of our errors; undefined for any other error. */
 export function reasonOf(error: unknown): Reason | undefined {
   const reason = infoOf(error)?.reason;
   return reason !== undefined && isReason(reason) ? reason : undefined;
 }
 
-/** Whether an error is a race that a command may still win when it runs again; not one for a sequence that the caller expects. */
+/**
+ * Whether an error is a lost race that the command may win when it reruns, which excludes a mismatch with the sequence that the caller
+ * expects.
+ */
 export const isLostRace = (error: unknown): boolean =>
   reasonOf(error) === "CONFLICT" && infoOf(error)?.metadata.currentSequence === undefined;
 
-/** The constraint of the database by which a race was lost; undefined for any other error. */
+/** The database constraint through which a race was lost; undefined for any other error. */
 export const constraintOf = (error: unknown): string | undefined =>
   reasonOf(error) === "CONFLICT" ? infoOf(error)?.metadata.constraint : undefined;
 
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
-/** Adds the text in the language to the details of a refusal. */
+/** Adds the text in the language to an error's details. */
 export function localized(error: ConnectError, language: Language): ConnectError {
   const info = infoOf(error);
   if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
@@ -299,7 +300,7 @@ export function localized(error: ConnectError, language: Language): ConnectError
   return error;
 }
 
-/** Converts the refusals in one response; all of them together list at most as many violations as one refusal may. */
+/** Converts the errors in one response, which together list at most as many violations as a single error may. */
 export function statusWriter(): (error: ConnectError) => MessageShape<typeof StatusSchema> {
   let room = maxListed;
   return (error) => {
@@ -320,7 +321,7 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
 
 const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
 
-/** Adds the texts in the language to the violations that a refusal lists, as far as the response has room for them. */
+/** Adds texts in the language to an error's violations, as far as the response has room for them. */
 function localizeViolations(error: ConnectError, language: Language): void {
   const listed = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
   const violations = violationsOf.get(error)?.slice(0, listed.length) ?? [];
@@ -333,8 +334,8 @@ function localizeViolations(error: ConnectError, language: Language): void {
 }
 
 /**
- * Finds the text for a reason; a problem is more exact. With many wrong fields the text says how many are not named, and where
- * another sequence was expected, which one there is.
+ * Finds the text for a reason, or a more exact one for its problem. With many invalid fields, the text says how many are not named; if
+ * another sequence was expected, it says which one exists.
  */
 export function textKeyOf(reason: Reason, params: TextParams): TextKey {
   const { problem } = params;

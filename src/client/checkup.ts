@@ -9,10 +9,10 @@ import { Failure, withoutControls } from "./failure.ts";
 import { invoke } from "./invoke.ts";
 import { type Probed, probe } from "./probe.ts";
 
-/** One finding about a service; a warning fails nothing. */
+/** A finding about a service; warnings are not failures. */
 export type Finding = { readonly state: "ok" | "warn" | "fail"; readonly line: string };
 
-/** Checks a running service from outside: its certificate, health and readiness, its clock, its doors, and the token. */
+/** Checks a running service from outside: its certificate, health, readiness and clock, each protocol, and the token. */
 export async function checkup(connection: Connection): Promise<readonly Finding[]> {
   const secure = connection.url.startsWith("https:")
     ? [await certificateFinding(connection)]
@@ -46,7 +46,7 @@ const tolerableSkewMs = 5_000;
 
 function clockFinding({ date }: Probed): Finding {
   if (date === undefined) return doubtful("clock: the answer has no date");
-  // The date has whole seconds.
+  // The Date header has whole seconds.
   const skewMs = Math.max(0, Math.abs(Date.now() - date) - 1000);
   const line = `clock: ${skewMs < 1000 ? "less than a second" : `${Math.round(skewMs / 1000)} s`} apart from this machine's`;
   return skewMs <= tolerableSkewMs ? good(line) : doubtful(line);
@@ -76,7 +76,7 @@ async function reflectionFinding(connection: Connection): Promise<Finding> {
   return good(`reflection: ${contract.services.length} services`);
 }
 
-// Refusals of the caller prove that the door leads to the service.
+// Errors about the caller prove that the protocol reaches the service.
 const refusesCaller: readonly Code[] = [Code.Unauthenticated, Code.PermissionDenied];
 
 async function doorFinding(connection: Connection, door: Door): Promise<Finding> {

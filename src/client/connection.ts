@@ -15,32 +15,32 @@ import { readSecret } from "../config/secret_file.ts";
 import { ConfigError } from "../config/setting.ts";
 import type { Door } from "./door.ts";
 
-/** The service that a command calls, and as whom: options of the command. */
+/** The service that a command calls, and as whom; options of the command. */
 export type Target = {
-  /** The service; by default the one of the settings, on this machine. */
+  /** The service; by default, the one with these settings on this machine. */
   readonly url?: string | undefined;
-  /** The file of a token; by default, for the service of the settings, that of the first administrator. */
+  /** The file of a token; by default, the first administrator's, for the service with these settings. */
   readonly tokenFile?: string | undefined;
   readonly organization?: string | undefined;
-  /** The file of authorities to trust, in PEM. */
+  /** A file of certificate authorities to trust, in PEM. */
   readonly caFile?: string | undefined;
 };
 
-/** The parts that calls to one service need. */
+/** What calls to one service need. */
 export type Connection = AsyncDisposable & {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly ca: string | undefined;
-  /** The transport of a door; REST has none. */
+  /** The transport of a protocol; REST has none. */
   readonly transport: (door: Exclude<Door, "rest">) => Transport;
   /** The agent for requests over HTTP/1.1. */
   readonly agent: Agent;
 };
 
-// The largest page of a list has a few hundred kilobytes.
+// The largest page of a list takes a few hundred kilobytes.
 const readMaxBytes = 64 * 2 ** 20;
 
-/** Prepares calls to a service; connections are opened on first use, and closed with it. */
+/** Prepares calls to a service; connections are opened on first use. */
 export async function openConnection(config: Config, target: Target): Promise<Connection> {
   const url = urlOf(config, target);
   const token = await tokenOf(config, target);
@@ -52,7 +52,7 @@ export async function openConnection(config: Config, target: Target): Promise<Co
   const agent = new (url.startsWith("https:") ? SecureAgent : Agent)({ keepAlive: true, ...(ca ? { ca } : {}) });
   const sessionManager = new Http2SessionManager(url, {}, ca ? { ca } : {});
   const common = { baseUrl: url, interceptors: [withHeaders(headers)], readMaxBytes };
-  // HTTP/1.1 goes through every proxy; gRPC needs HTTP/2.
+  // HTTP/1.1 passes through every proxy; gRPC needs HTTP/2.
   const overHttp1 = { ...common, httpVersion: "1.1" as const, nodeOptions: { agent } };
   const transports = {
     connect: () => createConnectTransport({ ...overHttp1, useBinaryFormat: false }),
@@ -72,13 +72,12 @@ export async function openConnection(config: Config, target: Target): Promise<Co
   };
 }
 
-/** The URL of the service, without a slash at its end. */
 function urlOf(config: Config, { url = localUrl(config) }: Target): string {
   if (URL.canParse(url) && /^https?:\/\//.test(url)) return url.replace(/\/+$/, "");
   throw new ConfigError(`--url must be a URL of http or https, not ${url}`);
 }
 
-/** The token of a file, or of the settings; undefined without one. The administrator's goes to no other service by itself. */
+/** The token from a file or the settings; undefined without one. By default, the administrator's is never sent to another service. */
 async function tokenOf(config: Config, { url, tokenFile }: Target): Promise<string | undefined> {
   if (tokenFile !== undefined) {
     const token = await readSecret(tokenFile);
@@ -90,7 +89,7 @@ async function tokenOf(config: Config, { url, tokenFile }: Target): Promise<stri
   return isOurs ? await readSecret(join(config.dataDir, "admin-token")) : undefined;
 }
 
-/** The authorities to trust besides those of Node: a file, or on this machine the certificate of the settings. */
+/** The certificate authorities to trust in addition to Node's: from a file, or on this machine, the certificate in the settings. */
 async function authorities({ tlsCertFile }: Config, { url, caFile }: Target): Promise<string | undefined> {
   const file = caFile ?? (url === undefined && tlsCertFile ? tlsCertFile : undefined);
   if (file === undefined) return undefined;

@@ -24,7 +24,7 @@ import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { UsageError } from "./usage_error.ts";
 
-/** The services of a server, and the types that their messages may hold. */
+/** The services of a server, and the types that their messages may contain. */
 export type Contract = { readonly services: readonly DescService[]; readonly types: Registry };
 
 const ours: readonly DescService[] = [
@@ -38,19 +38,16 @@ export const ownContract: Contract = {
   types: createRegistry(file_google_rpc_error_details, ...ours.map(({ file }) => file)),
 };
 
-// A server names no more services than this; ours answers as many queries of one stream.
+// A server is expected to list at most this many services; ours answers that many queries in one stream.
 const maxServices = 99;
 
-/**
- * Asks a server for its contract by reflection. Where reflection is switched off, or does not come through, the one of this
- * program takes its place.
- */
+/** Asks a server for its contract by reflection. If reflection is off or cannot be reached, this program's own contract is used. */
 export async function contractOf(transport: Transport, signal: AbortSignal): Promise<Contract> {
   try {
     return await reflected(transport, signal);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
-    // A server that does not answer at all gets no call either.
+    // If the server does not respond at all, a call would not work either.
     if (error.code === Code.Unavailable) throw error;
     return ownContract;
   }
@@ -83,7 +80,7 @@ function contractIn(files: ReadonlyMap<string, FileDescriptorProto>, names: read
   return { services: names.flatMap((name) => types.getService(name) ?? []), types };
 }
 
-/** The files in an order in which each follows those that it imports. */
+/** Orders the files so that each follows those it imports. */
 function importsFirst(files: ReadonlyMap<string, FileDescriptorProto>): FileDescriptorProto[] {
   const ordered = new Set<FileDescriptorProto>();
   const begun = new Set<string>();
@@ -98,7 +95,7 @@ function importsFirst(files: ReadonlyMap<string, FileDescriptorProto>): FileDesc
   return [...ordered];
 }
 
-/** Finds a method by its name, such as UserService/GetUser; the package may be left out. */
+/** Finds a method by name, such as UserService/GetUser; the package may be omitted. */
 export function methodNamed({ services }: Contract, name: string): DescMethod {
   const [, serviceName = "", methodName = ""] = /^\/?(.*?)[/.]([^/.]+)$/.exec(name) ?? [];
   const service = serviceNamed(services, serviceName);
@@ -109,7 +106,7 @@ export function methodNamed({ services }: Contract, name: string): DescMethod {
   throw new UsageError(`${service.name} has no method ${shownName(methodName)}, but ${others}`);
 }
 
-/** Finds a service by its name, with its package or without. */
+/** Finds a service by name, with or without its package. */
 export function serviceNamed(services: readonly DescService[], name: string): DescService | undefined {
   return services.find(({ typeName }) => typeName === name) ?? services.find((service) => service.name === name);
 }

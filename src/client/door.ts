@@ -1,5 +1,4 @@
-/** The doors that a call can take; the first is the default. */
+/** The protocols that a call can use; the first is the default. */
 export const doors = ["connect", "grpc", "grpc-web", "rest"] as const;
 
-/** One of the doors. */
 export type Door = (typeof doors)[number];

@@ -6,26 +6,25 @@ import type { Connection } from "./connection.ts";
 import { ownContract } from "./contract.ts";
 import { failureOf } from "./failure.ts";
 
-/** The events that are watched. */
 export type EventFilter = {
   readonly instance: boolean;
   readonly objectId: string;
   readonly actorId: string;
   readonly types: readonly string[];
-  /** The position after which to begin; from now on when empty. */
+  /** The position after which to begin; if empty, from now on. */
   readonly after: string;
 };
 
-/** How a watch ends, and how its caller learns of a lost stream. */
+/** How a watch ends, and how its caller learns of a broken stream. */
 export type WatchOptions = {
   readonly signal: AbortSignal;
-  /** Called when the stream was lost, and is opened again. */
+  /** Called when the stream broke and is being reopened. */
   readonly onLost: () => void;
 };
 
 const pauseMs = 1_000;
 
-/** Yields events as they happen; a stream that is lost goes on after the last event, so that none is missed. */
+/** Yields events as they happen. A broken stream resumes after the last event, so none is missed. */
 export async function* watchEvents(
   connection: Connection,
   filter: EventFilter,

@@ -5,12 +5,12 @@ import { ownContract } from "./contract.ts";
 type FailureOptions = {
   readonly code: Code;
   readonly message: string;
-  /** The details of the refusal as proto3 JSON. */
+  /** The details of the error as proto3 JSON. */
   readonly details?: readonly JsonObject[];
   readonly requestId?: string | undefined;
 };
 
-/** A call that failed, in one form for all doors. */
+/** A failed call, in one form for all protocols. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: Code;
@@ -25,7 +25,7 @@ export class Failure extends Error {
   }
 }
 
-/** A refusal by a protocol of rpcs. */
+/** An error from an rpc protocol. */
 export function failureOf(error: ConnectError, types: Registry = ownContract.types): Failure {
   const details = error.findDetails(types).flatMap((detail): JsonObject[] => {
     const type = types.getMessage(detail.$typeName);
@@ -36,14 +36,14 @@ export function failureOf(error: ConnectError, types: Registry = ownContract.typ
   return new Failure({ code: error.code, message: causeOf(error), details, requestId });
 }
 
-/** A refusal over REST: google.rpc.Status as JSON. */
+/** A REST error: google.rpc.Status as JSON. */
 export function statusFailure({ code, message, details }: JsonObject, requestId: string | undefined): Failure {
   const known = typeof code === "number" && code in Code ? code : Code.Unknown;
   const all = Array.isArray(details) ? details.filter(isObject) : [];
   return new Failure({ code: known, message: String(message ?? "no reason is given"), details: all, requestId });
 }
 
-/** A connection that failed, or was given up. */
+/** A connection that failed or was aborted. */
 export function networkFailure(error: Error): Failure {
   const isLate = error.cause instanceof Error && error.cause.name === "TimeoutError";
   if (isLate) return new Failure({ code: Code.DeadlineExceeded, message: "no answer came in time" });
@@ -53,17 +53,17 @@ export function networkFailure(error: Error): Failure {
   });
 }
 
-/** A request that cannot be sent as it is. */
+/** A request that cannot be sent. */
 export function requestFailure(message: string): Failure {
   return new Failure({ code: Code.InvalidArgument, message });
 }
 
-/** An answer that is none of ours. */
+/** A response that does not come from our service. */
 export function serviceFailure(message: string): Failure {
   return new Failure({ code: Code.Unknown, message });
 }
 
-/** The text of a refusal; one of the network is behind an error of Connect. */
+/** The text of an error; a network error is the cause of a Connect error. */
 function causeOf({ rawMessage, cause }: ConnectError): string {
   return cause instanceof Error && "code" in cause ? networkText(cause) : rawMessage;
 }
@@ -83,7 +83,7 @@ export function failureJson({ code, message, details, requestId }: Failure): Jso
   return { code, status: nameOf(code), message, details: [...details], ...id };
 }
 
-/** A failure as lines for people: its code and reason, then each wrong field, when to try again, and the id of the request. */
+/** A failure as lines for people: code and reason, each invalid field, when to retry, and the request id. */
 export function failureLines({ code, message, details, requestId }: Failure): readonly string[] {
   const textIn = (name: string) => details.map((detail) => detail[name]).find((value) => typeof value === "string");
   const reason = textIn("reason");
@@ -97,9 +97,8 @@ export function failureLines({ code, message, details, requestId }: Failure): re
   ].map(withoutControls);
 }
 
-/** The name of a code as gRPC writes it. */
 const nameOf = (code: Code): string =>
   (Code[code] ?? `CODE_${code}`).replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
-/** A text without what a terminal would obey. */
+/** A text without control characters, which a terminal would obey. */
 export const withoutControls = (text: string): string => text.replaceAll(/\p{Cc}/gu, "\ufffd");

@@ -3,15 +3,15 @@ import { request as requestHttps } from "node:https";
 import type { Config } from "../config/config.ts";
 import { type ListenSettings, localUrl } from "../config/local_address.ts";
 
-/** The outcome of a health check: whether the node of these settings can serve, and a line that tells where it was asked. */
+/** The outcome of a health check: whether the node with these settings can serve, and a line that says where it was asked. */
 export type HealthCheck = { readonly ok: boolean; readonly line: string };
 
 type HealthSettings = ListenSettings & Pick<Config, "operationsPort">;
 
-// A node that is busy answers later than this only when it should get no calls.
+// Even a busy node responds sooner than this, unless it should get no calls.
 const longestWaitMs = 4_000;
 
-/** Asks the node with these settings on this machine whether it is ready: of HTTP or TLS, at its port. */
+/** Asks the node with these settings on this machine whether it is ready, over HTTP or TLS at its port. */
 export async function checkHealth(settings: HealthSettings): Promise<HealthCheck> {
   const port = settings.port || settings.operationsPort;
   if (!port) return { ok: false, line: "PORT is 0, so the port of the node is not known: set PORT" };
@@ -20,7 +20,7 @@ export async function checkHealth(settings: HealthSettings): Promise<HealthCheck
   return { ok: status === 200, line: status === 200 ? `ready: ${url}` : `not ready: ${url} answers ${status}` };
 }
 
-/** The status that answers, also where the certificate has other names: the connection never leaves the machine. */
+/** The response status, even if the certificate has other names, because the connection never leaves the machine. */
 async function statusOf(url: string): Promise<number | undefined> {
   const request = url.startsWith("https:") ? requestHttps : requestHttp;
   const signal = AbortSignal.timeout(longestWaitMs);

@@ -21,13 +21,13 @@ export type Invocation = {
   readonly contract: Contract;
   readonly method: DescMethod;
   readonly door: Door;
-  /** The messages of the request as JSON: one, unless the client streams. */
+  /** The messages of the request as JSON; exactly one unless the client streams. */
   readonly messages: readonly JsonValue[];
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal;
 };
 
-/** Calls a method; yields its answer, or the messages of a stream, as JSON. Throws a Failure. */
+/** Calls a method; yields its response, or the messages of a stream, as JSON. Throws a Failure. */
 export async function* invoke(invocation: Invocation): AsyncGenerator<JsonObject> {
   const { method, door, contract, messages } = invocation;
   const requests = messages.map((json) => requestOf(method, json, contract));
@@ -40,7 +40,7 @@ export async function* invoke(invocation: Invocation): AsyncGenerator<JsonObject
   }
 }
 
-/** Reads a message; what cannot be read is refused here as the service would. */
+/** Parses a message; one that cannot be parsed fails here as it would at the service. */
 function requestOf({ input }: DescMethod, json: JsonValue, { types }: Contract): Message {
   try {
     return fromJson(input, json, { registry: types });

@@ -2,10 +2,10 @@ import { get as plainGet } from "node:http";
 import { get as secureGet } from "node:https";
 import type { Connection } from "./connection.ts";
 
-/** The answer of a path; a status of 0 means that there was none. */
+/** The response at a path; status 0 means that there was none. */
 export type Probed = {
   readonly status: number;
-  /** The beginning of the body, or why there was no answer. */
+  /** The beginning of the body, or why there was no response. */
   readonly text: string;
   /** The clock of the service. */
   readonly date: number | undefined;
@@ -15,7 +15,7 @@ export type Probed = {
 const longestMs = 10_000;
 const mostBytes = 4 * 2 ** 20;
 
-/** Asks for a path over HTTP/1.1. */
+/** Requests a path over HTTP/1.1. */
 export function probe({ url, agent }: Connection, path: string): Promise<Probed> {
   const begun = performance.now();
   const get = url.startsWith("https:") ? secureGet : plainGet;

@@ -10,7 +10,7 @@ import { UsageError } from "./usage_error.ts";
 
 type RestRequest = { readonly verb: string; readonly path: string; readonly body: JsonValue | undefined };
 
-/** The request of a call by the path of its `google.api.http` rule: the rest of the message goes into body or query. */
+/** The request of a call by the path in its `google.api.http` rule; the rest of the message goes into the body or query. */
 export function restRequest(method: DescMethod, message: JsonObject): RestRequest {
   const { pattern, body: bodyField } = getOption(method, http);
   if (pattern.case === undefined || pattern.case === "custom")
@@ -44,10 +44,9 @@ function pairsOf(name: string, value: JsonValue | undefined): [string, string][]
   return value === undefined ? [] : [[name, String(value)]];
 }
 
-/** Options of a request over REST. */
 export type RestOptions = { readonly signal: AbortSignal; readonly headers: Readonly<Record<string, string>> };
 
-/** Calls a method over REST; yields the answer, or the lines of a stream. */
+/** Calls a method over REST; yields the response, or the lines of a stream. */
 export async function* callRest(
   connection: Connection,
   method: DescMethod,
@@ -96,7 +95,7 @@ function objectIn(text: string, response: IncomingMessage): JsonObject {
     const value: JsonValue = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Refused below, like any other text that is no object.
+    // Rejected below, like any other text that is not an object.
   }
   throw serviceFailure(`the answer (HTTP status ${response.statusCode}) is not JSON of this service`);
 }

@@ -1,4 +1,4 @@
-/** A command line that cannot be read, in one sentence. */
+/** An invalid command line, explained in one sentence. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

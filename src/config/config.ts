@@ -34,10 +34,10 @@ import {
 import { strayNames } from "./setting_names.ts";
 import { signInSettings } from "./sign_in_settings.ts";
 
-// The thread pool of each process, which hashes, also serves files and DNS and has four threads.
+// Each process has a thread pool of four threads, which hashes but also serves files and DNS.
 const hashesOf = (workers: number) => Math.min(availableParallelism(), 3 * workers);
 
-// PostgreSQL takes 100 unless it is set otherwise.
+// PostgreSQL allows 100 by default.
 const connectionsOfWorkers = { each: 8, most: 64 };
 
 const perMinute = { least: 0, most: 60_000_000 };
@@ -339,15 +339,15 @@ const declared = {
   }),
 };
 
-/** Every setting of the process, read once and frozen. */
+/** All settings of the process, read once and frozen. */
 export type Config = { readonly [K in keyof typeof declared]: ReturnType<(typeof declared)[K]["read"]> };
 
-/** The rows of the table of settings in docs/settings.md, from the one declaration. */
+/** The rows of the settings table in docs/settings.md, from the same declaration. */
 export const settings: readonly Readonly<{ name: string; meaning: string; default: string }>[] = Object.values(
   declared,
 ).map(({ name, meaning, default: fallback }) => ({ name, meaning, default: fallback }));
 
-/** Sentences about variables that look like settings and are none, and about settings that say more than anybody means. */
+/** Warnings about variables that look like settings but are not, and about settings broader than anybody intends. */
 export function settingWarnings(env: NodeJS.ProcessEnv = process.env): readonly string[] {
   const { trustedProxies } = declared;
   return [
@@ -359,7 +359,7 @@ export function settingWarnings(env: NodeJS.ProcessEnv = process.env): readonly 
   ];
 }
 
-/** Reads all settings from the environment, or throws a ConfigError that names the wrong one. */
+/** Reads all settings from the environment, or throws a ConfigError that names the invalid one. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const entries = Object.entries(declared).map(([key, setting]) => [
     key,
@@ -369,7 +369,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const databaseConnections = env.DATABASE_CONNECTIONS?.trim() ? read.databaseConnections : connectionsFor(read);
   const hashConcurrency = env.HASH_CONCURRENCY?.trim() ? read.hashConcurrency : hashesOf(read.workers);
   const config = Object.freeze({ ...read, databaseConnections, hashConcurrency });
-  // The driver would read it, and ask each new connection by a statement whose failure nobody catches.
+  // The driver would read it, and check each new connection with a statement whose failure nobody catches.
   if (env.PGTARGETSESSIONATTRS)
     throw new ConfigError("PGTARGETSESSIONATTRS is not read: write target_session_attrs into DATABASE_URL");
   if (config.migrationDatabaseUrl && !config.databaseUrl)
@@ -392,7 +392,7 @@ function connectionsFor({ workers, databaseConnections }: Config): number {
   return Math.max(databaseConnections, Math.min(most, each * workers));
 }
 
-/** Returns the settings of the SMS sender, or throws a ConfigError that names a missing one. */
+/** The settings of the SMS sender, or a ConfigError that names a missing one. */
 export function smsOf(config: Config) {
   const need = <T>(name: string, value: T | undefined): T => {
     if (value) return value;
@@ -414,7 +414,7 @@ export function smsOf(config: Config) {
   }
 }
 
-/** Returns the settings of the sender of mails, or throws a ConfigError that names a missing one. */
+/** The settings of the mail sender, or a ConfigError that names a missing one. */
 export function mailOf(config: Config) {
   const need = <T>(name: string, value: T | undefined): T => {
     if (value) return value;
@@ -446,7 +446,7 @@ function encryptionOf({ mailSmtpStarttls }: Config, { tls, auth }: SmtpUrl): "tl
   );
 }
 
-/** Returns the settings of tracing: collector, resource and sampler; undefined if nothing is traced. */
+/** The settings of tracing: collector, resource and sampler; undefined if tracing is off. */
 export function tracesOf(config: Config) {
   const url = config.tracesUrl ?? (config.tracesBase && `${config.tracesBase.replace(/\/+$/, "")}/v1/traces`);
   if (!url) return undefined;
@@ -456,7 +456,7 @@ export function tracesOf(config: Config) {
   return { collector: { url, headers, resource }, sampler, ratio };
 }
 
-/** Returns the keys that seal and sign, the current one first; with the embedded database one is generated into its folder. */
+/** The keys that seal and sign, the current one first. With the embedded database, one is generated in its folder. */
 export async function masterKeys(config: Config): Promise<readonly Buffer[]> {
   if (config.masterKeys.length > 0) return config.masterKeys;
   const path = join(config.dataDir, "master-key");

@@ -2,7 +2,7 @@ import { access, constants, mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { ConfigError } from "./setting.ts";
 
-/** Makes the data folder unless it is there; throws a ConfigError when it cannot be used. */
+/** Creates the data folder unless it exists; throws a ConfigError if it cannot be used. */
 export async function makeDataFolder(dataDir: string): Promise<void> {
   try {
     await makeFolders(resolve(dataDir));
@@ -12,7 +12,7 @@ export async function makeDataFolder(dataDir: string): Promise<void> {
   }
 }
 
-// Node's own recursion never ends below a folder such as /proc, where mkdir answers ENOENT.
+// Node's recursive mkdir never returns below a folder such as /proc, where mkdir fails with ENOENT.
 async function makeFolders(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: 0o711 });
   try {
@@ -33,7 +33,7 @@ const isFolder = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** The sentence for a data folder that cannot be used, or that holds a file that cannot be read. */
+/** The error for a data folder that cannot be used, or that contains an unreadable file. */
 export function dataFolderError(dataDir: string, error: unknown): ConfigError {
   const { code = "" } = error as NodeJS.ErrnoException;
   const why = reasons[code] ?? (error instanceof Error ? error.message : String(error));

@@ -6,15 +6,14 @@ import type { Config } from "./config.ts";
 /** Where this machine reaches a node: its URL, and the options that curl needs for it. */
 export type LocalAddress = { readonly url: string; readonly curl: readonly string[] };
 
-/** The settings that say where a node listens. */
 export type ListenSettings = Pick<Config, "host" | "port" | "tlsCertFile">;
 
-/** The URL where this machine reaches a node with these settings. */
+/** The URL at which this machine reaches a node with these settings. */
 export function localUrl({ host, port, tlsCertFile }: ListenSettings): string {
   return urlOf(tlsCertFile ? "https" : "http", localHost(host), port);
 }
 
-/** The address for browsers and calls on this machine: the issuer's where PUBLIC_URL is not set; with TLS by a name of the certificate. */
+/** The address for browsers and calls on this machine: the issuer's if PUBLIC_URL is not set; with TLS, a name in the certificate. */
 export async function localAddress(settings: ListenSettings): Promise<LocalAddress> {
   const { tlsCertFile, port } = settings;
   const host = localHost(settings.host);
@@ -29,7 +28,7 @@ export async function localAddress(settings: ListenSettings): Promise<LocalAddre
   return { url: urlOf("https", name, port), curl: [...trust, ...resolve] };
 }
 
-/** Quotes a path for the shell where it needs that. */
+/** Quotes a path for the shell if necessary. */
 export function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
@@ -40,7 +39,7 @@ function localHost(host: string): string {
 
 const urlOf = (scheme: string, host: string, port: number) => `${scheme}://${host}:${port}`;
 
-/** The host itself if the certificate is for it, else the first name that the certificate is for. */
+/** The host itself if the certificate covers it, otherwise the certificate's first name. */
 function nameIn(certificate: X509Certificate, host: string): string {
   const bare = host.replace(/^\[|\]$/g, "");
   const fits = isIP(bare) ? certificate.checkIP(bare) : certificate.checkHost(bare);

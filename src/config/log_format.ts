@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 
-/** Whether the output is read by people: on a terminal, or where the settings say so. */
+/** Whether the output is for people: on a terminal, or if the settings say so. */
 export function isPretty({ logFormat }: Pick<Config, "logFormat">): boolean {
   return logFormat === "pretty" || (logFormat === "auto" && process.stdout.isTTY === true);
 }

@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import { makeDataFolder } from "./data_folder.ts";
 import { ConfigError } from "./setting.ts";
 
-/** Finds before anything is made what would stop the start later: the data folder, the certificate, a port that is taken. */
+/** Checks, before anything is created, what would fail later in the start: the data folder, the certificate, ports in use. */
 export async function preflight(config: Config): Promise<void> {
   const { databaseUrl, dataDir, tlsCertFile, tlsKeyFile } = config;
   if (tlsCertFile) await checkCertificate(tlsCertFile, tlsKeyFile);
@@ -67,7 +67,7 @@ function keyIn(text: string): KeyObject {
   }
 }
 
-/** Binds both ports at once and lets them go: the server takes them as soon as its database is open. */
+/** Binds both ports and releases them; the server binds them again once its database is open. */
 async function checkPorts({ host, port, operationsPort }: Config): Promise<void> {
   await using held = new AsyncDisposableStack();
   for (const one of [port, operationsPort ?? 0]) {

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-// RFC 1918, RFC 6598, RFC 3927, RFC 4193 with the half of it that is in use, and RFC 4291 for links.
+// RFC 1918, RFC 6598, RFC 3927, the half of RFC 4193 that is in use, and RFC 4291's link-local addresses.
 const ranges = [
   "10.0.0.0/8",
   "172.16.0.0/12",
@@ -11,7 +11,7 @@ const ranges = [
   "fe80::/10",
 ] as const;
 
-/** A sentence for each trusted subnet that has a whole private range in it: clients are in such a range as well as proxies. */
+/** A warning for each trusted subnet that contains a whole private range, where clients are as likely as proxies. */
 export function wideProxies(trusted: readonly string[]): readonly string[] {
   return trusted
     .filter((subnet) => ranges.some((range) => hasRange(subnet, range)))

@@ -1,12 +1,14 @@
 import { readFile } from "node:fs/promises";
 
-/** The secret in a file of the data folder; undefined without one. */
+/** The secret in a file of the data folder; undefined if the file is missing. */
 export async function readSecret(path: string): Promise<string | undefined> {
   const text = await readFile(path, "utf8").catch(ignoreUnreadable(() => undefined));
   return text?.replace(/\n+$/, "");
 }
 
-/** Ignores an error of a file that is missing or unreadable: a node on a database of its own may have no data folder, or one that it cannot read. */
+/**
+ * Ignores errors about a missing or unreadable file: a node with an external database may have no data folder, or one that it cannot read.
+ */
 export function ignoreUnreadable<T>(instead: () => T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code !== "ENOENT" && error.code !== "EACCES" && error.code !== "ENOTDIR") throw error;

@@ -2,18 +2,18 @@ import { isIP } from "node:net";
 import { serversOf } from "../postgres/pool/servers.ts";
 import { phonePlans } from "./phone_plans.ts";
 
-/** A wrong setting, in one sentence that names the variable. */
+/** An invalid setting; the message is one sentence that names the variable. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** A setting: its environment variable, meaning and default, and the reading of its value. */
+/** A setting: its environment variable, meaning and default, and the parser of its value. */
 export type Setting<T> = Readonly<{ name: string; meaning: string; default: string; read: (written: string) => T }>;
 
-/** The longest time that a timer of Node can wait, in milliseconds. */
+/** The longest timeout of a Node timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** A text, taken as it is written. */
+/** A text, used exactly as written. */
 export function text(name: string, fallback: string, meaning: string): Setting<string> {
   return { name, meaning, default: fallback, read: (written) => written || fallback };
 }
@@ -38,7 +38,7 @@ export function milliseconds(name: string, fallback: number, meaning: string, le
   return whole(name, fallback, meaning, { least, most: longestTimer });
 }
 
-/** One of a few words; the first is the default. */
+/** One of several words; the first is the default. */
 export function oneOf<const T extends string>(
   name: string,
   allowed: readonly [T, ...T[]],
@@ -66,7 +66,7 @@ export function database(name: string, meaning: string): Setting<string | undefi
   return { name, meaning, default: "", read };
 }
 
-/** Origins of pages, separated by commas. */
+/** Origins of pages, comma-separated. */
 export function origins(name: string, meaning: string): Setting<readonly string[]> {
   const read = (written: string) => {
     const all = written === "" ? [] : written.split(",").map((one) => one.trim());
@@ -77,7 +77,7 @@ export function origins(name: string, meaning: string): Setting<readonly string[
   return { name, meaning, default: "", read };
 }
 
-/** Addresses or subnets, separated by commas. */
+/** Addresses or subnets, comma-separated. */
 export function subnets(name: string, meaning: string): Setting<readonly string[]> {
   const read = (written: string) => {
     const all = written === "" ? [] : written.split(",").map((one) => one.trim());
@@ -94,7 +94,7 @@ function isSubnet(written: string): boolean {
   return bits !== undefined && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
-/** A secret of visible characters. */
+/** A secret of printable characters. */
 export function token(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
     if (/^[!-~]*$/.test(written)) return written || undefined;
@@ -103,12 +103,12 @@ export function token(name: string, meaning: string): Setting<string | undefined
   return { name, meaning, default: "", read };
 }
 
-/** Keys of 32 bytes in base64, separated by commas. */
+/** Keys of 32 bytes in base64, comma-separated. */
 export function keys(name: string, meaning: string): Setting<readonly Buffer[]> {
   return { name, meaning, default: "", read: (written) => (written ? parseKeys(name, written) : []) };
 }
 
-/** Parses keys of 32 bytes in base64; `name` is what an error calls them. */
+/** Parses keys of 32 bytes in base64; `name` identifies them in errors. */
 export function parseKeys(name: string, written: string): readonly Buffer[] {
   const keys = written.split(",").map((one, index) => {
     const key = Buffer.from(one.trim(), "base64");
@@ -130,8 +130,8 @@ export function httpUrl(name: string, fallback: string, meaning: string): Settin
   return { name, meaning, default: fallback, read };
 }
 
-/** Pairs of name and value, separated by commas. */
-// The form of OpenTelemetry's lists: W3C Baggage without properties.
+/** Pairs of name and value, comma-separated. */
+// The syntax of OpenTelemetry's lists: W3C Baggage without properties.
 export function pairs(name: string, meaning: string): Setting<Readonly<Record<string, string>>> {
   const read = (written: string) => {
     const all = written.split(",").filter((one) => one.trim() !== "");
@@ -150,7 +150,7 @@ function pair(name: string, written: string): [string, string] {
 function decodedUri(value: string): string | undefined {
   try {
     const decoded = decodeURIComponent(value);
-    // These characters can stand in an HTTP header.
+    // The characters allowed in an HTTP header.
     return /^[\t -~\u0080-\u00ff]+$/.test(decoded) ? decoded : undefined;
   } catch {
     return undefined;
@@ -167,7 +167,7 @@ export function share(name: string, fallback: number, meaning: string): Setting<
   return { name, meaning, default: String(fallback), read };
 }
 
-/** The key that signs what is posted to a webhook, in base64. */
+/** The key that signs webhook posts, in base64. */
 export function webhookSecret(name: string, meaning: string): Setting<Buffer | undefined> {
   const read = (written: string) => {
     if (!written) return undefined;
@@ -179,7 +179,7 @@ export function webhookSecret(name: string, meaning: string): Setting<Buffer | u
   return { name, meaning, default: "", read };
 }
 
-/** The text of an SMS, around its code. */
+/** The text of an SMS, with a placeholder for its code. */
 export function smsText(name: string, fallback: string, meaning: string): Setting<string> {
   const read = (written: string) => {
     if (!written || written.includes("{code}")) return written || fallback;
@@ -199,7 +199,7 @@ export function region(name: string, meaning: string): Setting<string | undefine
   return { name, meaning, default: "", read };
 }
 
-/** A mail server as its URL names it; the connection is encrypted from its beginning, or by STARTTLS. */
+/** A mail server as given by its URL; the connection is encrypted from the start, or with STARTTLS. */
 export type SmtpUrl = {
   readonly host: string;
   readonly port: number;
@@ -239,7 +239,7 @@ function decoded(value: string): string | undefined {
   }
 }
 
-/** A mailbox: an address, with a name or without. */
+/** A mailbox: an address, with or without a name. */
 export function mailbox(name: string, meaning: string): Setting<{ name: string; address: string } | undefined> {
   const read = (written: string) => {
     if (!written) return undefined;
@@ -251,7 +251,7 @@ export function mailbox(name: string, meaning: string): Setting<{ name: string; 
   return { name, meaning, default: "", read };
 }
 
-/** The URL of a page that takes a code, with `{code}` in place of it. */
+/** The URL of a page that accepts a code, with `{code}` in place of the code. */
 export function codeUrl(name: string, meaning: string): Setting<string | undefined> {
   const read = (written: string) => {
     if (!written) return undefined;
@@ -263,7 +263,7 @@ export function codeUrl(name: string, meaning: string): Setting<string | undefin
   return { name, meaning, default: "", read };
 }
 
-/** Some of some words. */
+/** A selection of words. */
 export function someOf<const T extends string>(
   name: string,
   allowed: readonly T[],
@@ -284,7 +284,7 @@ export function optionalPort(name: string, meaning: string): Setting<number | un
   return { name, meaning, default: "", read: (written) => (written ? read(written) : undefined) };
 }
 
-/** A number of processes; `auto` is one for each core. */
+/** A number of processes; `auto` means one per core. */
 export function processes(name: string, cores: number, meaning: string): Setting<number> {
   const read = (written: string) => {
     if (written === "auto") return cores;

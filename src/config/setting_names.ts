@@ -1,12 +1,11 @@
-// Shorter names are too near to names of other programs: HOME is two letters from HOST, SSL_CERT_FILE from TLS_CERT_FILE.
+// Shorter names are too similar to those of other programs: HOME is two letters from HOST, SSL_CERT_FILE from TLS_CERT_FILE.
 const leastLength = 6;
 const longEnoughForTwo = 12;
 
 const prefix = "POSTERN_";
 
 /**
- * Sentences about variables of the environment that look like settings and are none: unknown names that begin with POSTERN_, and
- * misspelt ones.
+ * Warnings about environment variables that look like settings but are not: unknown names that start with POSTERN_, and misspelled ones.
  */
 export function strayNames(env: Readonly<Record<string, string | undefined>>, names: readonly string[]): string[] {
   const known = new Set(names);
@@ -18,7 +17,7 @@ export function strayNames(env: Readonly<Record<string, string | undefined>>, na
   });
 }
 
-// Kubernetes sets such variables for a Service called postern.
+// Kubernetes sets these variables for a Service called postern.
 const isOfKubernetes = (name: string, value: string) =>
   /^POSTERN_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(name) ||
   (/^POSTERN_(\w+_)?PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value));
@@ -33,20 +32,20 @@ function isNear(name: string, setting: string): boolean {
   const most = setting.length >= longEnoughForTwo ? 2 : 1;
   if (setting.length < leastLength || Math.abs(name.length - setting.length) > most) return false;
   const upper = name.toUpperCase();
-  // A pod has hundreds of variables, and each is compared with a hundred settings: most differ in more letters than there may be.
+  // A pod has hundreds of variables, each compared with a hundred settings, and most differ in more letters than allowed.
   if (lettersOnlyIn(upper, setting) > most) return false;
   const found = distance(upper, setting);
   return found <= 1 || (found <= most && upper[0] === setting[0]);
 }
 
-/** The number of letters of a name that do not occur in another: each of them is a difference. */
+/** The number of letters in a name that do not occur in another, each of which counts as a difference. */
 function lettersOnlyIn(one: string, other: string): number {
   let only = 0;
   for (const letter of one) if (!other.includes(letter)) only += 1;
   return only;
 }
 
-/** The number of letters that are missing, too many, wrong, or swapped with the next. */
+/** The number of letters that are missing, extra, wrong, or swapped with the next. */
 function distance(one: string, other: string): number {
   let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= one.length; row++) {

@@ -10,7 +10,6 @@ import examples from "./examples.json" with { type: "json" };
 
 type Parameter = ApiOptions["parameters"][string];
 
-/** Options of the OpenAPI document of the contract. */
 export const apiOptions = (rpcs: readonly RpcDescription[]): ApiOptions => ({
   info: {
     title: "Postern",
@@ -46,7 +45,7 @@ const description = [
   "Fields that the contract does not know are refused with their path.",
 ].join(" ");
 
-/** The reasons of refusal by HTTP status. */
+/** The error reasons by HTTP status. */
 export function reasonsByStatus(): ReadonlyMap<number, readonly Reason[]> {
   return Map.groupBy(Object.keys(reasons).filter(isReason), (reason) => httpStatusOf(refuse.because(reason)));
 }

@@ -3,7 +3,7 @@ import { httpRulesOf, isRead, type MethodLimits, pathOf } from "@postern/gateway
 import { type Access, access, authzen } from "../../gen/postern/v1/options_pb.ts";
 import { limitsOf } from "./message_limit.ts";
 
-/** The description of an rpc, made once, that guards, limits, documents and metrics use. */
+/** The description of an rpc, made once, for guards, limits, documents and metrics. */
 export type RpcDescription = {
   readonly method: DescMethod;
   /** `/postern.v1.UserService/GetUser` */
@@ -12,7 +12,7 @@ export type RpcDescription = {
   /** Whether the rpc needs no authentication. */
   readonly isOpen: boolean;
   readonly isRead: boolean;
-  /** Whether an idempotency key has an effect: on every write of an authenticated caller. */
+  /** Whether an idempotency key has an effect: on every write by an authenticated caller. */
   readonly isKeyed: boolean;
   readonly rest: ReturnType<typeof httpRulesOf>;
   readonly limits: MethodLimits;
@@ -20,7 +20,7 @@ export type RpcDescription = {
 
 const described = new WeakMap<DescMethod, RpcDescription>();
 
-/** Describes an rpc, or throws an error that names the option its proto lacks. */
+/** Describes an rpc, or throws an error that names the option missing from its proto. */
 export function describe(method: DescMethod): RpcDescription {
   const known = described.get(method);
   if (known) return known;
@@ -49,9 +49,9 @@ function fresh(method: DescMethod): RpcDescription {
   };
 }
 
-/** Whether an rpc belongs to the Authorization API of AuthZEN, whose requests may have fields that nobody knows. */
+/** Whether an rpc belongs to AuthZEN's Authorization API, whose requests may have unknown fields. */
 export const isAuthzen = (method: DescMethod): boolean => getOption(method, authzen);
 
-/** Describes every rpc of these services; an rpc that lacks an option makes the start fail. */
+/** Describes all rpcs of these services; an rpc without a required option prevents the start. */
 export const describeAll = (services: readonly DescService[]): readonly RpcDescription[] =>
   services.flatMap(({ methods }) => methods.map(describe));

@@ -1,7 +1,7 @@
 import { errorJson, httpStatusOf } from "@postern/gateway";
 import { refuse } from "../errors.ts";
 
-/** The error body of one refusal for each HTTP status, as a client receives it. */
+/** One error body per HTTP status, as a client receives it. */
 export function errorExamples(): ReadonlyMap<number, unknown> {
   const later = { retrySeconds: 6 };
   const refusals = [

@@ -2,7 +2,7 @@ import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import { type FieldBounds, validateBounds } from "@postern/gateway";
 import { max_inner_items, max_values } from "../../gen/postern/v1/options_pb.ts";
 
-/** Bounds the number of values in a message by the rules of its fields, by `max_inner_items` and by `max_values`. */
+/** Limits the number of values in a message by its field rules, `max_inner_items` and `max_values`. */
 export const contractBounds: FieldBounds = { ...validateBounds, innerItems, openValues };
 
 function openValues(field: DescField): number {

@@ -3,13 +3,13 @@ import { encodingNames, largestMessage, unknownCallerBytes, unknownCallerEncodin
 import { access, message_bytes } from "../../gen/postern/v1/options_pb.ts";
 import { contractBounds } from "./field_bounds.ts";
 
-/** The limits of an rpc: the most bytes of a message by its contract, and the encodings it may use. */
+/** The limits of an rpc: the maximum message size by its contract, and the allowed encodings. */
 export const limitsOf = (method: DescMethod) => ({
   messageMaxBytes: contractBytes(method),
   encodings: getOption(method, access).who.case === "anyone" ? unknownCallerEncodings : encodingNames,
 });
 
-/** Computes the most bytes of a message of an rpc by its contract, or throws an error that names the field without a bound. */
+/** Computes an rpc's maximum message size from its contract, or throws an error that names the field without a limit. */
 export function contractBytes(method: DescMethod): number {
   const { binary, json, unbounded } = largestMessage(method.input, contractBounds);
   const byRules = Math.max(unknownCallerBytes, 1024 * Math.ceil(Math.max(binary, json) / 1024));

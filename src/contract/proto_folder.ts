@@ -2,15 +2,15 @@ import { access, cp, mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { packageFolder } from "./package_folder.ts";
 
-/** The outcome for the operator: whether the contract was written, and lines that tell where, or why not. */
+/** The outcome for the operator: whether the contract was written, and lines that say where, or why not. */
 export type ProtoFolder = { readonly ok: boolean; readonly lines: readonly string[] };
 
-// The files of an earlier version, of which some may be gone in this one; everything else in the folder stays.
+// The files of an earlier version, some of which may no longer exist; everything else in the folder stays.
 const ours = join("postern", "v1");
 
 /**
- * Writes the contract and every file that it imports into a folder, so that a generator needs nothing else. The folder is new,
- * empty, or one that holds the contract already.
+ * Writes the contract with all its imports into a folder, so that a generator needs nothing else. The folder must be new, be empty, or
+ * already contain the contract.
  */
 export async function writeProtoFolder(folder: string): Promise<ProtoFolder> {
   const source = join(packageFolder(), "proto");
@@ -28,7 +28,7 @@ export async function writeProtoFolder(folder: string): Promise<ProtoFolder> {
   }
 }
 
-/** Makes the folder, and tells whether nothing but an earlier contract can be lost in it. */
+/** Creates the folder; returns whether it contains nothing to lose except an earlier contract. */
 async function mayWrite(folder: string): Promise<boolean> {
   await mkdir(folder, { recursive: true });
   const inside = await readdir(folder);

@@ -11,19 +11,19 @@ import { type PasswordUser, passwordUserByLoginName } from "../services/password
 /** The login name of the first administrator. */
 export const adminLoginName = "admin";
 
-/** The files of the data folder that hold the secrets of the first administrator. */
+/** The files in the data folder with the first administrator's secrets. */
 export type AdminFile = "admin-token" | "admin-password";
 
-/** A secret under a temporary name, until the administrator is known to have it. */
+/** A secret under a temporary name, until it is certain that the administrator has it. */
 type Pending = { readonly path: string; readonly file: AdminFile };
 
-/** The account that the files are checked against. */
+/** The account to check the files against. */
 type Checks = Pick<Runtime, "deps" | "instanceId">;
 
-/** Pending files with the answer to whether the administrator has the secret. */
+/** A pending file, and whether its secret is the administrator's. */
 export type CheckedFile = Pending & { readonly valid: boolean };
 
-// The instance is part of the name: a node of another database that shares the folder leaves the file alone.
+// The instance is part of the name, so that a node with another database that shares the folder leaves the file alone.
 const pendingName = /^(admin-token|admin-password)\.new\.([0-9a-z]{24})\.[0-9a-z]{24}$/;
 
 /** Writes secrets before the administrator is created, each under a name that no other node uses. */
@@ -40,7 +40,7 @@ export async function writePending(
   await syncFolder(dataDir);
 }
 
-/** The pending files of this instance, of this node or of others that share the folder, each checked. */
+/** The pending files of this instance, from this node or others that share the folder, each checked. */
 export async function checkPending(checks: Checks, dataDir: string): Promise<readonly CheckedFile[]> {
   const names = await readdir(dataDir).catch(ignoreUnreadable(() => []));
   const pending = names.flatMap((name): Pending[] => {
@@ -51,21 +51,20 @@ export async function checkPending(checks: Checks, dataDir: string): Promise<rea
   return checked.flatMap((one) => one ?? []);
 }
 
-/** Gives each valid file its final name and deletes the others; another node may have done so already. */
+/** Gives each valid file its final name and deletes the others; another node may already have done so. */
 export async function settlePending(files: readonly CheckedFile[], dataDir: string): Promise<void> {
   for (const { path, file, valid } of files)
     await (valid ? rename(path, join(dataDir, file)) : unlink(path)).catch(ignoreMissing);
   if (files.length > 0) await syncFolder(dataDir);
 }
 
-/** The user that a token belongs to. */
 export async function userOfToken({ deps }: Pick<Runtime, "deps">, token: string): Promise<string | undefined> {
   const [bearer] = await deps.sql<{ id: string }[]>`
     select user_id as id from bearers where hash = ${hashToken(token)} and coalesce(expiration_date > now(), true)`;
   return bearer?.id;
 }
 
-/** The user whose password is in `admin-password`; undefined without the file, or when it holds another password. */
+/** The user whose password is in `admin-password`; undefined if the file is missing or contains another password. */
 export async function userOfPasswordFile(runtime: Checks, dataDir: string): Promise<string | undefined> {
   const password = await readSecret(join(dataDir, "admin-password"));
   if (password === undefined) return undefined;
@@ -73,12 +72,12 @@ export async function userOfPasswordFile(runtime: Checks, dataDir: string): Prom
   return user && (await hasPassword(runtime, user, password)) ? user.id : undefined;
 }
 
-/** Removes `admin-password` once the administrator has another password, which any node may have changed. */
+/** Removes `admin-password` once the administrator has another password, which any node may have set. */
 export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDir" | "databaseUrl">): AsyncDisposable {
   const { tail, logger } = runtime;
   const onError = (error: unknown) => logger.warn({ err: error }, "admin-password could not be checked; trying again");
   const look = passwordFileCheck(runtime, config);
-  // The tail delivers a change at once; the minute is for a check that failed and for a file that appears later.
+  // The tail reports a change immediately; the interval is for a failed check, or a file that appears later.
   const looking = lookAgain({ everyMs: 60_000, restMs: 200, onError, look });
   const stop = tail.listen((events) => {
     if (events.some(({ type }) => type === "user.password_changed" || type === "user.deleted")) looking.poke();
@@ -91,7 +90,7 @@ export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDi
   };
 }
 
-/** Checks `admin-password` again only when the password in the database has changed. */
+/** Checks `admin-password` again only if the password in the database has changed. */
 function passwordFileCheck(runtime: Runtime, { dataDir, databaseUrl }: Pick<Config, "dataDir" | "databaseUrl">) {
   const path = join(dataDir, "admin-password");
   const own = { dataDir, embedded: !databaseUrl };
@@ -116,8 +115,8 @@ function passwordFileCheck(runtime: Runtime, { dataDir, databaseUrl }: Pick<Conf
 }
 
 /**
- * Whether the files of the folder were made for this database. A node may be started on another one for a while, and must
- * not remove a password that is still in force there.
+ * Whether the folder's files were created for this database. A node may temporarily run on another database, and must not remove a password
+ * that is still valid for the first.
  */
 async function isOwnFolder(
   runtime: Runtime,
@@ -129,7 +128,7 @@ async function isOwnFolder(
   return user !== undefined && token !== undefined && (await userOfToken(runtime, token)) === user.id;
 }
 
-/** Checks a pending file; undefined when another node has settled it, or when it belongs to another account. */
+/** Checks a pending file; undefined if another node has settled it, or if it belongs to another account. */
 async function check(checks: Checks, pending: Pending): Promise<CheckedFile | undefined> {
   const secret = await readSecret(pending.path);
   if (secret === undefined) return undefined;
@@ -153,7 +152,7 @@ async function hasPassword(
   return hash !== null && retryWhileFull(() => deps.secrets.passwords.verify(hash, password));
 }
 
-// A file that was created or renamed survives a power failure only if its folder is synced too.
+// A created or renamed file survives a power failure only if its folder is synced too.
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   await folder.sync().finally(() => folder.close());

@@ -33,7 +33,7 @@ async function answers(url: string): Promise<boolean> {
     await response.body?.cancel();
     return true;
   } catch (error) {
-    // A certificate that this process does not trust is an answer as well: whoever calls may trust it.
+    // A certificate that this process does not trust also counts as a response, because callers may trust it.
     return error instanceof Error && /CERT|SIGNATURE|ALTNAME/.test(codeOf(error.cause));
   }
 }
@@ -41,21 +41,21 @@ async function answers(url: string): Promise<boolean> {
 const codeOf = (cause: unknown): string => (cause instanceof Error && "code" in cause ? String(cause.code) : "");
 
 /**
- * Creates the first organization with its administrator and a sample project, unless there is one; answers whether it did.
- * When it ends, there is an administrator, and the files of the data folder are those of the administrator.
+ * Creates the first organization with its administrator and a sample project, unless one exists; returns whether it did. Afterwards there
+ * is an administrator, and the files in the data folder are theirs.
  */
 export async function bootstrapInstance(runtime: Runtime, config: Config): Promise<boolean> {
   const { dataDir } = config;
   const [any] = await runtime.deps.sql`select 1 from organizations limit 1`;
   const created = !any && (await createFirst(runtime, config));
   const files = await checkPending(runtime, dataDir);
-  // Valid files of an earlier start: it ended after the administrator was created and before it was done.
+  // Valid files come from an earlier start that ended between creating the administrator and finishing.
   if (created || files.some(({ valid }) => valid)) await addSampleRoles(runtime);
   await settlePending(files, dataDir);
   return created;
 }
 
-/** Creates the first organization; false when another node was faster. */
+/** Creates the first organization; false if another node was faster. */
 async function createFirst(runtime: Runtime, config: Config): Promise<boolean> {
   const { dataDir, adminToken } = config;
   const secrets = { token: tokenOf(config), password: newPassword() };
@@ -82,7 +82,7 @@ async function create({ deps, instanceId }: Runtime, { token, password }: { toke
   const at = (owner: string, stream = ids()): At => first(owner, stream, time);
   const organization = ids();
   const user = at(organization);
-  // The port listens already: sign-ins may fill the queue.
+  // The port is already open, so sign-ins may fill the queue.
   const hash = await retryWhileFull(() => secrets.passwords.hash(password));
   const name = { username: "admin", loginName: adminLoginName, givenName: "First", familyName: "Administrator" };
   const member = { userId: user.stream, roles: ["INSTANCE_OWNER"] };
@@ -110,7 +110,7 @@ async function create({ deps, instanceId }: Runtime, { token, password }: { toke
 
 const sampleRoles = { viewer: "Viewer", editor: "Editor" };
 
-/** Adds the missing roles of the sample project; another node may be doing the same. */
+/** Adds the missing roles of the sample project, which another node may be doing at the same time. */
 async function addSampleRoles({ deps }: Runtime): Promise<void> {
   const { log, sql, clock, ids } = deps;
   for (const [key, displayName] of Object.entries(sampleRoles)) {

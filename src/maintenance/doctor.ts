@@ -12,20 +12,19 @@ import { folds } from "../runtime/modules.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { relyingParty } from "../security/passkey.ts";
 
-/** The findings of the doctor. */
 export type Report = { readonly ok: boolean; readonly lines: readonly string[] };
 
 type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: string };
 
 const tolerableSkewMs = 1000;
 
-// A replay is one long transaction of statements that may take long, and ends with its connection.
+// A replay is one long transaction with statements that may take long, and it ends with its connection.
 const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
 
-/** Checks database, migrations, keys, clock and log; on request also whether a replay of the log gives the same tables. */
+/** Checks database, migrations, keys, clock and log, and optionally whether replaying the log yields the same tables. */
 export async function doctor(config: Config, { rebuild: replay }: { rebuild: boolean }): Promise<Report> {
   const logger = createLogger({ ...config, logLevel: "warn" });
-  // Opening the runtime already proves that the database answers, its tables are up to date, and the master key fits.
+  // Opening the runtime already proves that the database responds, its tables are up to date, and the master key is right.
   await using runtime = await openRuntime(config, { logger, join: true });
   const sql = runtime.deps.sql;
   const findings = [
@@ -38,7 +37,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     ...(await openTransactionFindings(sql)),
     deliveryFinding("sms", await smsHealth(sql)),
     deliveryFinding("mail", await mailHealth(sql)),
-    // Applications that take no sign-outs are no fault of the service.
+    // Applications that do not accept sign-outs are not the service's fault.
     good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
     jobsFinding(await jobsHealth(sql)),
     await passkeyFinding(sql, relyingParty(config).id),
@@ -58,7 +57,7 @@ async function databaseFinding(sql: Sql): Promise<Finding> {
   return good(`database: PostgreSQL ${row?.version}, ${row?.size}`);
 }
 
-/** Warns where the processes of a node have too few connections for its kinds of statements: short, long and probes. */
+/** Warns if a node's processes have too few connections for all kinds of statements: short, long and probes. */
 function workersFinding({ workers, databaseConnections }: Config): Finding {
   const each = Math.floor(databaseConnections / workers);
   const line = `workers: ${workers}, with ${each} of ${databaseConnections} connections each`;
@@ -82,7 +81,7 @@ async function logFinding(sql: Sql): Promise<Finding> {
   return good(`log: ${row?.events} events in epoch ${row?.epoch}, ${row?.unsettled} not settled yet`);
 }
 
-/** An open transaction that has written; its age is null where the role may not see it. */
+/** An open transaction that has written; its age is null if the role may not see it. */
 type OpenTransaction = { readonly database: string; readonly pid: number | null; readonly gid: string | null } & {
   readonly seconds: number | null;
 };
@@ -90,12 +89,12 @@ type OpenTransaction = { readonly database: string; readonly pid: number | null;
 // A command that changes a million rows takes half a minute, most others milliseconds.
 const longTransactionSeconds = 5;
 
-/** Warns of transactions that hold up followers of the log; nothing else waits for them. */
+/** Warns about transactions that hold up followers of the log; nothing else waits for them. */
 async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
   const unsettled = await unsettledSeconds(sql);
   const open = await openTransactions(sql);
   return open.flatMap(({ database, pid, gid, seconds }, at) => {
-    // The first one has the oldest id, so the events wait for it.
+    // The first has the oldest id, so it is the one that events are waiting for.
     const known = seconds ?? (at === 0 ? unsettled : 0);
     if (known < longTransactionSeconds) return [];
     const name = pid === null ? `the prepared transaction ${JSON.stringify(gid)}` : `the transaction of process ${pid}`;
@@ -105,8 +104,8 @@ async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
   });
 }
 
-// Transactions that only read have no id and hold up nobody. Any role sees process, database and id, but the age of
-// another role's transaction needs pg_read_all_stats.
+// Read-only transactions have no id and hold up nobody. Any role sees process, database and id, but seeing the age of another role's
+// transaction requires pg_read_all_stats.
 const openTransactions = (sql: Sql) => sql<OpenTransaction[]>`
   select database, pid, gid, extract(epoch from clock_timestamp() - began)::float8 as seconds from (
     select datname::text as database, pid, null as gid, backend_xid as xid, xact_start as began
@@ -122,7 +121,7 @@ function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: Deliver
   return { ok: dead === 0, line };
 }
 
-/** Complains of a job that stands still: the log says why. */
+/** Reports a stalled job; the log says why. */
 function jobsFinding({ underWay, stalledSeconds }: JobsHealth): Finding {
   const still = stalledSeconds > longestPauseSeconds;
   const line = `jobs: ${underWay} under way${still ? `, one of them has stood still for ${Math.round(stalledSeconds)} s` : ""}`;
@@ -131,7 +130,7 @@ function jobsFinding({ underWay, stalledSeconds }: JobsHealth): Finding {
 
 const longestPauseSeconds = 300;
 
-/** Warns of passkeys that are bound to another host than that of PUBLIC_URL: no browser finds them for our pages. */
+/** Warns about passkeys bound to another host than PUBLIC_URL's, which browsers do not offer on our pages. */
 async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {
   const rows = await sql<{ host: string | null; count: number }[]>`
     select host, count(*)::integer as count from passkeys group by host order by count(*) desc`;

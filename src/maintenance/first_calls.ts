@@ -10,9 +10,8 @@ import { userInForce } from "../services/callers/in_force.ts";
 import { userOfPasswordFile, userOfToken } from "./admin_files.ts";
 
 /**
- * The calls to begin with: one for each of the four operations, with its label, as they can be pasted into a shell, in this order.
- * Each is checked against the state of the instance: for one that would be refused, a comment of the shell says why, and what can
- * be done instead.
+ * The first calls to make, ready to paste into a shell: one for each of the four operations, labelled, in this order. Each is checked
+ * against the state of the instance. In place of one that would fail, a shell comment says why, and what to do instead.
  */
 export async function howToBegin(
   runtime: Runtime,
@@ -41,7 +40,7 @@ export async function howToBegin(
   return password.startsWith("# ") ? calls : [askForPassword, ...calls];
 }
 
-// What is pasted along with it would be read as the password.
+// Anything pasted along with this line would be read as the password.
 const askForPassword = `# First choose the administrator's new password: paste this line alone, then type the password
 stty -echo; printf 'New password: '; read -r NEW_PASSWORD; stty echo; echo`;
 
@@ -52,24 +51,24 @@ const labels = [
   "Grant the user a role in the sample project",
 ];
 
-/** Puts a label above a call, or in front of the comment in its place. */
+/** Puts a label above a call, or before the comment in its place. */
 const labelled = (label: string, text: string) =>
   text.startsWith("# ") ? `# ${label}: ${text.slice(2)}` : `# ${label}\n${text}`;
 
 const freshToken = "use a token of an administrator, or make one with the command recover";
 
-/** A call as a command of the shell, over several lines. */
+/** A call as a shell command, over several lines. */
 type CallText = (method: string, path: string, body: string) => string;
 
-/** The user of the token, with what decides about the calls. */
+/** The token's user, and what decides whether the calls work. */
 type Holder = {
   readonly id: string;
   readonly owner: string;
   readonly kind: string;
   readonly active: boolean;
-  /** When a change of the password is refused no more after wrong ones. */
+  /** Until when wrong passwords keep the password from being changed. */
   readonly blockedUntil: Date | null;
-  /** The first project in the user's organization that has the role of the sample project. */
+  /** The first project in the user's organization that has the sample project's role. */
   readonly projectId: string | null;
   /** A name that no application of the project has. */
   readonly freeName: string | null;
@@ -114,15 +113,15 @@ async function passwordCall(runtime: Runtime, { call, holder, dataDir }: Passwor
   return call(
     "PUT",
     "users/me/password",
-    // Between double quotes the shell takes a backslash at the end of a line away, with the line break.
+    // Within double quotes, the shell removes a backslash at the end of a line together with the line break.
     `"{\\"oldPassword\\": \\"$(cat ${quoted(dataDir)}/admin-password)\\", \\\n\\"newPassword\\": \\"${typedPassword}\\"}"`,
   );
 }
 
-// In JSON a quotation mark and a backslash need one before them.
+// JSON needs a backslash before quotation marks and backslashes.
 const typedPassword = `$(printf %s "$NEW_PASSWORD" | sed 's/[\\\\"]/\\\\&/g')`;
 
-/** Says why the password cannot be changed, and how it can be set by who may. */
+/** Says why the password cannot be changed, and how somebody with permission can set it. */
 function instead(call: CallText, { id, permissions }: Holder, why: string): string {
   if (!permissions.has("user.write")) return `# ${why}`;
   const other = call("PUT", `users/${id}/password`, `"{\\"newPassword\\": \\"${typedPassword}\\"}"`);

@@ -12,16 +12,16 @@ import { removed } from "../services/factors/factor.ts";
 import { factorsRead } from "../services/factors/factor_read.ts";
 import { isLocked } from "../services/passwords/password.ts";
 
-/** A fresh token of an administrator, and what was done for it. */
+/** A new token for an administrator, and what was done for it. */
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
 
 /**
- * Makes a fresh token for the first administrator, or for the user of an id or a login name, reactivates and unlocks that user, and
- * removes its factors beside the password; its organization is reactivated as well.
- * Database and master key suffice; it may run beside the service.
+ * Creates a new token for the first administrator, or for the user with an id or a login name. It also reactivates and unlocks that user,
+ * removes their second factors, and reactivates their organization. Needs only the database and the master key, and may run alongside the
+ * service.
  */
 export async function recover(config: Config, wanted?: string): Promise<Recovered> {
-  // The token is alone on the standard output, where the log goes as well.
+  // Standard output is reserved for the token, but the log goes there by default.
   await using runtime = await openRuntime(config, {
     logger: createLogger({ ...config, logLevel: "silent" }),
     join: true,
@@ -52,7 +52,7 @@ type Recoverable = Versioned & {
   readonly ownsInstance: boolean;
 };
 
-/** Finds the user that was asked for; a text that is the id of one user and the login name of another is refused. */
+/** Finds the requested user; fails if the text is the id of one user and the login name of another. */
 async function onlyUserOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
   const users = wanted === undefined ? [] : await userNamed(sql, wanted);
   const [one, other] = users;
@@ -79,7 +79,7 @@ const columns = `u.user_id as id, u.owner, u.username, u.active, u.locked, u.loc
 const firstAdministrator = (sql: Sql) => sql<Recoverable[]>`
   select ${sql.unsafe(columns)} from users u where ${sql.unsafe(ownsInstance)} order by u.created, u.user_id limit 1`;
 
-// An id before a login name: somebody may have chosen an id as a name, or a name as an id.
+// Ids come before login names: somebody may have chosen an id as a name, or a name as an id.
 const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
   select ${sql.unsafe(columns)} from users u
   where u.user_id = ${wanted}
@@ -89,7 +89,7 @@ const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
 const roleOf = ({ ownsInstance }: Recoverable): string =>
   ownsInstance ? "an owner of the instance" : "who is no owner of the instance: the token can do what its roles allow";
 
-/** Reactivates an organization; false when it was active. */
+/** Reactivates an organization; false if it was active. */
 async function reactivateOrganization({ deps }: Runtime, id: string): Promise<boolean> {
   const { log, sql, clock, ids } = deps;
   for (;;) {
@@ -104,7 +104,7 @@ const deactivated = (sql: Sql, id: string) => sql<Versioned[]>`
   select organization_id as id, organization_id as owner, version, created, changed from organizations
   where organization_id = ${id} and not active and not deleted`;
 
-/** Reactivates a user; false when it was active. */
+/** Reactivates a user; false if they were active. */
 function reactivate(runtime: Runtime, userId: string): Promise<boolean> {
   const { clock } = runtime.deps;
   return changeUser(runtime, userId, (user) =>
@@ -112,7 +112,7 @@ function reactivate(runtime: Runtime, userId: string): Promise<boolean> {
   );
 }
 
-/** Ends the lock of a user; false when there was none. */
+/** Ends a user's lock; false if there was none. */
 function unlock(runtime: Runtime, userId: string): Promise<boolean> {
   const { clock } = runtime.deps;
   return changeUser(runtime, userId, (user) =>
@@ -120,7 +120,7 @@ function unlock(runtime: Runtime, userId: string): Promise<boolean> {
   );
 }
 
-/** Removes the factors of a user beside its password; returns how many there were. */
+/** Removes a user's second factors; returns how many there were. */
 async function removeFactors({ deps }: Runtime, { owner, id }: Pick<Recoverable, "owner" | "id">): Promise<number> {
   const { log, sql, clock, ids } = deps;
   const factorsOf = factorsRead(sql);
@@ -134,7 +134,7 @@ async function removeFactors({ deps }: Runtime, { owner, id }: Pick<Recoverable,
 
 type FactFor = (user: Recoverable) => NewFact | undefined;
 
-/** Appends a fact about the user as it is now, again when another command was faster; false when there is none to append. */
+/** Appends a fact about the user's current state, again if another command was faster; false if there is none to append. */
 async function changeUser({ deps }: Runtime, userId: string, factFor: FactFor): Promise<boolean> {
   const { log, sql, ids } = deps;
   for (;;) {

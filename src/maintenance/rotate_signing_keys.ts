@@ -4,8 +4,8 @@ import { type NextKey, signingKeys } from "../provider/tokens/signing_keys.ts";
 import { openRuntime } from "../runtime/runtime.ts";
 
 /**
- * Makes the next keys that sign tokens, and returns lines that name them. In an emergency they sign at once, and all others are
- * withdrawn. Database and master key suffice; it may run beside the service.
+ * Creates the next keys for signing tokens, and returns lines that name them. In an emergency they sign immediately, and all others are
+ * withdrawn. Needs only the database and the master key, and may run alongside the service.
  */
 export async function rotateSigningKeys(config: Config, isEmergency: boolean): Promise<readonly string[]> {
   await using runtime = await openRuntime(config, {

@@ -3,38 +3,38 @@ import { counter, type Family, gauge, together } from "@postern/gateway";
 /** The load of a queue that runs a few jobs at a time. */
 export type Load = { readonly running: number; readonly waiting: number };
 
-/** The number of messages under way, the age of the oldest, and the number given up in the last days. */
+/** The number of messages waiting, the age of the oldest, and how many were given up in the last few days. */
 type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 /** The load of each part of the server. */
 export type InstanceLoad = {
   readonly ready: boolean;
   readonly database: Load;
-  /** How long statements wait for locks; absent when the database does not answer. */
+  /** How long statements have been waiting for locks; absent if the database does not respond. */
   readonly lockWaitSeconds?: number | undefined;
-  /** How many statements found no room on the disk of the database. */
+  /** How many statements failed because the database's disk was full. */
   readonly fullDisks: number;
-  /** Statements that may take long; absent where they share the connections of all others. */
+  /** Statements that may take long; absent if they share connections with all others. */
   readonly longStatements?: (Load & { readonly limit: number }) | undefined;
   readonly hashing: Load;
-  /** How long ago the node last read the log to its end, or how long the oldest event that may not be read yet has waited. */
+  /** How long ago the node last read the log to its end, or how long the oldest unreadable event has been waiting. */
   readonly logBehindSeconds: number;
-  /** The delivery of SMS; absent when the database does not answer. */
+  /** The delivery of SMS; absent if the database does not respond. */
   readonly sms?: DeliveryHealth | undefined;
-  /** The delivery of mails; absent when the database does not answer. */
+  /** The delivery of mails; absent if the database does not respond. */
   readonly mail?: DeliveryHealth | undefined;
-  /** The delivery of sign-outs to applications; absent when the database does not answer. */
+  /** The delivery of sign-outs to applications; absent if the database does not respond. */
   readonly logouts?: DeliveryHealth | undefined;
-  /** The jobs of the instance; absent when the database does not answer. */
+  /** The instance's jobs; absent if the database does not respond. */
   readonly jobs?: { readonly underWay: number; readonly stalledSeconds: number } | undefined;
-  /** The spans of traces; absent when nothing is traced. */
+  /** The spans of traces; absent if tracing is off. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
 
 const logBehind =
   "How far followers of the log are behind; they wait for every transaction that has written, in any database of the server.";
 
-/** A gauge that every process reads from the same database, or that is as bad as the worst of them. */
+/** A gauge for which the highest value of all processes counts: they read it from the same database, or the worst one matters. */
 const most = (name: string, help: string, value: number) => together("most", gauge(name, help, value));
 
 const texts = {
@@ -107,7 +107,6 @@ const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
       ]
     : [];
 
-/** Metrics of the database, the hashes, the log, the SMS, the mails, the sign-outs and the jobs. */
 export function instanceFamilies(load: InstanceLoad): Family[] {
   const { ready, hashing, logBehindSeconds, sms, mail, logouts, jobs, spans } = load;
   return [
@@ -124,7 +123,6 @@ export function instanceFamilies(load: InstanceLoad): Family[] {
   ];
 }
 
-/** Metrics of the workers of a node. */
 export const workerFamilies = (count: {
   readonly serving: number;
   readonly of: number;

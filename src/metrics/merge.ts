@@ -1,6 +1,6 @@
 import type { Family, Sample, Together } from "@postern/gateway";
 
-/** Makes one list of metrics of those of several processes. */
+/** Merges the metrics of several processes. */
 export function merge(reports: readonly (readonly Family[])[]): readonly Family[] {
   const byName = Map.groupBy(reports.flat(), ({ name }) => name);
   return [...byName.values()].map((same) => {
@@ -9,7 +9,7 @@ export function merge(reports: readonly (readonly Family[])[]): readonly Family[
   });
 }
 
-/** The metrics that only grow, which a process that has ended leaves behind. */
+/** The counters, which remain after their process has ended. */
 export const lasting = (families: readonly Family[]): readonly Family[] =>
   families.filter(({ type }) => type !== "gauge");
 

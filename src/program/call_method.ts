@@ -15,7 +15,7 @@ import { print } from "./output.ts";
 import { settings } from "./settings.ts";
 import { stopSignal } from "./signals.ts";
 
-/** Calls the method of the command line, or lists methods; answers the exit code. */
+/** Calls the method on the command line, or lists methods; returns the exit code. */
 export async function callMethod(line: CommandLine): Promise<number> {
   const config = settings();
   const door = doorOf(line);
@@ -34,7 +34,7 @@ export async function callMethod(line: CommandLine): Promise<number> {
 
 type CallOptions = { readonly line: CommandLine; readonly door: Door; readonly stopping: AbortController };
 
-// Reflection is quick, or does not come through.
+// Reflection is either quick or does not get through at all.
 const reflectionMs = 10_000;
 
 async function callOver(connection: Connection, { line, door, stopping }: CallOptions): Promise<number> {
@@ -52,7 +52,7 @@ async function callOver(connection: Connection, { line, door, stopping }: CallOp
   try {
     for await (const answer of invoke(invocation)) await (isStream ? printLine(answer) : printAnswer(answer));
   } catch (error) {
-    // Nothing but a signal, or the reader of its output, ends a stream of events.
+    // Only a signal, or the reader of its output, ends a stream of events.
     if (!isStream || !stopping.signal.aborted) throw error;
   }
   return exitCodes.done;
@@ -76,7 +76,7 @@ function timeoutOf({ text }: CommandLine): number | undefined {
   throw new UsageError(`--timeout must be seconds, more than 0 and at most 86400, not ${written}`);
 }
 
-/** The messages of a request: one, or for a client that streams one for each line. */
+/** The messages of a request: one, or if the client streams, one per line. */
 async function requestsOf({ text, words }: CommandLine, method: DescMethod): Promise<readonly JsonValue[]> {
   const [, argument] = words;
   const data = text("data");

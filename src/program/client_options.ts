@@ -1,7 +1,6 @@
 import type { Target } from "../client/connection.ts";
 import type { CommandLine, CommandOption } from "./command.ts";
 
-/** The options of commands that call a service. */
 export const targetOptions: readonly CommandOption[] = [
   { name: "url", value: "URL", about: "the service; by default the one on this machine with these settings" },
   {
@@ -14,7 +13,7 @@ export const targetOptions: readonly CommandOption[] = [
   { name: "ca-file", value: "FILE", about: "certificate authorities to trust, in PEM" },
 ];
 
-/** The service that the options name. */
+/** The service selected by the options. */
 export function targetOf({ text }: CommandLine): Target {
   return {
     url: text("url"),

@@ -1,39 +1,39 @@
-/** An option of a command, as the command line and the manual page have it. */
+/** An option of a command, for the command line and the manual page. */
 export type CommandOption = {
   readonly name: string;
   readonly short?: string;
-  /** The placeholder of its value; a switch has none. */
+  /** The placeholder of its value; absent for a switch. */
   readonly value?: string;
   readonly about: string;
 };
 
-/** The arguments of a command: how few and how many it takes, and how its usage shows them. */
+/** The arguments of a command: the minimum and maximum number, and how its usage shows them. */
 export type Arguments = { readonly least: number; readonly most: number; readonly shown: string };
 
-/** A command line that was read: options by their names, and the arguments in order. */
+/** A parsed command line: options by name, and arguments in order. */
 export type CommandLine = {
-  /** The value of an option; undefined without it. */
+  /** The value of an option; undefined if it is absent. */
   readonly text: (name: string) => string | undefined;
   /** Whether a switch is set. */
   readonly has: (name: string) => boolean;
   readonly words: readonly string[];
 };
 
-/** One command of the program; its page of the manual is made of the same declaration. */
+/** A command of the program; its manual page is generated from the same declaration. */
 export type Command = {
   /** One line for the list of commands. */
   readonly about: string;
   readonly takes?: Arguments;
   readonly options?: readonly CommandOption[];
-  /** Paragraphs of its page. */
+  /** The paragraphs of its manual page. */
   readonly description?: readonly string[];
-  /** Command lines with their meanings. */
+  /** Command lines and what they do. */
   readonly examples?: readonly (readonly [line: string, meaning: string])[];
-  /** Answers the exit code. */
+  /** Returns the exit code. */
   readonly run: (line: CommandLine) => Promise<number>;
 };
 
-/** Commands by their names, in the order of the list. */
+/** Commands by name, in the order of the list. */
 export type Commands = Readonly<Record<string, Command>>;
 
 /** The exit codes of the program. */

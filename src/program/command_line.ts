@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../client/usage_error.ts";
 import type { Command, CommandLine } from "./command.ts";
 
-/** Reads the arguments of a command; throws a UsageError that says what is wrong. */
+/** Parses the arguments of a command; throws a UsageError that says what is wrong. */
 export function commandLine(command: Command, args: readonly string[]): CommandLine {
   const { values, positionals } = parsed(command, args);
   const { least = 0, most = 0, shown = "" } = command.takes ?? {};
@@ -16,7 +16,7 @@ export function commandLine(command: Command, args: readonly string[]): CommandL
   return { text, has: (name) => values[name] === true, words: positionals };
 }
 
-/** Whether the arguments ask for the page of the command, before a `--`. */
+/** Whether the arguments before any `--` ask for the command's manual page. */
 export function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).some((arg) => arg === "--help" || arg === "-h");
@@ -31,7 +31,7 @@ function parsed({ options = [] }: Command, args: readonly string[]) {
     return parseArgs({ args: [...args], options: Object.fromEntries(declared), allowPositionals: true });
   } catch (error) {
     if (!(error instanceof TypeError && "code" in error && /^ERR_PARSE_ARGS_/.test(String(error.code)))) throw error;
-    // Node's first sentence says it; the others explain how to escape.
+    // Node's first sentence says it; the others explain escaping.
     throw new UsageError(error.message.split(/\.\s|\n/)[0]?.replace(/\.$/, "") ?? "");
   }
 }

@@ -10,7 +10,7 @@ import { exportAll, importFrom } from "./transfers.ts";
 import { showVersion } from "./version.ts";
 import { watch } from "./watch.ts";
 
-/** Every command, in the order of the list; a new one is a declaration in a file of its own, and a line here. */
+/** Every command, in the order of the list. To add one, declare it in a file of its own and add a line here. */
 export const commands: Commands = {
   serve,
   migrate,

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { exitCodes } from "./command.ts";
 
-/** The exit code for a refusal. */
+/** The exit code for an error. */
 export function exitCodeOf(code: Code): number {
   return exitCodes[classes[code] ?? "service"];
 }

@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
 import { type Command, type CommandOption, type Commands, exitCodes, exitMeanings } from "./command.ts";
 
-/** Renders a heading; in bold on a terminal, unless NO_COLOR is set. */
+/** Renders a heading, in bold on a terminal unless NO_COLOR is set. */
 const heading = (text: string): string => styleText("bold", text, { stream: process.stdout });
 
 const width = 100;
 
-/** The page of the whole program. */
+/** The manual page of the whole program. */
 export function programPage(commands: Commands): readonly string[] {
   const names = Object.entries(commands).map(([name, { about }]): Row => [name, about]);
   return [
@@ -38,7 +38,7 @@ const programExamples: Examples = [
   ["postern help call", "show the page of a command"],
 ];
 
-/** The page of one command. */
+/** The manual page of one command. */
 export function commandPage(name: string, command: Command): readonly string[] {
   const { about, description = [], options = [], examples: lines = [] } = command;
   const all: readonly CommandOption[] = [...options, { name: "help", short: "h", about: "show this page" }];
@@ -74,7 +74,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 
 type Row = readonly [term: string, meaning: string];
 
-/** Terms with their meanings in one column, or below a term that is long. */
+/** Terms with their meanings in a column, or below if a term is long. */
 function rows(all: readonly Row[]): readonly string[] {
   const column = Math.min(24, Math.max(...all.map(([term]) => term.length)) + 2);
   return all.flatMap(([term, meaning]) => {

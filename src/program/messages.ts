@@ -5,18 +5,18 @@ import { type Failure, failureJson, failureLines } from "../client/failure.ts";
 import { exitCodeOf } from "./exit_code.ts";
 import { fail } from "./output.ts";
 
-/** Writes an answer: indented and coloured on a terminal, else as one line. */
+/** Writes a response: indented and coloured on a terminal, otherwise on one line. */
 export function printAnswer(answer: JsonObject): Promise<void> {
   const { isTTY } = process.stdout;
   return write(isTTY ? coloured(withoutEscapes(JSON.stringify(answer, null, 2))) : JSON.stringify(answer));
 }
 
-/** Writes a message of a stream as one line. */
+/** Writes a message of a stream on one line. */
 export function printLine(message: JsonObject): Promise<void> {
   return write(withoutEscapes(JSON.stringify(message)));
 }
 
-/** Writes a failure, for people or as JSON; answers the exit code. */
+/** Writes a failure, for people or as JSON; returns the exit code. */
 export function reportFailure(failure: Failure, { asJson }: { readonly asJson: boolean }): number {
   const code = exitCodeOf(failure.code);
   if (!asJson) return fail(code, failureLines(failure).join("\n"));
@@ -37,7 +37,7 @@ async function write(text: string): Promise<void> {
     await Promise.race([once(process.stdout, "drain"), once(process.stdout, "close")]);
 }
 
-// JSON leaves these as they are, and some terminals obey them.
+// JSON does not escape these, and some terminals obey them.
 const withoutEscapes = (json: string): string =>
   json.replaceAll(/[\u007f-\u009f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 

@@ -1,26 +1,25 @@
 import { exitCodes } from "./command.ts";
 
-/** Writes lines to the standard output; answers the exit code of success. */
+/** Writes lines to standard output; returns the exit code for success. */
 export function print(lines: readonly string[]): number {
   process.stdout.write(`${lines.join("\n")}\n`);
   return exitCodes.done;
 }
 
-/** Writes a sentence to the standard error; answers the exit code. */
+/** Writes a sentence to standard error; returns the exit code. */
 export function fail(code: number, sentence: string): number {
   process.stderr.write(`postern: ${sentence}\n`);
   return code;
 }
 
-/** Writes a warning to the standard error. */
 export function warn(sentence: string): void {
   process.stderr.write(`postern: ${sentence}\n`);
 }
 
-// Errors of these names are written for the operator; any other is printed with its stack.
+// Errors with these names are written for the operator; any other is printed with its stack.
 const forPeople = ["ConfigError", "StartError", "UsageError", "NoParent"];
 
-/** An error that ends the program, as its operator reads it. */
+/** An error that ends the program, as shown to the operator. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
@@ -31,7 +30,7 @@ export function sentenceOf(error: unknown): string {
   return forPeople.includes(error.name) ? error.message : (error.stack ?? error.message);
 }
 
-/** A log of warnings and errors alone, for commands that print their own results. */
+/** A log of only warnings and errors, for commands that print their own results. */
 export const plainLog = {
   debug() {},
   info() {},

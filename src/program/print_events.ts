@@ -8,7 +8,7 @@ import { warn } from "./output.ts";
 import { settings } from "./settings.ts";
 import { stopSignal } from "./signals.ts";
 
-/** Prints events until a signal; answers the exit code. */
+/** Prints events until a signal; returns the exit code. */
 export async function printEvents(line: CommandLine): Promise<number> {
   const config = settings();
   const stopping = new AbortController();

@@ -9,7 +9,7 @@ import { fail, print, sentenceOf } from "./output.ts";
 import { settings } from "./settings.ts";
 import { stopSignal } from "./signals.ts";
 
-// When the process fails, refusing its calls may take this long.
+// How long refusing calls may take when the process fails.
 const lastMs = 2_000;
 
 /** Serves until a signal stops it. */
@@ -32,7 +32,7 @@ export const serve: Command = {
   },
 };
 
-/** Runs a worker of a node that serves with several of them; it is no command for people. */
+/** Runs one worker of a node that has several; not a command for people. */
 export const worker: Command = {
   about: "serve with others on the ports of serve, which starts it",
   takes: { least: 1, most: 1, shown: "NUMBER" },
@@ -69,7 +69,7 @@ async function serveAlone(config: Config, stopped: Promise<NodeJS.Signals>, endW
 async function serveByWorkers(config: Config, stopped: Promise<NodeJS.Signals>, endWith: EndWith): Promise<number> {
   const { startWorkers } = await import("../workers/start_workers.ts");
   await using node = await startWorkers(config);
-  // The worker that could not start has written why.
+  // The worker that failed to start has written why.
   if (!node) return exitCodes.failed;
   endWith(node.fail);
   announce(node.start, config);
@@ -89,17 +89,17 @@ function farewell(signal: NodeJS.Signals, { databaseUrl, dataDir }: Config): voi
   print(["", `Goodbye: running calls finish first; ${how} ends them at once.${data}`]);
 }
 
-/** Caches compiled code in the data folder, which takes a third off the next start; without the folder nothing is cached. */
+/** Caches compiled code in the data folder, which makes the next start a third faster; without the folder, nothing is cached. */
 async function keepCompiled({ databaseUrl, dataDir }: Config): Promise<void> {
-  // Only the embedded database is a reason to make the folder.
+  // Only the embedded database is a reason to create the folder.
   const there = databaseUrl ? access(dataDir) : makeDataFolder(dataDir);
   const compiled = () => void enableCompileCache(join(dataDir, "compiled"));
   await there.then(compiled, () => {});
 }
 
 /**
- * Ends the process with code 1 when an error or a rejected promise reaches nobody: its state is not known any more, and a
- * supervisor starts it again. Answers how to set what is done before the end.
+ * Ends the process with code 1 on an uncaught error or rejection: its state is unknown by then, and a supervisor restarts it. Returns a
+ * function that sets what to do before the end.
  */
 function endOnFault(): EndWith {
   let prepare: ((error: unknown) => Promise<void>) | undefined;

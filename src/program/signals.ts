@@ -1,6 +1,6 @@
 const signals = ["SIGINT", "SIGTERM"] as const;
 
-/** The first signal to stop; with the handlers gone, a second one ends the process as it always does. */
+/** The first signal to stop. The handlers are then removed, so that a second signal ends the process as usual. */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals) => {

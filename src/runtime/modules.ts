@@ -36,27 +36,27 @@ import { users } from "../services/users/module.ts";
 export type Parts = {
   readonly deps: Deps;
   readonly tail: Tail;
-  /** The way to sign in by password, of calls and of pages. */
+  /** Sign-in by password, for calls and pages. */
   readonly signIns: SignIns;
-  /** The way to a new password of those who cannot sign in, of calls and of pages. */
+  /** Password resets, for calls and pages. */
   readonly resets: PasswordResets;
   readonly instanceId: string;
 };
 
 /**
- * All that one noun brings. `folds` is a plain value, because the log needs it before there are deps; whatever is declared here
- * binds, and nothing is listed anywhere else.
+ * Everything that one noun contributes. `folds` is a plain value, because the log needs it before there are deps. Whatever is declared here
+ * takes effect, and nothing has to be listed anywhere else.
  */
 type Module = {
-  /** The services of the contract that it fills. */
+  /** The services of the contract that it implements. */
   readonly serves?: readonly Serving<Parts, Config>[];
-  /** The SQL that writes its facts into the tables. */
+  /** The SQL that writes its facts to the tables. */
   readonly folds?: Partial<Folds>;
-  /** Its rules between fields; rules of one field are options in the proto. */
+  /** Its cross-field rules; rules of single fields are proto options. */
   readonly rules?: (deps: Deps, settings: Config) => readonly MessageRule[];
   /** Its rules that need the database. */
   readonly lateRules?: (deps: Deps) => readonly LateRule<Call>[];
-  /** The deletion of what has expired. */
+  /** The deletion of its expired data. */
   readonly chores?: (parts: Parts, settings: Config) => readonly Chore[];
 };
 
@@ -76,36 +76,33 @@ const modules = [
 
 type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;
 
-// The compiler refuses this where a noun has no folds.
+// Does not compile if a noun has no folds.
 true satisfies Exclude<FactNoun, FoldsIn<(typeof modules)[number]>> extends never ? true : never;
 
 const all: readonly Module[] = modules;
 const servings = all.flatMap(({ serves = [] }) => serves);
 
-/** Every service of the contract. */
 export const services: readonly DescService[] = servings.map(({ service }) => service);
 
-/** Registers every service with its handlers, for the gateway or any other adapter of Connect. */
+/** Registers every service with its handlers, for the gateway or any other Connect adapter. */
 export const routesOf =
   (parts: Parts, settings: Config) =>
   (router: ConnectRouter): void => {
     for (const { register } of servings) register(router, parts, settings);
   };
 
-/** The folds of every noun. */
 export const folds = foldsByType(all.flatMap((module) => module.folds ?? []));
 
-/** The rules between fields of every noun. */
+/** The cross-field rules of every noun. */
 export const rulesOf = (deps: Deps, settings: Config): readonly MessageRule[] =>
   all.flatMap(({ rules }) => rules?.(deps, settings) ?? []);
 
 /**
- * The late rules of every noun. SetPassword and ChangeUserGrant have none: their only other field names the object, without which
- * neither its policy nor its roles are known.
+ * The late rules of every noun. SetPassword and ChangeUserGrant have none: their only other field names the object, without which neither
+ * its policy nor its roles are known.
  */
 export const lateRulesOf = (deps: Deps): readonly LateRule<Call>[] =>
   all.flatMap(({ lateRules }) => lateRules?.(deps) ?? []);
 
-/** The chores of every noun. */
 export const choresOf = (parts: Parts, settings: Config): readonly Chore[] =>
   all.flatMap(({ chores }) => chores?.(parts, settings) ?? []);

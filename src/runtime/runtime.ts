@@ -23,37 +23,36 @@ import { signInsOf } from "../services/sessions/sign_in.ts";
 
 import { folds, type Parts } from "./modules.ts";
 
-/** The parts that the service, the bootstrap and the doctor share, ready for use. */
+/** The parts that the service, the bootstrap and the doctor share. */
 export type Runtime = AsyncDisposable &
   Parts & {
-    /** The counts of failures by name. */
+    /** The failure counts by name. */
     readonly rates: FailureRates;
     readonly database: Database;
     readonly databaseLoad: Connection["load"];
-    /** The load of the connections for long statements; undefined where there are none. */
+    /** The load of the connections for long statements; undefined if there are none. */
     readonly longLoad: (() => ReturnType<Connection["load"]> & { readonly limit: number }) | undefined;
     readonly logger: Logger;
     readonly callers: CallerCache;
-    /** Calls the listener with the facts of each command that this process appended; returns a function that stops it. */
+    /** Calls the listener with the facts of each command that this process appended; returns a function that removes it. */
     readonly onAppended: (listener: AppendListener) => () => void;
-    /** Whether the database can be written; rejects when it cannot be reached. */
+    /** Whether the database is writable; rejects if it cannot be reached. */
     readonly isWritable: () => Promise<boolean>;
-    /** How long statements wait for locks; rejects when the database cannot be reached. */
+    /** How long statements have been waiting for locks; rejects if the database cannot be reached. */
     readonly lockWaitSeconds: () => Promise<number>;
-    /** How many statements found no room on the disk of the database. */
+    /** How many statements failed because the database's disk was full. */
     readonly fullDisks: () => number;
-    /** Refuses new and waiting statements, and closes the connections of those that still run after the grace. */
+    /** Refuses new and waiting statements, and after the grace period closes the connections of those still running. */
     readonly refuse: (graceMs: number) => Promise<void>;
   };
 
 type AppendListener = (facts: readonly NewFact[]) => void;
 
-/** Options of the runtime. */
 export type RuntimeOptions = {
   readonly logger: Logger;
-  /** Whether to share the embedded database of a process that runs on the same folder. */
+  /** Whether to share the embedded database of a process that is running on the same folder. */
   readonly join?: boolean;
-  /** Makes the counts of failures; those of this process alone when absent. */
+  /** Makes the failure counts; if absent, they belong to this process alone. */
   readonly failureRate?: MakeFailureRate | undefined;
   /** Called for every statement. */
   readonly observe?: ConnectOptions["observe"];
@@ -111,10 +110,10 @@ const lockWait =
   () =>
     read(lockWaitSeconds);
 
-// Together with the read itself, and the time that a busy node takes for it, this stays within 250 ms.
+// Together with the read itself, and the delay on a busy node, this stays within 250 ms.
 const revocationMs = 100;
 
-/** Drops callers from the cache whom other nodes revoke. */
+/** Removes callers from the cache whom other nodes have revoked. */
 function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers" | "logger"> & { writable: Writable }) {
   return watchCommitted({
     read: writable.read,
@@ -126,10 +125,10 @@ function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers"
   });
 }
 
-// The grant of a project that loses a role takes it from all user grants that rest on it: half a minute for a million.
+// If a granted project loses a role, all user grants that rest on it do: half a minute for a million of them.
 const longStatements = { statementTimeoutMs: 600_000, waitMs: 30_000 };
 
-/** Divides the connections among the pools: of two or more, one asks whether the database can be written. */
+/** Divides the connections among the pools; if there are at least two, one of them checks whether the database is writable. */
 export function sharesOf(connections: number) {
   const asking = connections > 1 ? 1 : 0;
   const long = connections > 2 ? Math.max(1, Math.min(4, connections >> 2)) : 0;
@@ -139,7 +138,7 @@ export function sharesOf(connections: number) {
 type PoolsOptions = Pick<RuntimeOptions, "logger" | "observe"> &
   Readonly<{ config: Config; database: Database; opened: AsyncDisposableStack }>;
 
-/** Opens one pool for ordinary statements and one for long ones, or one for both where there are too few connections. */
+/** Opens one pool for ordinary statements and one for long ones, or a single pool if there are too few connections. */
 function openPools({ config, database, logger: log, observe, opened }: PoolsOptions) {
   const { url, pooler } = database;
   const shares = sharesOf(config.databaseConnections);
@@ -186,8 +185,8 @@ function hashingOf(config: Config) {
 }
 
 /**
- * Reads the instance's id, which the first start makes; the check value stops a node with another master key. Events of
- * transactions that are still to come show that the database was restored: a new epoch begins.
+ * Reads the instance's id, which the first start creates; the check value keeps out nodes with another master key. If there are events of
+ * future transactions, the database was restored and a new epoch begins.
  */
 async function instanceOf(sql: Sql, { keyring }: Secrets): Promise<string> {
   const check = keyring.checkValue();

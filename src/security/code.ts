@@ -2,24 +2,27 @@ import { randomInt } from "node:crypto";
 import { sameBytes } from "./compare.ts";
 import type { Keyring } from "./seal.ts";
 
-/** A code as typed or made, and its purpose: the user and the number that it proves. */
+/** A code, as typed or generated, and what it is for: its purpose, and the user and number that it proves. */
 export type CodeFor = { purpose: string; subject: string; code: string };
 
-// No vowels, which could spell a word; no 0, 1 and L, which are mistaken for letters or digits.
+// No vowels, which could spell words, and no 0, 1 and L, which are easily confused.
 const ALPHABET = "23456789BCDFGHJKMNPQRSTVWXYZ";
 const LENGTH = 6;
 
-/** Makes a code of characters that are hard to confuse, each equally likely: six of them, to be typed within a few tries. */
+/**
+ * Generates a code from characters that are hard to confuse, each equally likely. The default of six is meant to be typed within a few
+ * attempts.
+ */
 export function newCode(pick: (below: number) => number = randomInt, length = LENGTH, alphabet = ALPHABET): string {
   return Array.from({ length }, () => alphabet.charAt(pick(alphabet.length))).join("");
 }
 
-/** Returns the stored form of a code: its HMAC under the current master key, bound to its purpose. */
+/** The stored form of a code: its HMAC under the current master key, bound to its purpose. */
 export function codeMac(keyring: Keyring, code: CodeFor): Buffer {
   return keyring.mac(code.purpose, signed(code));
 }
 
-/** Returns the HMACs of a typed code under every master key, to find it by. */
+/** The HMACs of a typed code under every master key, to find it by. */
 export const codeMacs = (keyring: Keyring, typed: CodeFor): Buffer[] => keyring.macs(typed.purpose, signed(typed));
 
 /** Compares a typed code with the stored HMAC in constant time. */
@@ -28,7 +31,7 @@ export function codeMatches(keyring: Keyring, stored: Uint8Array, typed: CodeFor
   return equal.includes(true);
 }
 
-/** Normalizes a typed code: other case, blanks, dashes and full-width letters. */
+/** Normalizes a typed code: case, spaces, dashes and full-width letters. */
 export function normalizeCode(typed: string): string {
   return typed
     .normalize("NFKC")

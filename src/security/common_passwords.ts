@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { givenNames, passwordWords } from "./common_words.ts";
 import { type WordSet, wordSet } from "./word_set.ts";
 
-/** The passwords that attackers guess first: those published, and our own. */
+/** The passwords that attackers guess first: a published list, and our own. */
 export type CommonPasswords = WordSet;
 
 const KEYBOARD_LINES = [
@@ -46,7 +46,7 @@ const LEET: Readonly<Record<string, string>> = {
   "2": "z",
 };
 
-/** The passwords that were found most often in stolen lists, and our own; loaded with the first one that is looked up, in 50 ms. */
+/** The passwords found most often in stolen lists, and our own; loaded for the first lookup, in 50 ms. */
 export function commonPasswords(): CommonPasswords {
   let words: CommonPasswords | undefined;
   return {
@@ -57,12 +57,12 @@ export function commonPasswords(): CommonPasswords {
   };
 }
 
-/** The passwords of stolen lists and our own, each once. */
+/** The passwords from stolen lists and our own, without duplicates. */
 export const commonWords = (): ReadonlySet<string> => new Set([...ownWords(), ...publishedPasswords().map(folded)]);
 
 type Language = { readonly dictionary: Readonly<Record<"passwords-common", readonly string[]>> };
 
-/** Reads the published list, and leaves its package: its text and its words would stay in memory beside ours. */
+/** Reads the published list and then unloads its package, whose text and words would otherwise stay in memory next to ours. */
 function publishedPasswords(): readonly string[] {
   const require = createRequire(import.meta.url);
   const before = new Set(Object.keys(require.cache));
@@ -71,7 +71,7 @@ function publishedPasswords(): readonly string[] {
   return dictionary["passwords-common"];
 }
 
-/** Builds a list of common passwords from words, names, walks over the keyboard and love for a name. */
+/** Builds a list of common passwords from words, names, keyboard walks and declarations of love. */
 export const ownPasswords = (): CommonPasswords => wordSet(ownWords());
 
 function ownWords(): ReadonlySet<string> {
@@ -82,8 +82,8 @@ function ownWords(): ReadonlySet<string> {
 }
 
 /**
- * Whether a password is common without case, accents, leet spelling, symbols and the digits around it, or is a repetition of a
- * short piece or of a common word, or a date.
+ * Whether a password is common once case, accents, leetspeak, symbols and surrounding digits are removed, or is a date, or repeats a short
+ * piece or a common word.
  */
 export function isCommonPassword(password: string, common: CommonPasswords): boolean {
   const plain = folded(password);
@@ -95,7 +95,7 @@ export function isCommonPassword(password: string, common: CommonPasswords): boo
 
 const folded = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
-// "Pass@word1" is a common password with a symbol put in.
+// "Pass@word1" is a common password with a symbol inserted.
 const withoutSymbols = (plain: string): string => plain.replace(/[^\p{L}\p{Nd}]/gu, "");
 
 function wordsOf(text: string): string[] {
@@ -110,7 +110,7 @@ function walksOn(line: string): string[] {
   return walks;
 }
 
-// Many digits around a short word are a choice, not an addition: "sun83749201847" is not a first guess.
+// Many digits around a short word are a choice, not an addition: "sun83749201847" is not among the first guesses.
 function stemsOf(plain: string): string[] {
   const bare = withoutTail(plain, /[^\p{L}\p{Nd}]/u);
   const cuts = [plain, bare, withoutTail(bare, /\P{L}/u)];
@@ -119,7 +119,7 @@ function stemsOf(plain: string): string[] {
     .flatMap((cut) => [cut, unleet(cut, "i"), unleet(cut, "l")]);
 }
 
-// A pattern such as /\P{L}+$/ takes quadratic time on a thousand digits before a letter; a loop from the end does not.
+// A pattern such as /\P{L}+$/ takes quadratic time for a thousand digits before a letter; a loop from the end does not.
 function withoutTail(text: string, dropped: RegExp): string {
   let end = text.length;
   while (end > 0 && dropped.test(text.charAt(end - 1))) end--;

@@ -1,4 +1,4 @@
-/** Passwords, or their stems, that people choose first: lower case, without accents. */
+/** The passwords, or their stems, that people choose first: lower case, without accents. */
 export const passwordWords = `
 password passwort passwd passw pass passcode passphrase passkey pwd mypassword mypass thepassword newpassword oldpassword yourpassword
 userpassword nopassword temppassword defaultpassword adminpassword rootpassword testpassword passwordpassword passpass changeme
@@ -108,7 +108,7 @@ cabron pendejo cono senha minhasenha segredo bemvindo benvenuto ciao ciaociao am
 wachtwoord welkom welkom01 geheim hoi haslo zaq wodka losen sommar hejsan salasana parola sifre parool heslo
 `;
 
-/** Given names that people build passwords from: lower case, without accents. */
+/** Given names that people use in passwords: lower case, without accents. */
 export const givenNames = `
 aaron abby abdul abdullah abigail adam adriana adrian agnes ahmed aidan aisha alan albert alberto alejandra alejandro alessandro alex
 alexa alexander alexandra alexandre alexis alfred ali alice alicia alina allison alma alvaro alyssa amanda amelia amelie amina amir amy

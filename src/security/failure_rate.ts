@@ -1,28 +1,28 @@
-/** How many failures each key may have in a minute, and of how many keys they are counted at most. */
+/** How many failures each key may have per minute, and the maximum number of keys to keep. */
 export type FailureRateOptions = { readonly perMinute: number; readonly mostKeys?: number };
 
 /**
- * Counts failures by key in a bucket that drains evenly within a minute. A failure is forgotten after a minute at the latest, and
- * so is its key; where there are more keys than may be kept, those that failed longest ago are forgotten first.
+ * Counts failures by key in a leaky bucket that drains evenly within a minute. A failure and its key are forgotten after at most a minute;
+ * beyond the maximum number of keys, those that failed longest ago go first.
  */
 export type FailureRate = {
-  /** The milliseconds until the key may fail again; 0 when it may now. */
+  /** The number of milliseconds until the key may fail again; 0 if it may now. */
   readonly waitMs: (key: string, now: number) => number;
   /** Counts a failure. */
   readonly count: (key: string, now: number) => void;
-  /** Takes back a failure that was counted. */
+  /** Takes back a counted failure. */
   readonly uncount: (key: string, now: number) => void;
-  /** How many keys are kept. */
+  /** The number of keys kept. */
   readonly size: () => number;
 };
 
 const windowMs = 60_000;
 
-/** Makes the counts; with 0 failures per minute nothing is counted and nobody waits. */
+/** Makes the counts; with 0 failures per minute, nothing is counted and nobody waits. */
 export function failureRate({ perMinute, mostKeys = 100_000 }: FailureRateOptions): FailureRate {
   if (perMinute === 0) return unlimited;
   const drainMs = windowMs / perMinute;
-  // When the bucket of a key will be empty; in the order of the last change.
+  // When each key's bucket will be empty, in the order of the last change.
   const emptyAt = new Map<string, number>();
 
   function set(key: string, until: number, now: number): void {
@@ -44,20 +44,20 @@ export function failureRate({ perMinute, mostKeys = 100_000 }: FailureRateOption
 
 const unlimited: FailureRate = { waitMs: () => 0, count() {}, uncount() {}, size: () => 0 };
 
-/** Makes the counts of a limit; its name is the same in every process that counts for it. */
+/** Makes the counts of a limit, whose name is the same in every process that counts for it. */
 export type MakeFailureRate = (name: string, perMinute: number) => FailureRate;
 
-/** Makes counts of this process alone. */
+/** Makes counts for this process alone. */
 export const ownFailureRate: MakeFailureRate = (_, perMinute) => failureRate({ perMinute });
 
-/** The counts of a node by their names, each made once. */
+/** A node's counts by name, each made once. */
 export type FailureRates = {
   readonly rateOf: MakeFailureRate;
-  /** The milliseconds until the key may fail again in the counts of this name. */
+  /** The number of milliseconds until the key may fail again in the counts with this name. */
   readonly waitMs: (name: string, key: string) => number;
 };
 
-/** Keeps counts by name, so that a gate can ask what a handler counts. */
+/** Keeps counts by name, so that a gate can check what a handler counts. */
 export function failureRates(make: MakeFailureRate): FailureRates {
   const rates = new Map<string, FailureRate>();
   return {

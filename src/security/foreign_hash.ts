@@ -4,10 +4,10 @@ import argon2 from "argon2";
 import bcrypt from "bcrypt";
 import { sameBytes } from "./compare.ts";
 
-/** A password hash made elsewhere, ready to be checked. */
+/** A password hash created elsewhere, ready for checking. */
 export type ForeignHash = { readonly verify: (password: string) => Promise<boolean> };
 
-/** The reason why a hash from elsewhere is not taken, by the name of its text, with the bound that it breaks. */
+/** Why a hash from elsewhere is not accepted, by the name of its text, with the limit that it exceeds. */
 export type HashFault =
   | { readonly reason: "PASSWORD_HASH_MALFORMED" }
   | { readonly reason: "PASSWORD_HASH_LENGTH"; readonly params: typeof lengths }
@@ -16,12 +16,12 @@ export type HashFault =
       readonly params: { readonly parameter: string; readonly value: number; readonly most: number };
     };
 
-/** Ceilings of cost: a check takes about half a second and 64 MiB at most, whatever a hash asks for. */
+/** Cost limits: a check takes at most about half a second and 64 MiB, whatever the hash asks for. */
 const most = { m: 65_536, t: 10, p: 16, bcrypt: 13, scryptBytes: 64 << 20, pbkdf2Rounds: 1_500_000 } as const;
 
 const lengths = { minSalt: 8, maxSalt: 64, minHash: 16, maxHash: 64 } as const;
 
-/** Parses a hash in PHC or modular form, and refuses one that costs too much; its own text is its only input. */
+/** Parses a hash in PHC or modular format, and rejects one that costs too much, based on its text alone. */
 export function foreignHash(text: string): ForeignHash | HashFault {
   for (const parse of [argon2Hash, bcryptHash, scryptHash, pbkdf2Hash]) {
     const found = parse(text);
@@ -30,7 +30,6 @@ export function foreignHash(text: string): ForeignHash | HashFault {
   return malformed;
 }
 
-/** Whether a hash cannot be taken. */
 export const isFault = (hash: ForeignHash | HashFault): hash is HashFault => "reason" in hash;
 
 const malformed = { reason: "PASSWORD_HASH_MALFORMED" } as const;
@@ -38,7 +37,7 @@ const wrongLength = { reason: "PASSWORD_HASH_LENGTH", params: lengths } as const
 
 type Parsed = ForeignHash | HashFault | undefined;
 
-// RFC 9106; the parameters in the order of the reference implementation. Without a version it is 16.
+// RFC 9106, with the parameters in the reference implementation's order. The default version is 16.
 const argon2Form =
   /^\$argon2(?:id|i|d)(?:\$v=(?:16|19))?\$m=(?<m>\d{1,8}),t=(?<t>\d{1,4}),p=(?<p>\d{1,3})\$(?<salt>[A-Za-z0-9+/]+)\$(?<tag>[A-Za-z0-9+/]+)$/;
 
@@ -53,7 +52,7 @@ function argon2Hash(text: string): Parsed {
   return { verify: (password) => argon2.verify(text, Buffer.from(password, "utf8")) };
 }
 
-// Only the letters a, b and y name the same function; x is that of a broken implementation.
+// The letters a, b and y name the same function; x is that of a broken implementation.
 const bcryptForm = /^\$2[aby]\$(?<cost>\d\d)\$[./A-Za-z0-9]{53}$/;
 
 function bcryptHash(text: string): Parsed {
@@ -87,7 +86,7 @@ function scryptHash(text: string): Parsed {
   return { verify: async (password) => sameBytes(await derive(password), known.tag) };
 }
 
-// Both ways of writing the rounds, and both alphabets; sha1 goes without its name.
+// Both notations for the rounds, and both alphabets; sha1 is written without its name.
 const pbkdf2Form =
   /^\$pbkdf2(?:-(?<digest>sha1|sha256|sha512))?\$(?:i=)?(?<i>\d{1,9})(?:,l=\d{1,3})?\$(?<salt>[A-Za-z0-9+/.]+)\$(?<tag>[A-Za-z0-9+/.]+)$/;
 
@@ -102,7 +101,7 @@ function pbkdf2Hash(text: string): Parsed {
   const known = bytesOf(groups);
   if (!known) return wrongLength;
   if (rounds < 1) return malformed;
-  // Each further block of the output costs all rounds again.
+  // Each further block of output costs all rounds again.
   const blocks = Math.ceil(known.tag.length / digestBytes[digest]);
   const derive = (password: string) => derivePbkdf2(password, known.salt, rounds, known.tag.length, digest);
   return (
@@ -116,7 +115,7 @@ function above(parameter: string, value: number, limit: number): HashFault | und
   return value > limit ? { reason: "PASSWORD_HASH_TOO_COSTLY", params: { parameter, value, most: limit } } : undefined;
 }
 
-/** Decodes salt and tag; undefined when one of them is shorter or longer than it may be. */
+/** Decodes salt and tag; undefined if either is too short or too long. */
 function bytesOf({ salt = "", tag = "" }: Readonly<Record<string, string>>) {
   const [saltBytes, tagBytes] = [decoded(salt), decoded(tag)];
   const { minSalt, maxSalt, minHash, maxHash } = lengths;
@@ -125,5 +124,5 @@ function bytesOf({ salt = "", tag = "" }: Readonly<Record<string, string>>) {
   return { salt: saltBytes, tag: tagBytes };
 }
 
-// Passlib writes a dot for the plus.
+// Passlib writes a dot for the plus sign.
 const decoded = (text: string): Buffer => Buffer.from(text.replaceAll(".", "+"), "base64");

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { noShare, type Share, Turns } from "./turns.ts";
 
-/** The queue for password hashing is full; another try is likely to succeed after this many seconds. */
+/** The queue for password hashing is full; retrying after this many seconds is likely to succeed. */
 export class HashQueueFull extends Error {
   readonly retrySeconds: number;
 
@@ -12,7 +12,7 @@ export class HashQueueFull extends Error {
   }
 }
 
-/** Runs work of the process itself, which a full queue must not refuse: it waits as long as the queue estimates and tries again. */
+/** Runs work of the process itself, which a full queue must not refuse: waits as long as the queue estimates, and tries again. */
 export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -24,17 +24,16 @@ export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The number of jobs that run at a time, and of those that may wait. */
+/** How many jobs run at a time, and how many may wait. */
 export type HashQueueLimits = { concurrency: number; queue: number };
 
-/** Who waits for a place, and until when. */
 export type Place = { readonly signal?: AbortSignal; readonly share?: Share };
 
 type Waiter = { readonly start: () => void; readonly refuse: () => void };
 
 /**
- * Makes a queue that runs a few jobs at a time. Whoever waits is served in turn by organization, and unknown callers in turn by network;
- * when it is full, those who have the most waiting give a place to others, and nobody else gets one.
+ * Makes a queue that runs a few jobs at a time. Waiting jobs are served in turn by organization, and those of unknown callers in turn by
+ * network. If it is full, those with the most waiting jobs give up a place to others, and nobody else gets one.
  */
 export function hashQueue({ concurrency, queue }: HashQueueLimits) {
   const waiting = new Turns<Waiter>();
@@ -53,7 +52,7 @@ export function hashQueue({ concurrency, queue }: HashQueueLimits) {
     else running--;
   }
 
-  /** Waits for a place; throws where there is none, also for whoever loses a place in the line to another. */
+  /** Waits for a place; throws if there is none, or if the place in line is lost to another. */
   function called({ signal, share = noShare }: Place): Promise<void> {
     if (waiting.size >= queue) {
       const last = waiting.yieldTo(share);

@@ -6,5 +6,5 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Writes a text as HTML, within an element or an attribute in quotes. */
+/** Escapes a text for HTML, inside an element or a quoted attribute. */
 export const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one] ?? one);

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 
-/** A public key as JSON Web Key, with the members that decide. */
+/** A public key as a JSON Web Key, with the members that matter. */
 export type PublicJwk = {
   readonly kty: string;
   readonly kid?: string;
@@ -12,17 +12,19 @@ export type PublicJwk = {
   readonly y?: string;
 };
 
-/** A member at fault, or the whole key where it is empty. */
+/** An invalid member, or an empty name for the whole key. */
 export type JwkFault = { readonly member: keyof PublicJwk | "" } & Fault;
 
-/** What is wrong with a member, by the name and the parameters of its text. */
+/** What is wrong with a member, by the name and parameters of its text. */
 type Fault =
   | { readonly text: "KEY_NUMBERS" | "KEY_EXPONENT" }
   | { readonly text: "KEY_MEMBER_MISSING" | "KEY_MEMBER_FOREIGN"; readonly params: { readonly kty: string } }
   | { readonly text: "KEY_BITS"; readonly params: { readonly min: number; readonly max: number } }
   | { readonly text: "KEY_ALGORITHM"; readonly params: { readonly names: string } };
 
-/** Finds what is wrong with a key: members of other kinds of key, no such point or number, too few bits, an algorithm that does not fit. */
+/**
+ * Finds what is wrong with a key: members of other key types, an invalid point or number, too few bits, an algorithm that does not match.
+ */
 export function jwkFaults(jwk: PublicJwk): JwkFault[] {
   const faults = memberFaults(jwk);
   if (faults.length > 0) return faults;
@@ -31,14 +33,14 @@ export function jwkFaults(jwk: PublicJwk): JwkFault[] {
   return [...rsaFaults(key), ...algorithmFaults(jwk)];
 }
 
-/** Returns the key in its one form, numbers without leading zeros, with its thumbprint as `kid` where it has none. */
+/** The key in canonical form, numbers without leading zeros, and with its thumbprint as `kid` if it has none. */
 export function canonicalJwk(jwk: PublicJwk) {
   const { n, e, crv, x, y } = createPublicKey({ key: { ...jwk }, format: "jwk" }).export({ format: "jwk" });
   const numbers = Object.fromEntries(Object.entries({ n, e, crv, x, y }).filter(([, value]) => value !== undefined));
   return { ...numbers, kty: jwk.kty, kid: jwk.kid ?? thumbprint({ ...numbers, kty: jwk.kty }) };
 }
 
-/** The thumbprint of a key by RFC 7638: its required members in the order of their names. */
+/** The thumbprint of a key (RFC 7638), from its required members in the order of their names. */
 function thumbprint(members: Readonly<Record<string, string>>): string {
   const ordered = Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash("sha256")

@@ -1,17 +1,17 @@
 import { isIP } from "node:net";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** The relying party of WebAuthn: the host that passkeys are bound to, and the origin of the pages that may use them. */
+/** The WebAuthn relying party: the host that passkeys are bound to, and the origin of the pages that may use them. */
 export type RelyingParty = { readonly id: string; readonly origin: string };
 
-/** The settings that the relying party follows from. */
+/** The settings that determine the relying party. */
 export type PublicSettings = {
   readonly publicUrl: string | undefined;
   readonly port: number;
   readonly tlsCertFile: string;
 };
 
-/** The user for whom a passkey is made, and the credentials that its authenticators hold already. */
+/** The user of a new passkey, and the credentials that their authenticators already have. */
 export type PasskeyUser = {
   readonly handle: Uint8Array;
   readonly username: string;
@@ -19,42 +19,42 @@ export type PasskeyUser = {
   readonly credentials: readonly PasskeyName[];
 };
 
-/** The name of a credential, as an authenticator is asked for it. */
+/** The name of a credential, for requesting it from an authenticator. */
 export type PasskeyName = { readonly id: Uint8Array; readonly transports: readonly string[] };
 
-/** A new passkey that an authenticator proved to hold. */
+/** A new passkey that an authenticator has proved to hold. */
 export type NewPasskey = PasskeyName & {
   readonly publicKey: Uint8Array;
   readonly counter: number;
   readonly isSynced: boolean;
 };
 
-/** A passkey as it is stored. */
+/** A stored passkey. */
 export type StoredPasskey = PasskeyName & { readonly publicKey: Uint8Array; readonly counter: number };
 
-/** A challenge, and the relying party that it was made for. */
+/** A challenge, and the relying party it was made for. */
 export type Challenged = { readonly challenge: Uint8Array; readonly party: RelyingParty };
 
-// EdDSA, ES256 and RS256: the library's default begins with ML-DSA-44, which Node has only as an experiment.
+// EdDSA, ES256 and RS256: the library's default begins with ML-DSA-44, which Node only supports experimentally.
 const algorithms = [-8, -7, -257];
 
-// RSA of 4096 bits takes 530 bytes. An identifier has 1023 at most (WebAuthn, 4).
+// An RSA key of 4096 bits takes 530 bytes. A credential id has at most 1023 (WebAuthn, 4).
 const longestKey = 1024;
 const longestId = 1023;
 
-/** How long an authenticator may take. */
+/** How long an authenticator may take to respond. */
 export const passkeySeconds = 300;
 
-/** Derives the relying party from the public URL; WebAuthn takes no address for a name, so that localhost stands in. */
+/** Derives the relying party from the public URL. WebAuthn accepts no IP address as its id, so localhost takes its place. */
 export function relyingParty({ publicUrl, port, tlsCertFile }: PublicSettings): RelyingParty {
   const url = new URL(publicUrl ?? `${tlsCertFile ? "https" : "http"}://localhost:${port}`);
   return { id: url.hostname, origin: url.origin };
 }
 
-/** Whether browsers make passkeys for the relying party: they take names alone (WebAuthn, 5.1.3 and 5.1.4.1), and no addresses. */
+/** Whether browsers make passkeys for the relying party: only for domain names (WebAuthn, 5.1.3 and 5.1.4.1), not for IP addresses. */
 export const hasName = ({ id }: RelyingParty): boolean => isIP(id.replace(/^\[|\]$/g, "")) === 0;
 
-/** Composes the options for a new passkey: discoverable, with verification of the user, without attestation. */
+/** Composes the options for a new passkey: discoverable, with user verification, without attestation. */
 export function creationOptions({ challenge, party }: Challenged, user: PasskeyUser) {
   return {
     challenge: base64url(challenge),
@@ -68,7 +68,7 @@ export function creationOptions({ challenge, party }: Challenged, user: PasskeyU
   };
 }
 
-/** Composes the options for a sign-in; without credentials, any discoverable passkey of the relying party will do. */
+/** Composes the options for a sign-in; without credentials, any discoverable passkey of the relying party is accepted. */
 export function requestOptions({ challenge, party }: Challenged, credentials: readonly PasskeyName[] = []) {
   return {
     challenge: base64url(challenge),
@@ -85,7 +85,7 @@ const descriptor = ({ id, transports }: PasskeyName) => ({
   transports: [...transports],
 });
 
-/** Checks the answer to creation options; undefined when it proves nothing. */
+/** Checks a response to creation options; undefined if it proves nothing. */
 export async function checkedCreation(given: JsonObject, asked: Challenged): Promise<NewPasskey | undefined> {
   const response = objectIn(given, "response");
   const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
@@ -93,7 +93,7 @@ export async function checkedCreation(given: JsonObject, asked: Challenged): Pro
   return proven(async () => {
     const attestationObject = textIn(response, "attestationObject");
     const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
-    // None was asked for, and a certificate would have the library fetch revocations from where the certificate says.
+    // No attestation was requested, and with a certificate, the library would fetch revocations from a URL in that certificate.
     if (attestation.get("attStmt").get("x5c") !== undefined || isForeignFormat(attestation.get("fmt")))
       return undefined;
     refuseFrames(response);
@@ -122,7 +122,7 @@ export async function checkedCreation(given: JsonObject, asked: Challenged): Pro
 
 const isForeignFormat = (format: string) => format !== "none" && format !== "packed";
 
-/** Reads the identifier of the credential of an answer; undefined where there is none. */
+/** Reads the credential id of a response; undefined if there is none. */
 export function credentialIdIn(given: JsonObject): Buffer | undefined {
   const { id } = given;
   if (typeof id !== "string" || !/^[\w-]+$/.test(id)) return undefined;
@@ -130,13 +130,13 @@ export function credentialIdIn(given: JsonObject): Buffer | undefined {
   return bytes.length > longestId ? undefined : bytes;
 }
 
-/** Reads the user handle of an answer; undefined where there is none, as from an authenticator that was asked for one credential. */
+/** Reads the user handle of a response; undefined if there is none, as when a specific credential was requested. */
 export function userHandleIn(given: JsonObject): Buffer | undefined {
   const { userHandle } = objectIn(given, "response");
   return typeof userHandle === "string" ? Buffer.from(userHandle, "base64url") : undefined;
 }
 
-/** Checks the answer to request options; returns the new count of the authenticator, or the reason why it proves nothing. */
+/** Checks a response to request options; returns the authenticator's new counter, or the reason why the response proves nothing. */
 export async function checkedRequest(
   given: JsonObject,
   asked: Challenged,
@@ -159,7 +159,7 @@ export async function checkedRequest(
       credential: {
         id: base64url(passkey.id),
         publicKey: new Uint8Array(passkey.publicKey),
-        // The library compares before it verifies: a count that is not signed tells nothing of a copy.
+        // The library compares counters before verifying the signature, but an unsigned counter says nothing about a clone.
         counter: -1,
       },
     });
@@ -169,7 +169,7 @@ export async function checkedRequest(
   return goesOn(count, passkey.counter) ? count : "COUNTER";
 }
 
-/** Whether a count follows the stored one; authenticators that count nothing stay at 0 (WebAuthn, 7.2, 22). */
+/** Whether a counter follows the stored one; authenticators without a counter stay at 0 (WebAuthn, 7.2, 22). */
 const goesOn = (count: number, stored: number): boolean => count > stored || (count === 0 && stored === 0);
 
 const expectedOf = ({ challenge, party }: Challenged) => ({
@@ -179,7 +179,7 @@ const expectedOf = ({ challenge, party }: Challenged) => ({
   requireUserVerification: true,
 });
 
-/** Runs a check of bytes from anywhere: whatever the library throws about them means that they prove nothing. */
+/** Checks untrusted bytes: if the library throws for whatever reason, they prove nothing. */
 async function proven<T>(check: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await check();
@@ -188,13 +188,13 @@ async function proven<T>(check: () => Promise<T | undefined>): Promise<T | undef
   }
 }
 
-/** Throws for an answer that was made inside a frame of another origin. */
+/** Throws for a response that was created inside a frame of another origin. */
 function refuseFrames(response: JsonObject): void {
   const client = JSON.parse(Buffer.from(textIn(response, "clientDataJSON"), "base64url").toString("utf8"));
   if (client.crossOrigin === true || client.topOrigin !== undefined) throw new Error("made in a frame");
 }
 
-/** The members of a credential beside its response. */
+/** The members of a credential other than its response. */
 function credentialIn(given: JsonObject) {
   const [id, rawId] = [textIn(given, "id"), textIn(given, "rawId")];
   if (given.type !== "public-key") throw new Error("no public key");

@@ -15,10 +15,9 @@ export type PasswordBench = {
   verify(stored: string, password: string): Promise<boolean>;
 };
 
-/** The hasher of passwords, with its queue. */
 export type PasswordHasher = ReturnType<typeof passwordHasher>;
 
-/** A stored password hash cannot be read, which is our fault and never a wrong password. */
+/** A stored password hash cannot be parsed, which is our fault and never a wrong password. */
 export class StoredHashMalformed extends Error {
   constructor() {
     super("a stored password hash is of no form that this server can check");
@@ -30,39 +29,39 @@ const STORED = /^\$argon2id\$v=19\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[A-Za-z0-9+/]{
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** Hashes and checks passwords with argon2id, a few at a time, and refuses at once when too many wait. */
+/** Hashes and checks passwords with argon2id, a few at a time, and fails immediately if too many are waiting. */
 export function passwordHasher({ concurrency, queue, ...cost }: HashQueueLimits & HashCost) {
   const { enqueue, load } = hashQueue({ concurrency, queue });
   const bench = passwordBench(cost);
-  // Checking a made-up tag costs the same work as checking a real one, and needs no hash at start.
+  // Checking a made-up tag costs as much as checking a real one, and requires no hashing at start.
   const decoy = encode(cost, randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
 
   return {
     /** Hashes a password into an argon2id PHC string. */
     hash: (password: string, place?: Place) => enqueue(() => bench.hash(password), place),
 
-    /** Whether the password is the one that was hashed. */
+    /** Whether the password matches the hash. */
     verify: (stored: string, password: string, place?: Place) => enqueue(() => bench.verify(stored, password), place),
 
-    /** Costs the work of `verify`, for a user who does not exist. */
+    /** Does the work of `verify`, for a user who does not exist. */
     verifyDecoy: async (password: string, place?: Place): Promise<false> => {
       await enqueue(() => bench.verify(decoy, password), place);
       return false;
     },
 
-    /** Runs several checks and hashes, and nothing else, as one job, so that a change that has begun is not refused half-way. */
+    /** Runs several checks and hashes, and nothing else, as one job, so that a change in progress is not refused halfway. */
     inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, place?: Place) => enqueue(() => work(bench), place),
 
-    /** Whether the stored hash was made elsewhere, or at another cost than today's. */
+    /** Whether the stored hash was created elsewhere, or with a cost other than the current one. */
     needsRehash: (stored: string) =>
       STORED.test(stored) ? argon2.needsRehash(stored, argonCost(cost)) : foreign(stored) !== undefined,
 
-    /** The numbers of hashes that run and wait now, and their limits. */
+    /** The numbers of running and waiting hashes, and their limits. */
     load,
   };
 }
 
-/** Whether two passwords are the same after normalization. */
+/** Whether two passwords are equal after normalization. */
 export function samePassword(a: string, b: string): boolean {
   return sameBytes(passwordBytes(a), passwordBytes(b));
 }
@@ -74,13 +73,13 @@ function passwordBench(cost: HashCost): PasswordBench {
       const options = { ...argonCost(cost), salt, hashLength: TAG_BYTES, type: argon2.argon2id, raw: true } as const;
       return encode(cost, salt, await argon2.hash(passwordBytes(password), options));
     },
-    // A hash that was made elsewhere is of the characters as they were typed there.
+    // A hash created elsewhere is of the characters exactly as typed there.
     verify: async (stored, password) =>
       STORED.test(stored) ? argon2.verify(stored, passwordBytes(password)) : foreign(stored).verify(password),
   };
 }
 
-// NIST 800-63B-4, 3.1.1.2: the same characters typed on another keyboard must give the same bytes.
+// NIST 800-63B-4, 3.1.1.2: the same characters typed on another keyboard must yield the same bytes.
 function passwordBytes(password: string): Buffer {
   return Buffer.from(password.normalize("NFC"), "utf8");
 }
@@ -89,7 +88,7 @@ function argonCost({ memoryKib, iterations, parallelism }: HashCost) {
   return { memoryCost: memoryKib, timeCost: iterations, parallelism };
 }
 
-// The package writes m,p,t; the reference implementation and other languages read only m,t,p.
+// The package writes m,p,t; the reference implementation and other languages only accept m,t,p.
 function encode({ memoryKib, iterations, parallelism }: HashCost, salt: Buffer, tag: Buffer): string {
   const cost = `m=${memoryKib},t=${iterations},p=${parallelism}`;
   return `$argon2id$v=19$${cost}$${unpadded(salt)}$${unpadded(tag)}`;
@@ -99,7 +98,7 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString("base64").replace(/=+$/, "");
 }
 
-// The package answers false for an algorithm it does not know, which would pass for a wrong password.
+// The package returns false for an unknown algorithm, which would look like a wrong password.
 function foreign(stored: string) {
   const hash = foreignHash(stored);
   if (isFault(hash)) throw new StoredHashMalformed();

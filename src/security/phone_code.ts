@@ -6,7 +6,7 @@ export type PhoneCodeOf = { readonly id: string; readonly userId: string; readon
 
 const purpose = "phone code";
 
-/** Makes a code: its text, its HMAC to check it by, and its sealed form for sending. */
+/** Makes a code: its text, the HMAC for checking it, and its sealed form for sending. */
 export function makePhoneCode(keyring: Keyring, of: PhoneCodeOf) {
   const code = newCode();
   return {
@@ -16,12 +16,11 @@ export function makePhoneCode(keyring: Keyring, of: PhoneCodeOf) {
   };
 }
 
-/** Compares a typed code with the one that was made, in constant time. */
+/** Compares a typed code with the original, in constant time. */
 export function phoneCodeMatches(keyring: Keyring, { mac, ...of }: PhoneCodeOf & { mac: Uint8Array }, typed: string) {
   return codeMatches(keyring, mac, { purpose, subject: subjectOf(of), code: typed });
 }
 
-/** Opens the sealed code, to send it. */
 export function openPhoneCode(keyring: Keyring, { sealed, ...of }: PhoneCodeOf & { sealed: Uint8Array }): string {
   return Buffer.from(keyring.open(sealed, subjectOf(of))).toString("utf8");
 }

@@ -2,7 +2,7 @@ import { type CommonPasswords, isCommonPassword } from "./common_passwords.ts";
 
 /** The requirements of a new password. */
 export type PasswordPolicy = {
-  /** The least number of characters. */
+  /** The minimum number of characters. */
   readonly minLength: number;
   readonly upper: boolean;
   readonly lower: boolean;
@@ -10,7 +10,7 @@ export type PasswordPolicy = {
   readonly symbol: boolean;
 };
 
-/** The words that a password is compared with: common passwords, and the user's names, login name and email address. */
+/** What a password is compared with: common passwords, and the user's names, login name and email address. */
 export type PasswordContext = { readonly common: CommonPasswords; readonly names: readonly string[] };
 
 /** A rule that a password can break. */
@@ -24,12 +24,12 @@ export type PasswordRule =
   | "PASSWORD_TOO_COMMON"
   | "PASSWORD_CONTAINS_NAME";
 
-/** The most bytes a password may have, in UTF-8. */
+/** The maximum length of a password, in bytes of UTF-8. */
 export const MAX_PASSWORD_BYTES = 1000;
 
 const SHORTEST_NAME = 4;
 
-/** Returns every rule that the password breaks, in a fixed order; none if it may be set. */
+/** Returns every rule that the password breaks, in a fixed order; none if it is acceptable. */
 export function brokenPasswordRules(
   password: string,
   policy: PasswordPolicy,

@@ -5,7 +5,7 @@ export type Raster = {
   readonly height: number;
 };
 
-/** Recognizes a PNG, JPEG or WebP image by its first bytes, whatever it is called; undefined for anything else. */
+/** Recognizes a PNG, JPEG or WebP image by its first bytes, whatever its declared type; undefined for anything else. */
 export function rasterOf(bytes: Uint8Array): Raster | undefined {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return png(data) ?? jpeg(data) ?? webp(data);
@@ -18,7 +18,7 @@ function png(data: Buffer): Raster | undefined {
   return { type: "image/png", width: data.readUInt32BE(16), height: data.readUInt32BE(20) };
 }
 
-/** Finds the frame header of a JPEG image (ITU-T T.81, B.2.2), past the segments before it. */
+/** Finds the frame header of a JPEG image (ITU-T T.81, B.2.2), after its other segments. */
 function jpeg(data: Buffer): Raster | undefined {
   if (data.length < 4 || data.readUInt16BE(0) !== 0xffd8) return undefined;
   for (let at = 2; at + 9 <= data.length && data[at] === 0xff; ) {
@@ -32,7 +32,7 @@ function jpeg(data: Buffer): Raster | undefined {
 
 const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-/** Reads the size of a WebP image in each of its three forms (RFC 9649). */
+/** Reads the size of a WebP image in any of its three forms (RFC 9649). */
 function webp(data: Buffer): Raster | undefined {
   if (data.length < 30 || data.toString("latin1", 0, 4) !== "RIFF" || data.toString("latin1", 8, 12) !== "WEBP")
     return undefined;

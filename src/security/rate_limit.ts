@@ -1,34 +1,34 @@
-/** How many calls each key may make in a minute, and of how many keys they are counted at most. */
+/** How many calls each key may make per minute, and the maximum number of keys to keep. */
 export type RateLimitOptions = { readonly perMinute: number; readonly mostKeys?: number };
 
 /**
- * A token bucket for each key: it holds the calls of a minute and fills up evenly. A call that is refused takes none. A key is
- * forgotten once its bucket has been full for a while; where there are more keys than may be kept, those used longest ago first.
+ * A token bucket for each key, which holds a minute's calls and refills evenly. Refused calls take none. A key is forgotten once its bucket
+ * has been full for a while; beyond the maximum number of keys, the least recently used go first.
  */
 export type RateLimit = {
   readonly perMinute: number;
-  /** Takes a call; returns how many are left, or -1 when there was none. */
+  /** Takes a call; returns how many are left, or -1 if there was none. */
   readonly take: (key: string, now: number) => number;
-  /** The milliseconds until the key has a call to take. */
+  /** The number of milliseconds until the key may make a call. */
   readonly waitMs: (key: string, now: number) => number;
-  /** The milliseconds until the key has all of its calls. */
+  /** The number of milliseconds until the key has all its calls. */
   readonly fullMs: (key: string, now: number) => number;
-  /** How many keys are kept. */
+  /** The number of keys kept. */
   readonly size: () => number;
 };
 
 const windowMs = 60_000;
 
-/** When a bucket will be full: the times of all its calls add up there. An object, because a map of numbers allocates each. */
+/** When a bucket will be full, which adds up the times of all its calls. An object, because a map of numbers allocates each of them. */
 type Bucket = { fullAt: number };
 
-/** Makes the buckets; with 0 calls per minute there is no limit. */
+/** Makes the buckets; with 0 calls per minute, there is no limit. */
 export function rateLimit({ perMinute, mostKeys = 100_000 }: RateLimitOptions): RateLimit {
   if (perMinute === 0) return unlimited;
   const callMs = windowMs / perMinute;
-  // Times add up with errors of rounding, which must cost nobody a call.
+  // Adding times causes rounding errors, which must not cost anybody a call.
   const roundingMs = Math.min(1, callMs / 2);
-  // Keys that are used move to the newer half; the older one is dropped as a whole, which costs nothing for each key.
+  // Keys in use move to the newer half. The older half is dropped as a whole, which costs nothing per key.
   let newer = new Map<string, Bucket>();
   let older = new Map<string, Bucket>();
   let renewedAt = 0;

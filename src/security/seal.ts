@@ -9,7 +9,6 @@ import {
 } from "node:crypto";
 import { sameBytes } from "./compare.ts";
 
-/** The master keys, ready for use. */
 export type Keyring = ReturnType<typeof keyring>;
 
 /** Sealed bytes cannot be opened: another key, another context, or damage. */
@@ -30,7 +29,7 @@ const NONCE_END = SALT_END + 12;
 const TAG_BYTES = 16;
 const CHECK = "check value";
 
-/** Seals, opens and signs under master keys: the first for everything new, the others for data from before a rotation. */
+/** Seals, opens and signs with master keys: the first for everything new, the others for data from before a rotation. */
 export function keyring(keys: readonly Uint8Array[]) {
   const [current, ...older] = keys.map(masterKey);
   if (!current) throw new Error("a keyring needs at least one key");
@@ -41,28 +40,28 @@ export function keyring(keys: readonly Uint8Array[]) {
   const macs = (purpose: string, data: string | Uint8Array) => all.map((key) => macUnder(key, purpose, data));
 
   return {
-    /** Encrypts and authenticates data, bound to a context that `open` needs too. */
+    /** Encrypts and authenticates data, bound to a context that `open` also requires. */
     seal: (plaintext: Uint8Array, context: string) => sealUnder(current, plaintext, context),
 
-    /** The first bytes of all that is sealed under the keys before the current one. */
+    /** The first bytes of everything sealed with keys before the current one. */
     earlier: older.map(({ id }) => Buffer.concat([Buffer.of(VERSION), id])),
 
-    /** Decrypts sealed data of the same context, under any of the keys. */
+    /** Decrypts sealed data with the same context, using whichever key sealed it. */
     open: (sealed: Uint8Array, context: string) => openUnder(keyOf(all, sealed), sealed, context),
 
-    /** Whether the current key sealed the data: if not, it can be opened only as long as an older key is there. */
+    /** Whether the current key sealed the data; otherwise, it can only be opened as long as an older key is configured. */
     isCurrent: (sealed: Uint8Array) => sameBytes(current.id, sealed.subarray(1, ID_END)),
 
-    /** Signs data under a key derived for the purpose, one of a handful of constants. */
+    /** Signs data with a key derived for the purpose, one of a few constants. */
     mac,
 
-    /** Signs data under every key, the current one first, to find or check signatures from before a rotation. */
+    /** Signs data with every key, the current one first, to find or check signatures from before a rotation. */
     macs,
 
-    /** The value that the database stores to stop a node with another key. */
+    /** The value stored in the database to keep out nodes with another key. */
     checkValue: () => mac(CHECK, ""),
 
-    /** Whether one of the keys made the check value. */
+    /** Whether one of the keys produced the check value. */
     holds: (checkValue: Uint8Array) => macs(CHECK, "").some((mine) => sameBytes(mine, checkValue)),
   };
 }
@@ -70,7 +69,7 @@ export function keyring(keys: readonly Uint8Array[]) {
 function masterKey(key: Uint8Array): MasterKey {
   if (key.length !== KEY_BYTES) throw new Error(`a master key has ${KEY_BYTES} bytes, not ${key.length}`);
   const derived = new Map<string, KeyObject>();
-  // Node takes two to five times as long with a key given as bytes.
+  // Node takes two to five times as long if a key is given as bytes.
   function derive(purpose: string): KeyObject {
     const known = derived.get(purpose);
     if (known) return known;
@@ -97,8 +96,8 @@ function macUnder(key: MasterKey, purpose: string, data: string | Uint8Array): B
     .digest();
 }
 
-// NIST SP 800-38D, 8.3: at most 2^32 random nonces under one AES-GCM key, which a busy service passes within weeks.
-// So each message has a key of its own, made from twelve random bytes more, as in XAES-256-GCM.
+// NIST SP 800-38D, 8.3 allows at most 2^32 random nonces per AES-GCM key, which a busy service exceeds within weeks. Each message therefore
+// has its own key, derived from twelve more random bytes, as in XAES-256-GCM.
 function messageKey(key: MasterKey, salt: Uint8Array): KeyObject {
   return createSecretKey(createHmac("sha256", key.derive("seal")).update(salt).digest());
 }

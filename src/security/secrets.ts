@@ -3,14 +3,13 @@ import type { HashQueueLimits } from "./hash_queue.ts";
 import { type HashCost, type PasswordHasher, passwordHasher } from "./password.ts";
 import { type Keyring, keyring } from "./seal.ts";
 
-/** The means to keep and check secrets: the password hasher, the master keys, and the list of common passwords. */
+/** What keeps and checks secrets: the password hasher, the master keys, and the list of common passwords. */
 export type Secrets = {
   readonly passwords: PasswordHasher;
   readonly keyring: Keyring;
   readonly common: CommonPasswords;
 };
 
-/** Makes them from the master keys, the cost and limits of hashing, and a list of common passwords. */
 export function secretsOf(
   masterKeys: readonly Uint8Array[],
   hashing: HashQueueLimits & HashCost,

@@ -2,8 +2,8 @@ import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
- * The kind of a token by its prefix: a session, a personal access token, a client secret; of sign-in at applications the cookie of a
- * browser, that of its session and that by which it is known to a user, a code, the code of a device, an access token, a refresh token.
+ * The kind of a token by its prefix: a session, a personal access token, a client secret; for signing in at applications, the cookies of a
+ * browser, of its session and of its being known to a user, an authorization code, a device code, an access token, a refresh token.
  */
 export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "ok" | "oc" | "od" | "oa" | "or";
 
@@ -16,28 +16,28 @@ const SHAPE = /^(?:ps|pt|cs|oa)_[0-9A-Za-z]{33}$/;
 const JWT = /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/;
 const FOREIGN_LENGTH = 32;
 
-/** Makes a token of 160 random bits: prefix, secret, and a check sum that detects a mistyped token. */
+/** Generates a token of 160 random bits: prefix, secret, and a checksum that detects typing errors. */
 export function newToken(prefix: TokenPrefix, random: (bytes: number) => Uint8Array = randomBytes): string {
   const secret = base62(BigInt(`0x${Buffer.from(random(SECRET_BYTES)).toString("hex")}`), SECRET_LENGTH);
   const body = `${prefix}_${secret}`;
   return body + checkSum(body);
 }
 
-/** Whether a token is well formed: with one of our prefixes the check sum must fit, any other needs 32 characters. */
+/** Whether a token is well formed: with one of our prefixes, the checksum must match; any other token needs 32 characters. */
 export function isWellFormed(token: string): boolean {
   if (!OURS.test(token)) return token.length >= FOREIGN_LENGTH;
   return SHAPE.test(token) && token.endsWith(checkSum(token.slice(0, -CHECK_LENGTH)));
 }
 
-/** Whether a token has the form of a JWT; no bearer of ours has. */
+/** Whether a token looks like a JWT, which none of our bearer tokens does. */
 export const isJwt = (token: string): boolean => JWT.test(token);
 
-/** Returns the form in which a token is stored and looked up: its SHA-256. */
+/** The form in which a token is stored and looked up: its SHA-256 hash. */
 export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-// Every call computes the check sum, so it uses numbers; a whole secret is too large for one.
+// Every call computes the checksum, so it uses numbers; a whole secret is too large for one.
 function checkSum(body: string): string {
   let text = "";
   for (let rest = crc32(body); text.length < CHECK_LENGTH; rest = Math.floor(rest / 62))

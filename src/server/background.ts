@@ -19,8 +19,8 @@ import { sendsCode } from "../services/verification/phone_code.ts";
 import { returnIdleMemory } from "./idle_memory.ts";
 
 /**
- * Starts the background work: SMS, mails and sign-outs are delivered, expired data is deleted, unused memory is returned. The port that
- * is listened on may be the one of the issuer, whom logout tokens name.
+ * Starts the background work: delivering SMS, mails and sign-outs, deleting expired data, returning unused memory. The listening port may
+ * be part of the issuer, which logout tokens name.
  */
 export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
   const { deps, logger, instanceId } = runtime;
@@ -43,7 +43,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   ]);
 }
 
-/** Ends all at once: each may wait for a provider that does not answer, and a stop takes as long as the slowest alone. */
+/** Stops everything in parallel: each part may wait for an unresponsive provider, and a stop should only take as long as the slowest. */
 const stoppedTogether = (all: readonly (AsyncDisposable | Disposable)[]): AsyncDisposable => ({
   async [Symbol.asyncDispose]() {
     const ended = all.map(async (one) => {

@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import * as lookups from "../services/callers/caller_lookups.ts";
 import { type FreshSignInSettings, freshSignInRead } from "../services/callers/fresh_sign_in.ts";
 
-/** Lookups of owners are cached, since owners never change; login names and memberships change, and are read each time. */
+/** Caches lookups of owners, which never change; login names and memberships change, and are read each time. */
 export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): Lookups {
   const { instanceId, deps } = runtime;
   const { sql } = deps;
@@ -30,7 +30,7 @@ export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): 
   };
 }
 
-/** The organizations that were deleted since the start, on any node: nothing that is cached counts for them. */
+/** The organizations deleted since the start, on any node, for which no cached lookup is valid. */
 function deletedSince({ tail, onAppended }: Runtime): ReadonlySet<string> {
   const deleted = new Set<string>();
   const note = (type: string, stream: string) => {

@@ -19,7 +19,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import * as lookups from "../services/callers/caller_lookups.ts";
 import { cachedLookups } from "./cached_lookups.ts";
 
-/** The report that writes the line of a call, the limits of calls, the bound of those at once, and the issuer of tokens, if there is one. */
+/** The report of calls, the rate limits, the limit on concurrent calls, and the issuer of tokens, if there is one. */
 export type Lines = {
   readonly lines: Report;
   readonly limits: RateLimits;
@@ -27,7 +27,7 @@ export type Lines = {
   readonly issuer: () => string | undefined;
 };
 
-/** The services with their gate, interceptors and context values, in the form that the adapters of Connect take. */
+/** The services with their gate, interceptors and context values, in the form that Connect's adapters take. */
 export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity, issuer }: Lines) {
   return {
     ...guarded(runtime, {
@@ -57,7 +57,7 @@ type GuardedOptions = Readonly<{
   resourceMetadata: () => string | undefined;
 }>;
 
-/** The gate that finds the caller, and the interceptors between the gate and the handler. */
+/** The gate, which finds the caller, and the interceptors between it and the handler. */
 function guarded(runtime: Runtime, options: GuardedOptions) {
   const { found, declared, report, limits, capacity: bound, resourceMetadata } = options;
   const { callers, deps, rates } = runtime;

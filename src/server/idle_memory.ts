@@ -2,27 +2,27 @@ import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** The state of a process when it is looked at: what share of the time it worked, its resident memory, and both at the last collection. */
+/** A snapshot of a process: the share of time it was busy, its resident memory, and what the last collection left. */
 export type Look = {
   readonly utilization: number;
   readonly rss: number;
-  /** Resident memory that the last collection left; 0 before the first. */
+  /** Resident memory after the last collection; 0 before the first. */
   readonly left: number;
   readonly sinceCollectionMs: number;
 };
 
 const quiet = 0.05;
 const growth = 24 * 1024 * 1024;
-// A collection takes as long as a slow call, so that a node with little to do has one pause in this time at most.
+// A collection takes as long as a slow call, so a node with little to do pauses at most once in this time.
 const restMs = 30_000;
 
-/** Whether garbage is to be collected: the process rests, and holds noticeably more than the last collection left. */
+/** Whether to collect garbage: the process is idle, and holds noticeably more than after the last collection. */
 export const isWorthwhile = ({ utilization, rss, left, sinceCollectionMs }: Look): boolean =>
   utilization < quiet && rss - left > growth && sinceCollectionMs >= restMs;
 
 /**
- * Returns memory to the system once the process rests. V8 keeps the pages of its busiest moment: its own idle collection is
- * started by great collections only, and calls whose garbage dies young cause none.
+ * Returns memory to the system once the process is idle. V8 keeps the pages of its busiest moment: its own idle collection is only
+ * triggered by major collections, which calls with short-lived garbage never cause.
  */
 export function returnIdleMemory(everyMs = 5_000): Disposable {
   let before = performance.eventLoopUtilization();
@@ -43,7 +43,7 @@ export function returnIdleMemory(everyMs = 5_000): Disposable {
 
 type Collect = (options: { readonly type: "major"; readonly flavor: "last-resort" }) => void;
 
-// V8 returns pooled pages in a collection of last resort only, which Node offers by this flag alone.
+// V8 only returns pooled pages in a last-resort collection, which Node offers through this flag alone.
 function collectAll(): void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as Collect;

@@ -31,27 +31,27 @@ import type { Tracing } from "../tracing/tracing.ts";
 import type { NodeMetrics, WorkerCount } from "../workers/message.ts";
 import type { Parent } from "../workers/parent.ts";
 
-/** The state of a node that it shows besides its runtime. */
+/** The state of a node that it exposes in addition to its runtime. */
 export type Observers = {
   readonly ownProcess: ProcessMetrics | undefined;
   readonly tracing: Tracing | undefined;
-  /** The parent of a worker, which knows the numbers of all workers. */
+  /** The parent of a worker, which has the metrics of all workers. */
   readonly parent: Parent | undefined;
   /** Whether the first administrator exists; until then the node is not ready. */
   readonly isBootstrapped: () => boolean;
 };
 
-/** The parts of a node that operators look at: lines of the log, readiness, documents and metrics. */
+/** What operators see of a node: log lines, readiness, documents and metrics. */
 export function observability(runtime: Runtime, { ownProcess, tracing, parent, isBootstrapped }: Observers) {
   const { logger } = runtime;
   const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");
   const requests = ownProcess && requestMetrics("postern_sign_in");
   const trace = tracing && tracerOf(tracing, operationsOf(services));
-  // Probes come every second: successful ones are counted, but not logged.
+  // Probes arrive every second; successful ones are counted but not logged.
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
   const begun = () => isBootstrapped() && (parent?.hasStarted() ?? true);
   const ready = readiness(async () => begun() && (await runtime.isWritable()));
-  // Scrapers are not authenticated, and the load queries the database: at most once a second.
+  // Scrapers are not authenticated, and reading the load queries the database, so it is read at most once a second.
   const asked = questionsTo(runtime);
   const load = seldom(() => loadOf(runtime, { ready, asked, tracing }), 1000);
   const rpcs = describeAll(services);
@@ -73,7 +73,7 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
   };
 }
 
-/** The options of the reference, with the comments and the examples of the contract, which nothing else needs. */
+/** The options of the API reference, with the contract's comments and examples, which nothing else needs. */
 const apiOptionsOf = async (rpcs: readonly RpcDescription[]) => (await import("../contract/api.ts")).apiOptions(rpcs);
 
 type Counted = readonly Pick<CallMetrics, "families">[];
@@ -82,7 +82,7 @@ function families(counted: Counted, load: InstanceLoad, ownProcess: ProcessMetri
   return [...counted.flatMap((one) => one.families()), ...instanceFamilies(load), ...ownProcess.families()];
 }
 
-/** The metrics of all workers together, and of the parent. */
+/** The combined metrics of all workers, and of the parent. */
 function nodeFamilies({ families, parent, count }: NodeMetrics): readonly Family[] {
   return [...merge([families, usageFamilies(parent)]), ...workerFamilies(count)];
 }
@@ -105,7 +105,10 @@ const requestTracerOf =
 
 const answerMs = 1_000;
 
-/** Asks, for a second: an answer that takes longer, or that is an error, is absent. Nothing is asked again before it has ended. */
+/**
+ * Makes a question with a one-second limit: an answer that takes longer, or fails, is undefined. It is not asked again until the previous
+ * attempt has ended.
+ */
 function withinTime<T>(ask: () => Promise<T>): () => Promise<T | undefined> {
   const current = seldom(ask, 0);
   return () => {
@@ -116,7 +119,10 @@ function withinTime<T>(ask: () => Promise<T>): () => Promise<T | undefined> {
   };
 }
 
-/** Makes the questions that the database alone answers. A lock there, or a network that swallows, must not take the other numbers away as well. */
+/**
+ * Makes the questions that only the database can answer. A lock there, or a network that drops packets, must not make the other metrics
+ * disappear too.
+ */
 const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
   sms: withinTime(() => smsHealth(sql)),
   mail: withinTime(() => mailHealth(sql)),

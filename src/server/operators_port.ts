@@ -6,7 +6,7 @@ import { inOurWords } from "../errors.ts";
 import type { Report } from "../guards/report.ts";
 import { services } from "../runtime/modules.ts";
 
-/** The parts of a node that its port for operators shows. */
+/** The parts of a node that its operations port exposes. */
 export type OperationsOptions = {
   readonly ready: () => Promise<boolean>;
   /** Fields of the body of `/readyz`. */
@@ -18,8 +18,8 @@ export type OperationsOptions = {
 };
 
 /**
- * Opens the port for operators, if there is one: metrics, health, reflection and documents, and no operation of the service. It
- * has no limits of calls, and stays open until the other port is closed.
+ * Opens the operations port, if there is one: metrics, health, reflection and documents, but no operations of the service. It has no rate
+ * limits, and stays open until the other port is closed.
  */
 export async function listenForOperators(
   config: Config,

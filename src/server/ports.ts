@@ -32,13 +32,13 @@ import { listenForOperators } from "./operators_port.ts";
 /** The open ports of a node. */
 export type Ports = AsyncDisposable & {
   readonly url: string;
-  /** The port for operators, if there is one. */
+  /** The URL of the operations port, if there is one. */
   readonly operationsUrl: string | undefined;
   /** Reads the certificate again. */
   readonly reload: () => Promise<void>;
 };
 
-/** Opens the ports. The one for operators is closed last, so that metrics are there until then. */
+/** Opens the ports. The operations port closes last, so that metrics remain available until then. */
 export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
   const shown = observability(runtime, observers);
   const { lines, quietLines, ready, readyFields } = shown;
@@ -84,7 +84,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
 
 type Documents = Readonly<Record<"docs" | "metrics", readonly HttpRoute[]>>;
 
-/** The documents, metrics and reflection that the port of the rpcs serves besides them. */
+/** The documents, metrics and reflection that the port of the rpcs also serves. */
 function publicParts({ portServes }: Config, { docs, metrics }: Documents, limits: RateLimits) {
   const documents = [...(portServes.includes("docs") ? docs : []), ...(portServes.includes("metrics") ? metrics : [])];
   return {
@@ -100,17 +100,17 @@ const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({
   source: parent?.source("calls"),
 });
 
-/** The lines of requests and of files, the limits of calls, and the URL that is listened on. */
+/** The log lines of requests and of files, the rate limits, and the listening URL. */
 type SignInPort = Readonly<Record<"lines" | "quietLines", Report>> & {
   readonly limits: RateLimits;
   readonly capacity: Capacity;
   readonly url: () => string;
 };
 
-/** The issuer, the origins whose pages may call, and the routes of sign-in at applications. */
+/** The issuer, the origins whose pages may call, and the routes for signing in at applications. */
 function signInParts(runtime: Runtime, config: Config, port: SignInPort) {
   const { lines, quietLines, limits, capacity, url } = port;
-  // A free port is known only once it is listened on.
+  // With port 0, the port is only known once it is open.
   const issuer = () => issuerOf(config, config.port || Number(new URL(url()).port));
   const isRegistered = registeredOrigins(runtime.deps.sql);
   const { files, requests } = signInRoutes({ runtime, config, issuer, isRegistered });
@@ -132,19 +132,20 @@ type SignInOptions = {
   readonly isRegistered: IsRegistered;
 };
 
-/** The origins of applications: their pages may ask, and read what a token of their own application is answered, or one of nobody. */
+/** The origins of applications. Their pages may call, and may read responses to tokens of their own application, or to invalid tokens. */
 const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): CallerOrigins => ({
   async mayAsk(origin, values) {
     limits.ofNetwork(values.get(keys.network), values);
     return isRegistered(origin);
   },
   mayRead: (origin, values) => values.get(keys.caller)?.application?.origins.includes(origin) === true,
-  // Rpcs for anyone stay unreadable: whoever opened a page would guess passwords for it by CreateSession, each from another address.
+  // Responses of rpcs for anyone stay unreadable: a page could otherwise make each of its visitors guess passwords with CreateSession, from
+  // as many addresses.
   mayReadRefusal: (origin, values) =>
     values.get(keys.caller) || values.get(keys.needsNoCaller) ? undefined : mayReadRefusal(isRegistered, origin),
 });
 
-/** The routes of sign-in at applications; none where PUBLIC_URL cannot be an issuer. */
+/** The routes for signing in at applications; none if PUBLIC_URL cannot be an issuer. */
 function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions): ProviderRoutes {
   const { deps, instanceId, logger, signIns, resets, tail } = runtime;
   if (config.publicUrl && issuerOf(config, 0) === undefined) {
@@ -175,7 +176,7 @@ const portOptions = ({ logger }: Runtime, { host, http2, tlsCertFile, tlsKeyFile
   certificate: tlsCertFile ? { certFile: tlsCertFile, keyFile: tlsKeyFile } : undefined,
 });
 
-/** The headers of every response: those of all, the id of the request, and the limit of calls that is near. */
+/** The headers of every response: the common ones, the request id, and any rate limit that is nearly used up. */
 const headersOf =
   (ofAll: Readonly<Record<string, string>>) =>
   (values: ContextValues): Readonly<Record<string, string>> => ({
@@ -184,7 +185,7 @@ const headersOf =
     ...values.get(keys.rateLimit)?.fields,
   });
 
-/** The options of the gateway that follow from our contract. */
+/** The gateway options that derive from our contract. */
 const ofContract = {
   refuse: inOurWords,
   limitsOf: (method: DescMethod) => describe(method).limits,
@@ -192,7 +193,7 @@ const ofContract = {
   bounds: contractBounds,
 };
 
-/** The gate of health and reflection. Balancers ask for health: no client may use that up, whatever its address. */
+/** The gate of health and reflection. Load balancers ask for health, so no client may use that up, whatever its address. */
 const standardGate =
   (limits: RateLimits): RequestGate =>
   ({ service, values }) => {
@@ -201,7 +202,7 @@ const standardGate =
 
 type Refused = (error: unknown, request: HttpRequest) => Response | undefined;
 
-/** A route that counts as a call of its client's address; `refused` may answer a refusal in its own way. */
+/** A route that counts as a call from its client's address; `refused` may render the error in its own way. */
 const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): HttpRoute => ({
   ...route,
   handle(request) {
@@ -216,7 +217,7 @@ const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): 
   },
 });
 
-/** A route whose requests take places as calls do: they wait for the same database. */
+/** A route whose requests use capacity as calls do, because they wait for the same database. */
 const asCall = (route: HttpRoute, bound: Capacity): HttpRoute => ({
   ...route,
   handle: (request) => bound.run(async () => route.handle(request)),

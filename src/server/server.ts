@@ -14,22 +14,22 @@ import { startErrands } from "./background.ts";
 import { openPorts, type Ports } from "./ports.ts";
 import { welcomeTo } from "./welcome.ts";
 
-/** A service that answers. */
+/** A running service. */
 export type Server = AsyncDisposable & {
   readonly url: string;
-  /** The port for operators, if there is one. */
+  /** The URL of the operations port, if there is one. */
   readonly operationsUrl: string | undefined;
   /** Whether this start created the first organization. */
   readonly isFirst: boolean;
-  /** Lines for people: what was made, where everything is, and at the first start the calls to begin with. */
+  /** Lines for people: what was created, where everything is, and on the first start, the first calls to make. */
   readonly welcome: readonly string[];
-  /** Logs the error that ends the process, and fails the calls that wait for the database with UNAVAILABLE. */
+  /** Logs the error that ends the process, and fails calls that are waiting for the database with UNAVAILABLE. */
   readonly fail: (error: unknown) => Promise<void>;
 };
 
 /**
- * Starts the server: database, tables, the port, the first organization, background work. A worker has the ports and the
- * embedded database of its parent.
+ * Starts the server: database, tables, ports, the first organization, background work. A worker uses its parent's ports and embedded
+ * database.
  */
 export async function startServer(config: Config, parent?: Parent): Promise<Server> {
   if (!parent) await preflight(config);
@@ -46,7 +46,7 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   );
   opened.use(reloadOnHangUp(listening, logger));
   const { url, operationsUrl } = listening;
-  // Listening comes first: a port that was taken meanwhile must stop the start before anything is created.
+  // Listening comes first: a port taken in the meantime must stop the start before anything is created.
   const isFirst = await bootstrapInstance(runtime, config);
   bootstrapped = true;
   if (!parent || parent.assignment.number === 1) opened.use(watchPasswordFile(runtime, config));
@@ -54,7 +54,7 @@ export async function startServer(config: Config, parent?: Parent): Promise<Serv
   const welcome = await welcomeTo(runtime, config, { isFirst, url, operationsUrl });
   if (runtime.database.note) logger.info(runtime.database.note);
   if (!parent) logger.info({ url, operationsUrl }, "listening");
-  // The port is disposed of first: a node that stops is not ready, whatever its errands still wait for.
+  // The port is disposed of first: a stopping node is not ready, whatever its background work is still waiting for.
   opened.defer(() => listening[Symbol.asyncDispose]());
   const fail = failing(runtime, listening);
   const stack = opened.move();
@@ -68,7 +68,7 @@ const runtimeOptions = (logger: Logger, tracing: Tracing | undefined, parent: Pa
   failureRate: parent && sharedFailureRates(parent),
 });
 
-// Statements that were sent when the process failed may run on for this long.
+// How long statements already sent may keep running after the process has failed.
 const lastGraceMs = 500;
 
 function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
@@ -77,7 +77,7 @@ function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
   return (error: unknown) => {
     logger.fatal({ err: error }, "the process ends: nothing handles this error");
     logger.flush();
-    // The reason goes to standard error even where LOG_LEVEL silences the log: a silent end is worse.
+    // The reason goes to standard error even if LOG_LEVEL silences the log, because exiting silently is worse.
     if (!logger.isLevelEnabled("fatal"))
       process.stderr.write(`postern: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     failed ??= end();
@@ -85,7 +85,7 @@ function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
   };
 }
 
-/** Starts tracing if the settings ask for it; without it, the modules of tracing are never loaded. */
+/** Starts tracing if the settings ask for it; otherwise its modules are never loaded. */
 async function startTracing(config: Config, logger: Logger): Promise<Tracing | undefined> {
   const traces = tracesOf(config);
   if (!traces) return undefined;

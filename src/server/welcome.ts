@@ -4,7 +4,7 @@ import { localAddress } from "../config/local_address.ts";
 import { howToBegin } from "../maintenance/first_calls.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The start that is told of. */
+/** The start to describe. */
 export type Start = {
   /** Whether it created the first organization. */
   readonly isFirst: boolean;
@@ -12,9 +12,9 @@ export type Start = {
   readonly operationsUrl: string | undefined;
 };
 
-/** The lines after a start: what was made, where everything is, how to stop, and at the first start the calls to begin with. */
+/** The lines printed after a start: what was created, where everything is, how to stop, and on the first start, the first calls to make. */
 export async function welcomeTo(runtime: Runtime, config: Config, start: Start): Promise<readonly string[]> {
-  // The port is that of the URL: PORT=0 takes a free one.
+  // The port comes from the URL, because PORT=0 picks a free one.
   const address = await localAddress({ ...config, port: portOf(start.url) });
   const summary = summaryOf(config, start, address.url);
   if (!start.isFirst) return ["", ...summary, ""];

@@ -2,9 +2,9 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Ended } from "./span.ts";
 import { type SpanContext, timeAt } from "./span_context.ts";
 
-/** A call when it arrives. */
+/** A call on arrival. */
 export type Arrived = {
-  /** The rpc, such as `postern.v1.UserService/GetUser`; undefined for a call of anything else. */
+  /** The rpc, such as `postern.v1.UserService/GetUser`; undefined if the call is for something else. */
   readonly operation: string | undefined;
   readonly door: "grpc" | "grpc_web" | "connect" | "json";
   readonly requestId: string;
@@ -13,17 +13,16 @@ export type Arrived = {
 /** How a call ended. */
 export type CallOutcome = { readonly code: string; readonly reason?: string | undefined };
 
-/** The span of a call; statements that its work sends become children of it. */
+/** The span of a call; the statements that it sends become its children. */
 export type CallSpan = {
   readonly run: <T>(work: () => T) => T;
   readonly each: <T>(answers: AsyncIterable<T>) => AsyncIterable<T>;
   readonly ended: (outcome: CallOutcome) => void;
 };
 
-/** The current calls by asynchronous context, and the function that takes spans that have ended. */
+/** The current calls by asynchronous context, and the function that receives ended spans. */
 export type Spans = { readonly calls: AsyncLocalStorage<readonly SpanContext[]>; readonly take: (span: Ended) => void };
 
-/** Begins the span of a call. */
 export function callSpan({ calls, take }: Spans, arrived: Arrived, context: SpanContext): CallSpan {
   const from = timeAt(context);
   const here = [context];
@@ -73,7 +72,7 @@ function attributesOf(
   };
 }
 
-// OpenTelemetry counts these codes as faults of the server: https://opentelemetry.io/docs/specs/semconv/rpc/grpc/
+// OpenTelemetry counts these codes as server errors: https://opentelemetry.io/docs/specs/semconv/rpc/grpc/
 const faults: ReadonlySet<string> = new Set([
   ...["UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"],
 ]);

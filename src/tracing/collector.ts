@@ -6,14 +6,14 @@ import { type Attributes, type Ended, keyValues, otlpSpan } from "./span.ts";
 export type Collector = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Attributes of every span, which identify this node. */
+  /** Attributes of every span that identify this node. */
   readonly resource: Attributes;
 };
 
-/** Sends spans; returns how many of them the collector kept. */
+/** Sends spans; returns how many of them the collector accepted. */
 export type Hand = (spans: readonly Ended[], signal: AbortSignal) => Promise<number>;
 
-/** A collector that did not take spans. */
+/** The collector did not accept spans. */
 export class NotTaken extends Error {
   override readonly name = "NotTaken";
   readonly permanent: boolean;
@@ -26,7 +26,7 @@ export class NotTaken extends Error {
   }
 }
 
-/** Posts spans by OTLP over HTTP. https://opentelemetry.io/docs/specs/otlp/#otlphttp */
+/** Posts spans using OTLP over HTTP. https://opentelemetry.io/docs/specs/otlp/#otlphttp */
 export function collector({ url, headers, resource }: Collector): Hand {
   const about = { resource: { attributes: keyValues(resource) } };
   return async (spans, signal) => {
@@ -59,7 +59,7 @@ function refusedWith({ status, headers }: Response): NotTaken {
   return new NotTaken(`it answered ${status}`, { permanent: !worthAnotherTry.includes(status), retryMs });
 }
 
-/** Reads how many spans the collector rejected; 0 for an answer in another form. */
+/** Reads how many spans the collector rejected; 0 if the response has another form. */
 function rejectedIn({ headers }: Response, answer: Uint8Array): number {
   if (!headers.get("content-type")?.startsWith("application/x-protobuf")) return 0;
   try {

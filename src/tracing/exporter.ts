@@ -2,35 +2,33 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Hand, NotTaken } from "./collector.ts";
 import type { Ended } from "./span.ts";
 
-/** Sends spans to a collector in the background; disposing of it sends those that wait, for a few seconds at most. */
+/** Sends spans to a collector in the background; disposing of it sends the waiting ones, for a few seconds at most. */
 export type Exporter = AsyncDisposable & {
   readonly take: (span: Ended) => void;
   readonly load: () => ExportLoad;
 };
 
-/** The numbers of spans that wait, were exported, and were dropped. */
+/** The numbers of spans waiting, exported and dropped. */
 export type ExportLoad = { readonly waiting: number; readonly exported: number; readonly dropped: number };
 
-/** Options of an exporter. */
 export type ExporterOptions = {
   readonly hand: Hand;
   /** Called once when the collector begins to fail. */
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
   readonly attempts?: number;
-  /** The wait before the second try, which doubles with each. */
+  /** The wait before the second attempt, which doubles with each further one. */
   readonly pauseMs?: number;
   readonly flushMs?: number;
 };
 
-/** The most spans that may wait; further ones are dropped. */
+/** The maximum number of waiting spans; further ones are dropped. */
 export const mostWaiting = 8_192;
 
 const batchSize = 512;
 const timeoutMs = 10_000;
 const longestPauseMs = 30_000;
 
-/** Opens an exporter. */
 export function openExporter({ hand, onError, ...times }: ExporterOptions): Exporter {
   const { everyMs = 1_000, attempts = 5, pauseMs = 1_000, flushMs = 5_000 } = times;
   const [closing, cut] = [new AbortController(), new AbortController()];
@@ -74,7 +72,7 @@ export function openExporter({ hand, onError, ...times }: ExporterOptions): Expo
       }
       const signal = closing.signal;
       await pause(restMs(pauseMs, attempt, error), undefined, { signal, ref: false }).catch(() => {});
-      // The spans go back to the queue, for the last try at the end.
+      // The spans go back to the queue, for one last attempt at the end.
       if (signal.aborted) return void queue.unshift(...spans);
     }
   }
@@ -95,7 +93,7 @@ type Counting = Pick<ExporterOptions, "onError"> & {
   readonly signal: AbortSignal;
 };
 
-/** Makes the function that sends spans and counts them; it returns the error if they were not taken, whose first one it reports. */
+/** Makes the function that sends spans and counts them. It returns the error if they were not accepted, and reports the first one. */
 function counting(hand: Hand, { counts, onError, signal }: Counting) {
   let failing = false;
   return async (spans: readonly Ended[]): Promise<unknown> => {
@@ -113,7 +111,7 @@ function counting(hand: Hand, { counts, onError, signal }: Counting) {
   };
 }
 
-/** The wait before the next try, at least as long as the collector asks for. */
+/** The wait before the next attempt, at least as long as the collector asks for. */
 function restMs(pauseMs: number, attempt: number, error: unknown): number {
   const asked = error instanceof NotTaken ? error.retryMs : 0;
   return Math.min(Math.max(asked, pauseMs * 2 ** (attempt - 1)), longestPauseMs);

@@ -2,19 +2,18 @@ import type { Spans } from "./call_span.ts";
 import type { Attributes } from "./span.ts";
 import { type SpanContext, timeAt } from "./span_context.ts";
 
-/** A request that is no call, when it arrives. */
+/** A request that is not a call, on arrival. */
 export type ArrivedRequest = { readonly method: string; readonly endpoint: string; readonly requestId: string };
 
 /** How a request ended. */
 export type RequestOutcome = { readonly status: number; readonly reason?: string | undefined };
 
-/** The span of a request; statements that its work sends become children of it. */
+/** The span of a request; the statements that it sends become its children. */
 export type RequestSpan = {
   readonly run: <T>(work: () => T) => T;
   readonly ended: (outcome: RequestOutcome) => void;
 };
 
-/** Begins the span of a request. */
 export function requestSpan({ calls, take }: Spans, arrived: ArrivedRequest, context: SpanContext): RequestSpan {
   const from = timeAt(context);
   const here = [context];
@@ -35,7 +34,7 @@ export function requestSpan({ calls, take }: Spans, arrived: ArrivedRequest, con
   };
 }
 
-// A client may send any word as a method; of others spans have no name.
+// Clients may send any word as the method; spans only name known ones.
 const methods: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 // https://opentelemetry.io/docs/specs/semconv/http/http-spans/

@@ -11,7 +11,7 @@ import {
 /** Attributes of a span. */
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
-/** A span that has ended; times are milliseconds of Unix time. */
+/** An ended span; times are Unix time in milliseconds. */
 export type Ended = {
   readonly traceId: string;
   readonly spanId: string;
@@ -27,7 +27,7 @@ export type Ended = {
   readonly failed: boolean;
 };
 
-/** Converts attributes to the form of OTLP; those without a value are left out. */
+/** Converts attributes to OTLP, omitting those without a value. */
 export function keyValues(attributes: Attributes): KeyValue[] {
   return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [keyValue(key, value)]));
 }
@@ -40,7 +40,7 @@ function keyValue(key: string, value: string | number): KeyValue {
   return create(KeyValueSchema, { key, value: { value: one } });
 }
 
-/** Converts a span to the form of OTLP. */
+/** Converts a span to OTLP. */
 export function otlpSpan({ traceId, spanId, parentId, state, kind, name, ...span }: Ended): Span {
   return create(SpanSchema, {
     traceId: Buffer.from(traceId, "hex"),
@@ -59,5 +59,5 @@ export function otlpSpan({ traceId, spanId, parentId, state, kind, name, ...span
 
 const [sampled, knownParent, remoteParent] = [0x1, 0x100, 0x200];
 
-// Milliseconds of today's Unix time take 41 bits of a double, which leaves 12 for fractions: nanoseconds would be made up.
+// Today's Unix time in milliseconds takes 41 bits of a double, which leaves 12 for fractions, so nanoseconds would be made up.
 const nanoseconds = (milliseconds: number): bigint => BigInt(Math.round(milliseconds * 1000)) * 1000n;

@@ -20,10 +20,9 @@ export function childOf({ traceId, spanId, state, zero }: SpanContext): SpanCont
   return { traceId, spanId: newSpanId(), parentId: spanId, remote: false, state, zero };
 }
 
-/** Milliseconds of Unix time. */
+/** The Unix time in milliseconds. */
 export const timeAt = ({ zero }: SpanContext): number => zero + performance.now();
 
-/** Makes the identifier of a new trace. */
 export const newTraceId = (): string => randomHex(32);
 
 const newSpanId = () => randomHex(16);
@@ -31,7 +30,7 @@ const newSpanId = () => randomHex(16);
 let drawn = "";
 let used = 0;
 
-// Fetching random bytes for each identifier takes 7 us, even for calls that are not traced in the end.
+// Fetching random bytes for each id takes 7 µs, even for calls that are not traced in the end.
 function randomHex(digits: number): string {
   if (used + digits > drawn.length) [drawn, used] = [randomBytes(2048).toString("hex"), 0];
   used += digits;

@@ -14,7 +14,7 @@ export function summaries(): (text: string) => Summary {
 }
 
 const mostKept = 2000;
-// OpenTelemetry asks that a summary be no longer than this.
+// OpenTelemetry limits a summary to this length.
 const longest = 255;
 
 function summaryOf(text: string): Summary {

@@ -4,10 +4,10 @@ import type { Attributes } from "./span.ts";
 import { childOf, type SpanContext, timeAt } from "./span_context.ts";
 import type { Summary } from "./statement.ts";
 
-/** The spans of a statement, one for each call that it runs for. */
+/** The spans of a statement, one for each call that it serves. */
 export type StatementSpan = { readonly sent: () => void; readonly ended: (error?: unknown) => void };
 
-/** Makes the spans of a statement before it is sent. */
+/** Makes a statement's spans before it is sent. */
 export function statementSpan(
   { take }: Spans,
   { operation, summary }: Summary,
@@ -40,7 +40,7 @@ const database: Attributes = { "db.system.name": "postgresql" };
 const failureAttributes = (failure: string | undefined): Attributes =>
   failure === undefined ? {} : { "error.type": failure, "db.response.status_code": failure };
 
-// The text of the error is left out: it can hold values.
+// The error's text is left out, because it can contain values.
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

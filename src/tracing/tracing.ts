@@ -10,11 +10,10 @@ import { summaries } from "./statement.ts";
 import { type StatementSpan, shareStatements, statementSpan } from "./statement_span.ts";
 import { parentIn } from "./trace_context.ts";
 
-/** Options of tracing. */
 export type TracingOptions = {
   readonly collector: Collector;
   readonly sampler: Sampler;
-  /** The share of calls to trace, for samplers by ratio. */
+  /** The share of calls to trace, for ratio-based samplers. */
   readonly ratio: number;
   /** Called once when the collector begins to fail. */
   readonly onError: (error: unknown) => void;
@@ -22,16 +21,15 @@ export type TracingOptions = {
 
 /** Traces calls and their statements; disposing of it exports the last spans. */
 export type Tracing = AsyncDisposable & {
-  /** Begins the span of a call; undefined when the call is not traced. */
+  /** Begins the span of a call; undefined if the call is not traced. */
   readonly call: (headers: Pick<Headers, "get">, arrived: Arrived) => CallSpan | undefined;
-  /** Begins the span of a request that is no call; undefined when it is not traced. */
+  /** Begins the span of a request that is not a call; undefined if it is not traced. */
   readonly request: (headers: Pick<Headers, "get">, arrived: ArrivedRequest) => RequestSpan | undefined;
-  /** Begins the spans of a statement; undefined when no call that waits for it is traced. */
+  /** Begins the spans of a statement; undefined if no call waiting for it is traced. */
   readonly statement: (text: string) => StatementSpan | undefined;
   readonly load: () => ExportLoad;
 };
 
-/** Opens tracing. */
 export function openTracing({ collector: to, sampler, ratio, onError }: TracingOptions): Tracing {
   const exporter = openExporter({ hand: collector({ ...to, resource: { ...node(), ...to.resource } }), onError });
   const spans: Spans = { calls: new AsyncLocalStorage<readonly SpanContext[]>(), take: exporter.take };
@@ -59,7 +57,7 @@ export function openTracing({ collector: to, sampler, ratio, onError }: TracingO
     },
   };
 
-  /** The context of a new span, which continues the trace of its caller; undefined when that is not sampled. */
+  /** The context of a new span, which continues its caller's trace; undefined if that is not sampled. */
   function contextIn(headers: Pick<Headers, "get">): SpanContext | undefined {
     const parent = parentIn(headers);
     const traceId = parent?.traceId ?? newTraceId();
@@ -67,7 +65,7 @@ export function openTracing({ collector: to, sampler, ratio, onError }: TracingO
   }
 }
 
-/** Attributes that distinguish this node from others of the service. */
+/** Attributes that distinguish this node from the service's others. */
 const node = () => ({
   "service.instance.id": randomUUID(),
   "telemetry.sdk.name": "postern",

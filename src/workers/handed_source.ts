@@ -2,20 +2,19 @@ import type { Socket } from "node:net";
 import type { ConnectionSource } from "@postern/gateway";
 import type { PortName, ToParent } from "./message.ts";
 
-/** The source of connections that the parent hands over. */
+/** The source of connections handed over by the parent. */
 export type HandedSource = ConnectionSource & {
-  /** Takes a connection; undefined when it ended on its way. */
+  /** Takes a connection; undefined if it ended on the way. */
   readonly take: (socket: Socket | undefined) => void;
-  /** No connection comes any more. */
+  /** Called when no more connections will arrive. */
   readonly closed: () => void;
 };
 
-/** Options of a source. */
 export type HandedSourceOptions = {
   readonly name: PortName;
   readonly port: number;
   readonly send: (message: ToParent) => void;
-  /** Called with the change of the number of open connections. */
+  /** Called with the change in the number of open connections. */
   readonly onChange: (change: number) => void;
 };
 
@@ -52,7 +51,7 @@ export function handedSource({ name, port, send, onChange }: HandedSourceOptions
       close();
       endIfOver();
     },
-    // The parent answers by `closed`, behind the connections that were on their way.
+    // The parent responds with `closed`, after the connections that were on their way.
     async close() {
       send({ kind: "close", port: name });
       await closing;

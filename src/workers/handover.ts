@@ -4,41 +4,41 @@ import type { PortName } from "./message.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
- * A port that the parent listens on, and whose connections it hands to workers, each to the one with the fewest. The workers of
- * `node:cluster` close the port with the last of them, which resets the connections that are on their way to a worker.
+ * A port that the parent listens on, handing each connection to the worker with the fewest. The workers of `node:cluster` close the port
+ * when the last of them exits, which resets connections that are on their way to a worker.
  */
 export type SharedPort = {
   readonly name: PortName;
   readonly port: number;
   /** Hands connections to this worker from now on. */
   readonly add: (worker: WorkerProcess) => void;
-  /** Counts the connection that the worker was handed last as its own. */
+  /** Counts the connection last handed to the worker as its own. */
   readonly taken: (worker: WorkerProcess) => void;
-  /** Hands the worker no more connections, and tells it so; the last one of a node that stops gets those that are accepted. */
+  /** Hands the worker no more connections, and tells it so. On a stopping node, the last worker still gets those already accepted. */
   readonly remove: (worker: WorkerProcess, isStopping: boolean) => Promise<void>;
-  /** Forgets a worker that has ended; the connection that was on its way to it ends as well. */
+  /** Forgets a worker that has exited; a connection on its way to it ends too. */
   readonly drop: (worker: WorkerProcess) => void;
-  /** Accepts no more connections; resolves when all of them are handed over, or no worker is left. */
+  /** Stops accepting; resolves once all connections are handed over, or no worker is left. */
   readonly close: () => Promise<void>;
 };
 
-// Connections wait in the parent while every worker has one on its way, and while none serves.
+// Connections wait in the parent while every worker has one on its way, and while none is serving.
 const waitingMost = 4096;
 const waitingMs = 10_000;
 
 /** A connection on its way to a worker. */
 type Handover = { readonly socket: Socket; readonly sentMs: number };
 
-// Of connections that come at once a fast worker gets only so many more than one that is slower, unless that is very slow.
+// If connections arrive at once, a fast worker gets at most this many more than a slower one, unless that is very slow.
 const mostAhead = 2;
 const slowMs = 250;
 
-// Clients that connect again as soon as they are answered would never let the port close.
+// Clients that reconnect immediately would otherwise keep the port from ever closing.
 const mostTicks = 512;
 
 /** Opens a port of the node. */
 export async function openSharedPort(name: PortName, host: string, port: number): Promise<SharedPort> {
-  // In the order of their last connection, so that workers with equally many get one each.
+  // In the order of their last connection, so that workers with equally many take turns.
   const workers = new Set<WorkerProcess>();
   const onTheWay = new Map<WorkerProcess, Handover>();
   const waiting = new Set<Socket>();
@@ -80,7 +80,7 @@ export async function openSharedPort(name: PortName, host: string, port: number)
     handOver();
   }
 
-  /** The connection is the worker's own, or ends with it: it may have read from it. */
+  /** The connection is the worker's own, or ends with it, because the worker may have read from it. */
   function release(worker: WorkerProcess): void {
     onTheWay.get(worker)?.socket.destroy();
     onTheWay.delete(worker);
@@ -129,7 +129,7 @@ function keep(waiting: Set<Socket>, socket: Socket): void {
   socket.setTimeout(waitingMs, () => socket.destroy());
 }
 
-/** Resolves when no connection waits to be accepted: they are reset by the close, and one is accepted in each tick. */
+/** Resolves when no connection is waiting to be accepted: closing would reset them, and each tick accepts one. */
 async function allAccepted(accepted: () => number): Promise<void> {
   for (let ticks = 0, before = -1; accepted() !== before && ticks < mostTicks; ticks++) {
     before = accepted();
@@ -152,7 +152,7 @@ function chooseWorker(workers: ReadonlySet<WorkerProcess>, onTheWay: ReadonlyMap
 
 function listening(server: ReturnType<typeof createServer>, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // The listener stays: libuv retries a failed accept, which must not end the process.
+  // The listener stays, because libuv retries a failed accept, which must not end the process.
   server.on("error", reject);
   server.listen(port, host, resolve);
   return promise;

@@ -4,18 +4,17 @@ import type { WorkerProcess } from "./worker_process.ts";
 
 /** The metrics of all workers. */
 export type Measuring = {
-  /** Asks every worker that serves; one that does not answer in time has the numbers of its last answer. */
+  /** Asks every serving worker; one that does not respond in time is represented by its last response. */
   readonly gather: (workers: Iterable<WorkerProcess>) => Promise<readonly Family[]>;
-  /** Takes the answer of a worker. */
+  /** Takes a worker's response. */
   readonly answered: (worker: WorkerProcess, families: readonly Family[]) => void;
-  /** Keeps the numbers of a worker that has ended: a counter never falls. */
+  /** Keeps the metrics of a worker that has exited, because counters must never fall. */
   readonly ended: (worker: WorkerProcess) => void;
 };
 
 const answerMs = 1_000;
 const freshMs = 1_000;
 
-/** Makes the list of all numbers. */
 export function measuring(): Measuring {
   const last = new Map<WorkerProcess, readonly Family[]>();
   const waiting = new Map<WorkerProcess, () => void>();

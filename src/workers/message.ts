@@ -1,21 +1,21 @@
 import type { Family, ProcessUsage } from "@postern/gateway";
 
-/** The ports of a node: the one for calls, and the one for operators. */
+/** The ports of a node: the one for calls, and the operations port. */
 export type PortName = "calls" | "operations";
 
-/** What a worker is told at its start: its number, how many workers there are, and the open ports. */
+/** What a worker is told at its start: its number, the number of workers, and the open ports. */
 export type Assignment = {
   readonly number: number;
   readonly of: number;
-  /** Whether the node has started; until then no worker is ready. */
+  /** Whether the node has started; until then, no worker is ready. */
   readonly hasStarted: boolean;
   readonly ports: Readonly<Partial<Record<PortName, number>>>;
 };
 
-/** How many workers serve, of how many, and how often one of them ended. */
+/** How many workers are serving, out of how many, and how often one has exited. */
 export type WorkerCount = { readonly serving: number; readonly of: number; readonly ended: number };
 
-/** The start of a worker, for the lines of the node's. */
+/** The start of a worker, for the node's welcome lines. */
 export type WorkerStart = {
   readonly url: string;
   readonly operationsUrl: string | undefined;
@@ -23,23 +23,23 @@ export type WorkerStart = {
   readonly welcome: readonly string[];
 };
 
-/** The metrics of all workers together, and those of their parent. */
+/** The combined metrics of all workers, and those of their parent. */
 export type NodeMetrics = {
   readonly families: readonly Family[];
   readonly parent: ProcessUsage;
   readonly count: WorkerCount;
 };
 
-/** A failure that a worker counted for a limit of the node, or took back. */
+/** A failure that a worker counted towards a limit of the node, or took back. */
 export type Failure = { readonly limit: string; readonly key: string; readonly change: 1 | -1 };
 
-/** The messages of the parent; a connection comes with its socket. */
+/** The parent's messages; a connection comes with its socket. */
 export type ToWorker =
   | { readonly kind: "assignment"; readonly assignment: Assignment }
   /** Every worker has begun to serve, or has failed to. */
   | { readonly kind: "started" }
   | { readonly kind: "connection"; readonly port: PortName }
-  /** No connection of this port comes any more. */
+  /** No more connections of this port will arrive. */
   | { readonly kind: "closed"; readonly port: PortName }
   | { readonly kind: "count"; readonly count: WorkerCount }
   /** Asks for the metrics of the worker. */
@@ -47,7 +47,7 @@ export type ToWorker =
   | { readonly kind: "measured"; readonly metrics: NodeMetrics }
   /** Another worker counted a failure. */
   | { readonly kind: "failure"; readonly failure: Failure }
-  /** Asks whether the worker is there. */
+  /** Asks whether the worker is alive. */
   | { readonly kind: "ask" }
   | { readonly kind: "stop" };
 
@@ -59,16 +59,16 @@ export type ToParent = ServingMessage | RunningMessage;
 
 /** The messages of a worker that runs. */
 export type RunningMessage =
-  /** The worker takes connections of this port. */
+  /** The worker accepts connections of this port. */
   | { readonly kind: "open"; readonly port: PortName }
-  /** The worker has taken the connection that was handed to it last. */
+  /** The worker has taken the connection last handed to it. */
   | { readonly kind: "taken"; readonly port: PortName }
-  /** How many connections the worker has open. */
+  /** The number of the worker's open connections. */
   | { readonly kind: "load"; readonly connections: number }
   | { readonly kind: "close"; readonly port: PortName }
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "metrics"; readonly families: readonly Family[] }
   /** Asks for the metrics of all workers. */
   | { readonly kind: "gather" }
-  /** The worker is there. */
+  /** The worker is alive. */
   | { readonly kind: "there" };

@@ -15,35 +15,35 @@ import type {
 /** The parent of this process, as a worker sees it. */
 export type Parent = Disposable & {
   readonly assignment: Assignment;
-  /** The source of the connections of a port; undefined for one that is not open. */
+  /** The source of a port's connections; undefined if the port is not open. */
   readonly source: (port: PortName) => ConnectionSource | undefined;
-  /** Whether the node has started: until then its other workers are still to come. */
+  /** Whether the node has started; until then, other workers are still starting. */
   readonly hasStarted: () => boolean;
   readonly count: () => WorkerCount;
-  /** Sets how the metrics of this worker are made. */
+  /** Sets how to collect the metrics of this worker. */
   readonly onMeasure: (measure: () => Promise<readonly Family[]>) => void;
   /** The metrics of all workers. */
   readonly gather: () => Promise<NodeMetrics>;
-  /** Has the other workers count a failure. */
+  /** Makes the other workers count a failure. */
   readonly announce: (failure: Failure) => void;
-  /** Sets the listener of the failures of other workers. */
+  /** Sets the listener for other workers' failures. */
   readonly onAnnounced: (listener: (failure: Failure) => void) => void;
   readonly serving: (start: WorkerStart) => void;
-  /** Resolves when the worker shall stop. */
+  /** Resolves when the worker should stop. */
   readonly stopped: Promise<void>;
 };
 
-/** The process began without a parent. */
+/** The process was started without a parent. */
 export class NoParent extends Error {
   override readonly name = "NoParent";
 }
 
-/** Finds the parent of a worker. Signals to stop are the parent's affair; when the parent ends, the process ends at once. */
+/** Finds the parent of a worker. The parent handles signals to stop; if the parent exits, this process exits at once. */
 export async function findParent(exitCode: number): Promise<Parent> {
   if (!process.send) throw new NoParent("worker is started by serve, where WORKERS is more than 1");
   const end = () => process.exit(exitCode);
   process.on("disconnect", end);
-  // Until the certificate is read there is nothing to read again on SIGHUP, which would end the process.
+  // Until the certificate is loaded, there is nothing to reload on SIGHUP, whose default would end the process.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   const link = parentLink(await firstAssignment());
   return {
@@ -55,7 +55,7 @@ export async function findParent(exitCode: number): Promise<Parent> {
   };
 }
 
-/** Waits for the first message, the assignment of this worker; those behind it are kept for the next listener. */
+/** Waits for the first message, the worker's assignment; later messages are kept for the next listener. */
 function firstAssignment(): Promise<Assignment> {
   return new Promise((resolve) => {
     process.once("message", (message) => {
@@ -65,7 +65,7 @@ function firstAssignment(): Promise<Assignment> {
   });
 }
 
-// A message to a parent that has just ended fails; `disconnect` ends this process then.
+// Sending to a parent that has just exited fails; `disconnect` then ends this process.
 const send = (message: ToParent) => void process.send?.(message, undefined, undefined, () => {});
 
 function parentLink(assignment: Assignment): Omit<Parent, typeof Symbol.dispose> {

@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
 
-/** The settings of one worker: the limits of the node divided among all of them, but those of failures, which they share. */
+/** The settings of one worker: the node's limits divided among all workers, except those on failures, which they share. */
 export function shareOf(config: Config, number: number, of: number): Config {
   const whole = (total: number) => Math.floor(total / of) + (number <= total % of ? 1 : 0);
-  // Where a caller may meet one worker alone, shares are rounded up; 0, which sets no limit, stays.
+  // If a caller may always reach the same worker, shares are rounded up; 0, which sets no limit, stays.
   const atLeast = (least: number, total: number) => Math.max(least, Math.ceil(total / of));
   return {
     ...config,
@@ -21,5 +21,5 @@ export function shareOf(config: Config, number: number, of: number): Config {
   };
 }
 
-// The smallest value of BODIES_MAX_BYTES: with less, one caller could not send the largest message.
+// The minimum of BODIES_MAX_BYTES: with less, a caller could not send the largest message.
 const leastBodyBytes = 8 * 2 ** 20;

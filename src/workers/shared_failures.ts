@@ -1,7 +1,7 @@
 import { type FailureRate, failureRate, type MakeFailureRate } from "../security/failure_rate.ts";
 import type { Parent } from "./parent.ts";
 
-/** Makes counts of failures that the workers of a node share: what one of them counts, the others count a moment later. */
+/** Makes failure counts that the workers of a node share: what one of them counts, the others count a moment later. */
 export function sharedFailureRates({
   announce,
   onAnnounced,

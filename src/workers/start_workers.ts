@@ -11,15 +11,15 @@ import type { WorkerProcess } from "./worker_process.ts";
 /** A node of several workers. */
 export type WorkersNode = AsyncDisposable & {
   readonly start: WorkerStart;
-  /** Resolves when no worker serves and none can be started. */
+  /** Resolves when no worker is serving and none can be started. */
   readonly lost: Promise<void>;
   /** Logs the error that ends the parent, and stops the workers. */
   readonly fail: (error: unknown) => Promise<void>;
-  /** Stops the workers; answers whether each ended well. */
+  /** Stops the workers; returns whether all of them exited cleanly. */
   readonly stop: () => Promise<boolean>;
 };
 
-/** Starts a node of several workers: the ports, the embedded database, and the workers; undefined when they cannot start. */
+/** Starts a node with several workers: the ports, the embedded database, and the workers; undefined if they cannot start. */
 export async function startWorkers(config: Config): Promise<WorkersNode | undefined> {
   await preflight(config);
   await using opened = new AsyncDisposableStack();
@@ -65,7 +65,6 @@ async function embedded({ databaseUrl, dataDir }: Config, log: ReturnType<typeof
   return startEmbedded({ dataDir, log });
 }
 
-/** Composes the supervisor with the ports and the metrics. */
 function superviseOn({ workers }: Config, ports: Ports["byName"], logger: ReturnType<typeof createLogger>): Supervisor {
   const metrics = measuring();
   let ended = 0;
@@ -141,7 +140,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Lets the workers read the certificate again on SIGHUP. */
+/** Makes the workers reload the certificate on SIGHUP. */
 function reloadOnHangUp({ running }: Supervisor): Disposable {
   const again = () => {
     for (const worker of running) worker.signal("SIGHUP");

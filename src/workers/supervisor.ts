@@ -3,37 +3,35 @@ import type { Logger } from "pino";
 import type { Assignment, RunningMessage, WorkerStart } from "./message.ts";
 import { startWorker, type WorkerEnd, type WorkerProcess } from "./worker_process.ts";
 
-/** Options of the supervisor. */
 export type SupervisorOptions = {
   readonly workers: number;
   readonly ports: Assignment["ports"];
   readonly logger: Pick<Logger, "info" | "error">;
-  /** Called with each message but that of a start. */
+  /** Called with each message except that of a start. */
   readonly onMessage: (worker: WorkerProcess, message: RunningMessage) => void;
   readonly onEnd: (worker: WorkerProcess) => void;
-  /** Called when a worker begins to serve, and when one that served has ended. */
+  /** Called when a worker begins to serve, and when one that was serving has exited. */
   readonly onCount: () => void;
 };
 
-/** The workers of a node, each of which is started again when it ends. */
+/** The workers of a node, each of which is restarted when it exits. */
 export type Supervisor = {
-  /** Starts the first worker and then the others; undefined when the first one could not start. */
+  /** Starts the first worker and then the others; undefined if the first one could not start. */
   readonly start: () => Promise<WorkerStart | undefined>;
-  /** All workers that have begun to serve, in the order in which they did. */
+  /** All workers that have begun to serve, in that order. */
   readonly serving: ReadonlySet<WorkerProcess>;
   readonly running: ReadonlySet<WorkerProcess>;
-  /** Resolves when no worker serves and none can be started. */
+  /** Resolves when no worker is serving and none can be started. */
   readonly lost: Promise<void>;
-  /** Stops all workers; answers whether each ended well. */
+  /** Stops all workers; returns whether all of them exited cleanly. */
   readonly stop: () => Promise<boolean>;
 };
 
-// A worker that ends sooner than this after its start waits for the next one.
+// A worker that exits sooner than this after its start is restarted with a delay.
 const steadyMs = 10_000;
 const longestPauseMs = 10_000;
 const triesWithoutService = 6;
 
-/** Makes the supervisor. */
 export function supervise({ workers: of, ports, logger, ...called }: SupervisorOptions): Supervisor {
   const running = new Set<WorkerProcess>();
   const serving = new Set<WorkerProcess>();
@@ -44,7 +42,7 @@ export function supervise({ workers: of, ports, logger, ...called }: SupervisorO
   let hasStarted = false;
   let endedWell = true;
 
-  /** Runs a worker to its end. */
+  /** Runs a worker until it exits. */
   async function run(number: number, onStart: (start: WorkerStart) => void): Promise<WorkerEnd> {
     const worker = startWorker({ number, of, ports, hasStarted }, (_, message) => {
       if (message.kind !== "serving") return called.onMessage(worker, message);
@@ -60,7 +58,7 @@ export function supervise({ workers: of, ports, logger, ...called }: SupervisorO
     return end;
   }
 
-  /** Runs a worker again and again; `onFirst` gets its first start, or undefined when that failed. */
+  /** Keeps restarting a worker; `onFirst` receives its first start, or undefined if that failed. */
   async function keepRunning(number: number, onFirst: (start: WorkerStart | undefined) => void): Promise<void> {
     for (let failures = 0, runs = 1; ; runs++) {
       const began = performance.now();

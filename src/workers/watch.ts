@@ -1,24 +1,23 @@
 import type { WorkerProcess } from "./worker_process.ts";
 
-/** Options of the watch. */
 export type WatchOptions = {
   readonly serving: ReadonlySet<WorkerProcess>;
   readonly everyMs?: number;
-  /** Called before a worker that hangs is ended. */
+  /** Called before ending a worker that hangs. */
   readonly onHang: (worker: WorkerProcess) => void;
 };
 
-/** The watch over workers that hang: whoever else looks at the node sees only that it serves. */
+/** Detects hanging workers; from outside, the node still seems to be serving. */
 export type Watch = {
-  /** Takes the answer of a worker. */
+  /** Takes a worker's response. */
   readonly answered: (worker: WorkerProcess) => void;
 };
 
-// A minute in all: a loop that ends takes less, also on a busy machine.
+// A minute in total, more than any finite loop takes even on a busy machine.
 const asksEveryMs = 10_000;
 const mostUnanswered = 6;
 
-/** Asks every worker that serves whether it is there, and ends one that has not answered for a minute; it is started again. */
+/** Asks every serving worker whether it is alive, and ends one that has not responded for a minute; it is then restarted. */
 export function watchWorkers({ serving, everyMs = asksEveryMs, onHang }: WatchOptions): Watch {
   const unanswered = new WeakMap<WorkerProcess, number>();
   const ask = (worker: WorkerProcess) => {

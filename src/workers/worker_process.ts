@@ -6,15 +6,15 @@ import type { Assignment, ToParent, ToWorker } from "./message.ts";
 export type WorkerProcess = {
   readonly number: number;
   readonly pid: number | undefined;
-  /** How many connections it has open. */
+  /** The number of its open connections. */
   connections: number;
   readonly send: (message: ToWorker, socket?: Socket) => void;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** How it ended: an exit code or a signal. */
+  /** How it exited: an exit code or a signal. */
   readonly ended: Promise<WorkerEnd>;
 };
 
-/** The end of a worker; the code is null when a signal ended it. */
+/** The exit of a worker; the code is null if a signal ended it. */
 export type WorkerEnd = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 /** Called with each message of a worker. */
@@ -46,7 +46,7 @@ function workerOf(child: ChildProcess, number: number): WorkerProcess {
 function endOf(child: ChildProcess): Promise<WorkerEnd> {
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
-    // A process that could not be made has no exit.
+    // A process that could not be created has no exit.
     child.on("error", () => {
       if (child.pid === undefined) resolve({ code: null, signal: null });
     });
