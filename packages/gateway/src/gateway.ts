@@ -29,46 +29,46 @@ export type GatewayOptions = {
   readonly interceptors?: readonly Interceptor[];
   /** Called with the headers of a request before its body is read; throws to refuse the call. */
   readonly requestGate?: RequestGate;
-  /** Whether rpcs are served as JSON over HTTP at the paths of `google.api.http`; true when absent. */
+  /** Whether rpcs are also served as JSON over HTTP at the paths of `google.api.http`; true by default. */
   readonly rest?: boolean;
   readonly limits?: Partial<GatewayLimits>;
   /** The limits of an rpc by its contract. */
   readonly limitsOf?: (method: DescMethod) => Partial<MethodLimits>;
-  /** Whether an rpc ignores JSON fields that its request does not have; they are refused when absent. */
+  /** Whether an rpc ignores unknown JSON fields, which are refused by default. */
   readonly ignoresUnknown?: (method: DescMethod) => boolean;
-  /** The maximum number of values of the fields of a message; by the rules of `buf.validate` when absent. */
+  /** The maximum number of values in a message's fields; by default, from the rules of `buf.validate`. */
   readonly bounds?: FieldBounds;
   /** Returns the rules that a message breaks, which are reported together with unreadable fields. */
   readonly rules?: (type: DescMessage) => DecoderOptions["rules"];
-  /** The types that an Any may hold in JSON, in addition to the details of errors. */
+  /** The types that an Any may contain in JSON, in addition to the details of errors. */
   readonly registry?: Registry;
-  /** Origins whose pages may read responses; `*` is every origin. */
+  /** Origins whose pages may read responses; `*` stands for every origin. */
   readonly corsOrigins?: readonly string[];
-  /** Origins that depend on the caller, besides those. */
+  /** Additional origins that depend on the caller. */
   readonly callerOrigins?: CallerOrigins;
   /** Makes the context values of a call. */
   readonly contextValues?: (request: Exchange) => ContextValues;
   /** Headers of every response. */
   readonly responseHeaders?: (values: ContextValues) => ResponseFields;
-  /** Makes the error of a gateway refusal; in English by default. */
+  /** Makes the final error from a gateway error; in English by default. */
   readonly refuse?: Refuse;
-  /** Makes the page of an unknown path or a method that is not allowed, for a person at a browser; JSON when absent. */
+  /** Makes the page for an unknown path or a disallowed method, for a person using a browser; JSON by default. */
   readonly pageOf?: PageOf | undefined;
   /** Called with errors that no interceptor sees: refusals by the gate, unreadable bodies, unknown paths. */
   readonly onError?: (error: unknown, request: FailedRequest) => ConnectError;
   /** Whether the server can serve, for health and `/readyz`. */
   readonly ready?: Ready;
-  /** Fields of the body of `/readyz` besides the status. */
+  /** Additional fields in the body of `/readyz`. */
   readonly readyFields?: ReadyFields | undefined;
-  /** Gate and interceptors of health and reflection, in place of those above. */
+  /** The gate and interceptors of health and reflection, instead of those above. */
   readonly standard?: Partial<RouteOptions>;
-  /** The services that reflection and health name, those of the routes when absent; false serves no reflection. */
+  /** The services that reflection and health list, by default those of the routes; false disables reflection. */
   readonly reflection?: readonly DescService[] | false;
-  /** Options of `/openapi.json` and `/docs`; false serves neither. */
+  /** The options of `/openapi.json` and `/docs`; false serves neither. */
   readonly openapi?: OpenapiOptions | false;
-  /** Handlers of paths that are no rpcs; they replace probes and reference at the same path. */
+  /** Handlers of paths that are not rpcs; they replace probes and reference at the same path. */
   readonly httpRoutes?: readonly HttpRoute[];
-  /** Aborted when the server is about to stop; made by the gateway when absent. */
+  /** Aborted when the server is about to stop; created by the gateway if absent. */
   readonly stopping?: AbortController;
 };
 
@@ -81,7 +81,7 @@ export type Gateway = {
   readonly handle: (exchange: Exchange) => void;
   /** Listens for HTTP/1.1 and HTTP/2 on one port. */
   readonly listen: (options?: Partial<Omit<ListenOptions, "handle" | "limits" | "stopping">>) => Promise<Listening>;
-  /** Every rpc that is served. */
+  /** All rpcs served. */
   readonly methods: readonly RpcMethod[];
 };
 
@@ -102,7 +102,7 @@ export const defaultLimits: GatewayLimits = {
 
 const english = refuseWith({ domain: "gateway", texts: englishTexts });
 
-/** Serves the services of Connect as gRPC, gRPC-Web, Connect and JSON over HTTP, with health, reflection and OpenAPI. */
+/** Serves Connect services as gRPC, gRPC-Web, Connect and JSON over HTTP, with health, reflection and OpenAPI. */
 export function gateway(options: GatewayOptions): Gateway {
   const { stopping = new AbortController(), refuse = english, rest = true } = options;
   const limits = { ...defaultLimits, ...options.limits };

@@ -1,12 +1,12 @@
 const nameSyntax = /^[!#$%&'*+.^_`|~\w-]+$/;
-// Clients disagree on the meaning of bytes beyond ASCII: RFC 9110, 5.5.
+// Clients disagree about the meaning of bytes beyond ASCII: RFC 9110, 5.5.
 const valueSyntax = /^[\t\x20-\x7e]*$/;
 
-/** The fields of a request or a response by their lower-case names. */
+/** The fields of a request or response by lower-case name. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
 /**
- * Headers over a plain record: Node's own class costs a third of the smallest call. The record of a request is shared with its
+ * Headers backed by a plain record, because Node's own class costs a third of the smallest call. A request's record is shared with its
  * exchange until a field is changed.
  */
 export class HeaderFields implements Headers {
@@ -19,7 +19,7 @@ export class HeaderFields implements Headers {
     this.#isShared = fields !== undefined;
   }
 
-  /** The record itself; `set-cookie`, which cannot be joined, is left out. */
+  /** The record itself, without `set-cookie`, which cannot be joined. */
   get fields(): Fields {
     return this.#fields;
   }

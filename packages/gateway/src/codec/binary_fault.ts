@@ -2,14 +2,14 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { maxDepth } from "./json/syntax.ts";
 
-/** The place at which bytes stop to be a message. */
+/** Where bytes stop being a message. */
 export type BinaryFault = {
   readonly byte: number;
-  /** The path of the field that cannot be read; undefined where no known field begins. */
+  /** The path of the unreadable field; undefined if no known field begins there. */
   readonly field: string | undefined;
 };
 
-/** Finds where bytes stop to be a message of the type; undefined if the walk finds nothing wrong. */
+/** Finds where bytes stop being a message of the type; undefined if the walk finds no fault. */
 export function binaryFault(type: DescMessage, bytes: Uint8Array): BinaryFault | undefined {
   const state: Walk = { reader: new BinaryReader(bytes), field: undefined, byte: 0 };
   try {
@@ -20,7 +20,7 @@ export function binaryFault(type: DescMessage, bytes: Uint8Array): BinaryFault |
   }
 }
 
-/** The state of a walk: the field that is read, and the byte at which it begins. */
+/** The state of a walk: the field being read, and the byte at which it begins. */
 type Walk = { readonly reader: BinaryReader; field: string | undefined; byte: number };
 type Inside = { readonly path: string; readonly end: number; readonly depth: number };
 

@@ -29,21 +29,21 @@ const byName = new Map(encodings.map((one) => [one.name, one]));
 export const encodingNames: readonly string[] = encodings.map(({ name }) => name);
 
 /**
- * The encodings accepted from unknown callers. A Brotli decoder decompresses up to the sender's window, 16 MiB at most, before it
- * outputs a byte: 25 bytes on the wire cost 31 ms. The window of gzip is 32 KiB.
+ * The encodings accepted from unknown callers. Before it outputs a byte, a Brotli decoder decompresses up to the sender's window, at most
+ * 16 MiB: 25 bytes on the wire cost 31 ms. The window of gzip is 32 KiB.
  */
 export const unknownCallerEncodings: readonly string[] = ["gzip"];
 
 /** The minimum size of a response that is compressed. */
 export const minCompressedBytes = 1024;
 
-/** The supported encodings of a request, and the metadata of a refusal of any other. */
+/** The supported encodings of a request, and the metadata of the error for any other. */
 export type SupportedEncodings = {
   readonly supported: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
-/** The encoding that a header names; undefined for none. Refuses an unsupported one. */
+/** The encoding that a header names; undefined for none. Fails for an unsupported one. */
 export function encodingOf(
   header: string | undefined,
   { supported, metadata = {} }: SupportedEncodings,
@@ -68,7 +68,7 @@ export function acceptedEncoding(list: string | undefined): Encoding | undefined
   return first === undefined ? undefined : byName.get(first);
 }
 
-/** Decompresses a message, or refuses one that is too large or broken. */
+/** Decompresses a message; fails if it is too large or broken. */
 export async function decompressed(encoding: Encoding, bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   if (bytes.length === 0) return bytes;
   try {

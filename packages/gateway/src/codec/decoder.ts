@@ -6,7 +6,7 @@ import type { FieldBounds } from "./field_bounds.ts";
 import { itemCount } from "./item_count.ts";
 import { anyTypes, type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
 
-/** Decodes messages of one type for every protocol. Their values are counted first, as a decoder cannot be stopped midway. */
+/** Decodes messages of one type for every protocol. Their values are counted first, because a decoder cannot be stopped midway. */
 export type Decoder = {
   readonly fromBinary: (bytes: Uint8Array) => Message;
   /** Decodes JSON text. */
@@ -15,11 +15,11 @@ export type Decoder = {
   readonly fromDraft: (draft: Draft) => Message;
 };
 
-/** Rules and bounds of a decoder, beyond its message type. */
+/** Rules and bounds of a decoder, in addition to its message type. */
 export type DecoderOptions = {
   readonly rules?: Rules | undefined;
   readonly bounds?: FieldBounds | undefined;
-  /** The types that an Any in JSON may hold. */
+  /** The types that an Any may contain in JSON. */
   readonly registry?: Registry | undefined;
   /** Whether JSON may have fields that the message does not have. */
   readonly ignoresUnknown?: boolean | undefined;

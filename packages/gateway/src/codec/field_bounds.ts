@@ -1,11 +1,11 @@
 import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
 import { type FieldRules, field as fieldRules, Ignore } from "../../gen/buf/validate/validate_pb.ts";
 
-/** Bounds of fields by their contract; infinite where it sets none. */
+/** The bounds of fields by their contract; infinite if it sets none. */
 export type FieldBounds = {
   /** The maximum number of items of a list. */
   readonly items: (field: DescField) => number;
-  /** The maximum number of items of all lists inside a list. */
+  /** The maximum number of items of all lists inside a list together. */
   readonly innerItems: (field: DescField) => number;
   /** The maximum number of values inside an open object (google.protobuf.Struct). */
   readonly openValues: (field: DescField) => number;
@@ -13,10 +13,10 @@ export type FieldBounds = {
   readonly texts: (field: DescField) => number | readonly string[];
 };
 
-/** The most values that the open objects of one message hold together. */
+/** The maximum number of values of all open objects of one message together. */
 export const maxOpenValues = 10_000;
 
-/** Bounds by the rules of buf.validate, which have none for inner lists together. */
+/** Bounds by the rules of buf.validate, which cannot limit inner lists as a whole. */
 export const validateBounds: FieldBounds = {
   items,
   innerItems: () => Number.POSITIVE_INFINITY,

@@ -11,22 +11,22 @@ import { largestMessage } from "./largest_message.ts";
 import { openValuesInBinary, openValuesInJson } from "./open_values.ts";
 import { wireTypeOf } from "./wire_type.ts";
 
-/** Refuses messages with far more values than the rules of their type allow, before a decoder makes objects of them. */
+/** Refuses messages with far more values than the rules of their type allow, before a decoder creates objects for them. */
 export type ItemCount = {
   readonly binary: (bytes: Uint8Array) => void;
   readonly json: (value: JsonValue) => void;
 };
 
 /**
- * Makes the count of a message type. A message with a few values too many is left to the rules, which name all its violations;
- * of a larger one, only the lists that are too long are named.
+ * Makes the counter of a message type. A message with just a few values too many is left to the rules, which name all its violations; for a
+ * larger one, only the lists that are too long are named.
  */
 export function itemCount(type: DescMessage, bounds: FieldBounds = validateBounds): ItemCount {
   const max = largestMessage(type, bounds).values + spare;
   if (!Number.isFinite(max)) return { binary: () => {}, json: () => {} };
   const plans = new Map<DescMessage, Plan>();
   const plan = planOf(type, { plans, bounds });
-  // Each value takes a byte or more; so does each level of an open object.
+  // Each value takes at least a byte; so does each level of an open object.
   const least = [...plans.keys()].some(isOpen) ? maxDepth : max;
   return {
     binary(bytes) {
@@ -41,7 +41,7 @@ export function itemCount(type: DescMessage, bounds: FieldBounds = validateBound
   };
 }
 
-/** How many values more than the rules allow are left to the rules. */
+/** How many values beyond the allowed number are left to the rules. */
 const spare = 1000;
 
 /** A field with its bounds, which are slow to read from the contract. */
@@ -49,7 +49,7 @@ type Part = {
   readonly field: DescField;
   readonly max: number;
   readonly maxInner: number;
-  /** The most values of an open object. */
+  /** The maximum number of values of an open object. */
   readonly maxOpen: number;
   /** The wire type of one value. */
   readonly wire: WireType;
@@ -94,20 +94,20 @@ const isOpen = ({ typeName }: DescMessage) => typeName === "google.protobuf.Stru
 /** The state of a count: how many more values the message may have, and which lists are too long. */
 type Count = {
   left: number;
-  /** How many more values the open objects of the message may have. */
+  /** How many more values the message's open objects may have. */
   openLeft: number;
   readonly broken: Violation[];
-  /** Whether a message with too many values is refused although no list is too long. */
+  /** Whether to refuse a message with too many values even if no list is too long. */
   readonly refusesAny: boolean;
 };
 
-/** An occurrence of a field: the list item it is in, and the number of its items, with those of its inner lists. */
+/** An occurrence of a field: the list item that contains it, and the numbers of its items and of its inner lists' items. */
 type Place = { readonly part: Part; readonly at: At | undefined; items: number; innerItems: number };
 type At = { readonly place: Place; readonly index: number | undefined };
 
 type Inside = { readonly plan: Plan; readonly at: At | undefined };
 
-/** Reads like the decoder, which uses the declared type of a known field, whatever the wire type in the tag. */
+/** Reads as the decoder does, using the declared type of a known field whatever the wire type in the tag. */
 function countBinary(
   count: Count,
   reader: BinaryReader,
@@ -128,7 +128,7 @@ function countBinary(
     places.set(part, place);
     const isPacked =
       part.field.fieldKind === "list" && part.wire !== WireType.LengthDelimited && wire === WireType.LengthDelimited;
-    // A record of packed items counts by itself, as it may be empty.
+    // A record of packed items counts as a value itself, because it may be empty.
     if (isPacked) countOne(count);
     const stop = isPacked ? reader.uint32() + reader.pos : reader.pos + 1;
     while (reader.pos < stop) {
@@ -183,7 +183,7 @@ const isOpenPart = ({ field }: Part) => field.fieldKind === "message" && isOpen(
 
 const openRoom = ({ openLeft }: Count, { maxOpen }: Part) => Math.min(openLeft, maxOpen);
 
-/** Counts the values of an open object; the one with which a message has too many is named. */
+/** Counts the values of an open object, and names the object that exceeds the maximum of the message. */
 function countOpen(count: Count, place: Place, values: number): void {
   const { maxOpen } = place.part;
   count.openLeft -= values;
@@ -200,7 +200,7 @@ function countOne(count: Count): void {
 
 type Defect = Omit<Violation, "field">;
 
-// The reasons of the rules, which report the same for a message that is only a little too large.
+// The reasons of the rules, which report the same for a message that is only slightly too large.
 const tooMany = (max: number): Defect => ({ text: "LIST_MAX", params: { max }, reason: "REPEATED_MAX_ITEMS" });
 const tooManyInside = (max: number): Defect => ({
   text: "LIST_MAX_INNER",

@@ -15,36 +15,36 @@ import { type Shape, shapeOfMessage } from "./json/shape.ts";
 import { isObject, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
 
-/** Returns the rules that a message of one type breaks, beyond the existing violations. */
+/** Returns the rules that a message of one type breaks, in addition to the existing violations. */
 export type Rules = (message: Message, existing?: readonly Violation[]) => readonly Violation<string>[];
 
-/** A JSON value to decode, and the violations known before. */
+/** A JSON value to decode, and the violations already known. */
 export type Draft = { readonly value: JsonValue; readonly violations: readonly Violation[] };
 
-/** Reads a request body as the JSON of a shape; an empty body is an empty message. */
+/** Parses a request body as JSON of a shape; an empty body is an empty message. */
 export function readJson(body: Uint8Array, shape: Shape): Draft {
   if (body.length === 0) return { value: {}, violations: [] };
   return readJsonText(body, shape);
 }
 
-/** Reads a request body that is the JSON of a message. */
+/** Parses a request body as the JSON of a message. */
 export function readJsonObject(body: Uint8Array, type: DescMessage): Draft {
   const text = readJson(body, shapeOfMessage(type));
   if (!isObject(text.value)) throw unreadable("BODY_NOT_OBJECT");
   return text;
 }
 
-// The caller may be unknown yet: the rules of a huge list's items would cost too much.
+// The caller may still be unknown, and checking the items of a huge list would cost too much.
 const maxValues = 10_000;
 
-/** The rules for a JSON value, the types that an Any in it may hold, and whether fields beyond the contract are ignored. */
+/** The rules for a JSON value, the types that an Any in it may contain, and whether unknown fields are ignored. */
 export type JsonRules = {
   readonly rules: Rules;
   readonly registry: Registry;
   readonly ignoresUnknown?: boolean | undefined;
 };
 
-/** Decodes a JSON value; refuses it with all wrong fields and broken rules. */
+/** Decodes a JSON value; fails with all invalid fields and broken rules. */
 export function decodeJson(type: DescMessage, { value, violations }: Draft, how: JsonRules): Message {
   const { rules, ignoresUnknown = false } = how;
   if (violations.length === 0 && isStrictEnough(type, value)) {
@@ -52,7 +52,7 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, how:
     if (message) return message;
   }
   const { readable, violations: typeViolations, values } = walk(type, value, { existing: violations, ignoresUnknown });
-  // The decoder of protobuf-es found something that the walk does not know.
+  // protobuf-es found something that the walk does not know.
   if (typeViolations.length === 0) throw new GatewayError("MALFORMED_BODY");
   const isPartial = typeViolations.length >= maxViolations || values > maxValues;
   const message = isPartial ? undefined : attempt(type, readable, how);
@@ -65,7 +65,7 @@ export function encodeJson(type: DescMessage, message: Message, registry: Regist
   return toJson(type, message, { alwaysEmitImplicit: true, registry });
 }
 
-/** The types that an Any may hold in JSON: the details of errors. */
+/** The types that an Any may contain in JSON: the details of errors. */
 export const anyTypes = createRegistry(file_google_rpc_error_details);
 
 function attempt(type: DescMessage, value: JsonValue, how: JsonRules): Message | undefined {
@@ -77,14 +77,14 @@ function attempt(type: DescMessage, value: JsonValue, how: JsonRules): Message |
   }
 }
 
-/** Filters out broken rules that only repeat an unreadable field. */
+/** Filters out broken rules that merely repeat an unreadable field. */
 function notCovered(typeViolations: readonly Violation[]): (rule: Violation<string>) => boolean {
   const unread = new Set(typeViolations.map(({ field }) => field));
   let parents: ReadonlySet<string> | undefined;
   return ({ field, reason }) => {
     for (const path of pathsAround(field)) if (unread.has(path)) return false;
     if (reason !== "REPEATED_UNIQUE") return true;
-    // Placeholders for unreadable items may be equal.
+    // Placeholders for unreadable items may be equal to each other.
     parents ??= new Set(typeViolations.flatMap((one) => [...pathsAround(one.field)]));
     return !parents.has(field);
   };

@@ -2,15 +2,15 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { type FieldBounds, validateBounds } from "./field_bounds.ts";
 import { isWellKnown } from "./json/leaf.ts";
 
-/** The maximum size of a message by the rules of its fields. */
+/** The maximum size of a message by its field rules. */
 export type Largest = {
   /** Bytes in the binary format. */
   readonly binary: number;
-  /** Bytes as JSON, indented by four blanks and with every character escaped. */
+  /** Bytes as JSON, indented by four spaces and with every character escaped. */
   readonly json: number;
-  /** The number of fields and list items, nested ones included. */
+  /** The number of fields and list items, including nested ones. */
   readonly values: number;
-  /** The same without the items of top-level lists. */
+  /** The same, without the items of top-level lists. */
   readonly ownValues: number;
   /** The path of the first unbounded field. */
   readonly unbounded?: string | undefined;
@@ -37,7 +37,7 @@ type Scope = { readonly outer: readonly DescField[]; readonly bounds: FieldBound
 
 function largestOf(type: DescMessage, { outer, bounds }: Scope): Largest {
   const fields = type.fields.map((field) => inMessage(field, { outer: [...outer, field], bounds }));
-  // Braces, and a new line before the second.
+  // Braces, with a line break before the closing one.
   return fields.reduce(sum, { ...none, json: 2 + newLine(outer.length) });
 }
 
@@ -77,7 +77,7 @@ function sizeOf(field: DescField, scope: Scope): Largest {
 
 type Size = Pick<Largest, "binary" | "json">;
 
-// A negative number of 32 bits takes ten bytes; JSON numbers may be quoted.
+// A negative 32-bit number takes ten bytes; JSON numbers may be quoted.
 const enumSize = (names: readonly string[]): Size => ({
   binary: 10,
   json: Math.max('"-2147483648"'.length, ...names.map((name) => name.length + 2)),
@@ -86,9 +86,9 @@ const enumSize = (names: readonly string[]): Size => ({
 const wellKnownSizes: Readonly<Record<string, Size & { readonly values: number }>> = {
   "google.protobuf.Timestamp": { binary: 22, json: '"9999-12-31T23:59:59.999999999+00:00"'.length, values: 2 },
   "google.protobuf.Duration": { binary: 22, json: '"-315576000000.999999999s"'.length, values: 2 },
-  // Its paths have no bound by themselves: 64 of 62 characters.
+  // Its paths have no bounds of their own: assumes 64 of 62 characters.
   "google.protobuf.FieldMask": { binary: 4096, json: 4098, values: 65 },
-  // Its values are counted apart, over all of a message: open_values.ts.
+  // Its values are counted separately, for the whole message: open_values.ts.
   "google.protobuf.Struct": { binary: infinite, json: infinite, values: 0 },
 };
 
@@ -108,7 +108,7 @@ function scalarSize(field: DescField, bounds: FieldBounds): Size {
   }
 }
 
-// A character takes up to four bytes in UTF-8, and twelve when JSON escapes it as a surrogate pair: \ud83d\ude00.
+// A character takes up to four bytes in UTF-8, and twelve if JSON escapes it as a surrogate pair: \ud83d\ude00.
 function textSize(texts: number | readonly string[]): Size {
   if (typeof texts === "number") return { binary: 4 * texts, json: 2 + 12 * texts };
   return {
@@ -117,7 +117,7 @@ function textSize(texts: number | readonly string[]): Size {
   };
 }
 
-/** A value in the binary format, with its tag of at maxItems five bytes and its length. */
+/** A value in the binary format, with its tag and its length of at most five bytes each. */
 const recordOf = (bytes: number) => 5 + 5 + bytes;
 
 const newLine = (depth: number) => 1 + 4 * depth;

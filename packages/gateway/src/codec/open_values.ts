@@ -3,7 +3,7 @@ import type { BinaryReader } from "@bufbuild/protobuf/wire";
 import { unreadable } from "../errors/problem.ts";
 import { maxDepth } from "./json/syntax.ts";
 
-/** Counts the values inside an open object in JSON; stops beyond `most`. */
+/** Counts the values inside an open object in JSON, stopping beyond `most`. */
 export function openValuesInJson(value: JsonValue, most: number): number {
   const waiting = [value];
   let count = 0;
@@ -19,7 +19,7 @@ export function openValuesInJson(value: JsonValue, most: number): number {
 
 type Kind = "object" | "entry" | "value" | "list";
 
-// The messages of google/protobuf/struct.proto: the fields that hold another of them.
+// The messages of google/protobuf/struct.proto, with the fields that contain another of them.
 const inside: Readonly<Record<Kind, ReadonlyMap<number, Kind>>> = {
   object: new Map([[1, "entry"]]),
   entry: new Map([[2, "value"]]),
@@ -32,7 +32,7 @@ const inside: Readonly<Record<Kind, ReadonlyMap<number, Kind>>> = {
 
 type Stretch = { readonly kind: Kind; readonly end: number; readonly depth: number };
 
-/** Counts the values inside an open object in the binary format, up to its end; stops beyond `most`. */
+/** Counts the values inside an open object in the binary format until its end, stopping beyond `most`. */
 export function openValuesInBinary(reader: BinaryReader, end: number, most: number): number {
   return countUpTo(reader, { kind: "object", end, depth: 0 }, most);
 }
@@ -43,7 +43,7 @@ function countUpTo(reader: BinaryReader, { kind, end, depth }: Stretch, most: nu
   while (reader.pos < end && count <= most) {
     const [number, wire] = reader.tag();
     const inner = inside[kind].get(number);
-    // A field that is not known takes as long to read as a value.
+    // An unknown field takes as long to read as a value.
     if (!inner || inner === "value") count += 1;
     if (!inner) reader.skip(wire, number);
     else {

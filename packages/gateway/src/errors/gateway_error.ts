@@ -4,7 +4,7 @@ import { type RefusalDetails, refusal } from "./refusal.ts";
 import { maxViolations, namedFields, type TextParams, type Violation } from "./violation.ts";
 import { type ViolationKey, violationTexts } from "./violation_texts.ts";
 
-/** The reasons of the gateway's own refusals, with their codes. */
+/** The reasons of the gateway's own errors, with their codes. */
 export const gatewayReasons = {
   VALIDATION_FAILED: Code.InvalidArgument,
   MALFORMED_BODY: Code.InvalidArgument,
@@ -26,17 +26,16 @@ export const gatewayReasons = {
   INTERNAL: Code.Internal,
 } as const satisfies Record<string, Code>;
 
-/** A reason of the gateway's own refusals. */
 export type GatewayReason = keyof typeof gatewayReasons;
 
-/** A refusal of the gateway, before it has a text. */
+/** An error of the gateway, before it gets a text. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly reason: GatewayReason;
   readonly details: RefusalDetails;
 
   constructor(reason: GatewayReason, details: RefusalDetails = {}) {
-    // The stack of a refusal is never read, and costs more than all else that a refusal does.
+    // This stack is never read, and costs more than everything else about the error.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(reason, { cause: details.cause });
@@ -46,20 +45,20 @@ export class GatewayError extends Error {
   }
 }
 
-/** Refuses wrong fields; `isPartial` when the search for them ended early. */
+/** The error for invalid fields; `isPartial` if the search for them stopped early. */
 export const invalid = (
   violations: readonly Violation<string>[],
   isPartial = violations.length >= maxViolations,
 ): GatewayError => new GatewayError("VALIDATION_FAILED", { violations, isPartial });
 
-/** Refuses a message that exceeds the limit of its rpc, and names the limit. */
+/** The error for a message that exceeds its rpc's limit, naming the limit. */
 export const tooLarge = (maxBytes: number, cause?: unknown): GatewayError =>
   new GatewayError("BODY_TOO_LARGE", { params: { limit: String(maxBytes) }, cause });
 
-/** Refuses a request for want of memory; the client may retry. */
+/** The error for lack of memory; the client may retry. */
 export const overloaded = (): GatewayError => new GatewayError("OVERLOADED", { retrySeconds: 1 });
 
-/** Makes the error of a gateway refusal, with its text. */
+/** Makes the final error with its text from a gateway error. */
 export type Refuse = (reason: GatewayReason, details: RefusalDetails) => ConnectError;
 
 /** The text of each reason, of each problem that says more, and of each violation; `{name}` stands for a parameter. */
@@ -89,7 +88,7 @@ export const englishTexts: Texts = {
   ...violationTexts,
 };
 
-/** Makes refusals by a table of texts, in a domain of ErrorInfo. */
+/** Makes errors from a table of texts, in a domain of ErrorInfo. */
 export function refuseWith({ domain, texts }: { readonly domain: string; readonly texts: Texts }): Refuse {
   return (reason, details) => {
     const { violations = [] } = details;
@@ -108,7 +107,7 @@ const hasText = (texts: Texts, key: string): key is keyof Texts => Object.hasOwn
 const filled = (text: string, params: TextParams = {}) =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ""));
 
-/** The key of the text that says most: a problem in the parameters is more exact than the reason. */
+/** The key of the most specific text: a problem in the parameters says more than the reason. */
 function textKeyOf(reason: GatewayReason, { problem = "" }: TextParams): keyof Texts {
   return isProblem(problem) ? problem : reason;
 }

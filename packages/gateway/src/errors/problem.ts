@@ -4,12 +4,12 @@ import type { Problem } from "./problem_texts.ts";
 type BodyProblem = Exclude<Problem, "HEADER_MALFORMED" | "QUERY_MALFORMED">;
 type Params = Readonly<Record<string, string | number>>;
 
-/** Refuses a body that cannot be read, and says why. */
+/** The error for an unreadable body, saying why. */
 export function unreadable(problem: BodyProblem, params: Params = {}, cause?: unknown): GatewayError {
   const texts = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
   return new GatewayError("MALFORMED_BODY", { params: { problem, ...texts }, cause });
 }
 
-/** Refuses a header that cannot be read, by its name. */
+/** The error for an unreadable header, naming it. */
 export const wrongHeader = (header: string, cause?: unknown): GatewayError =>
   new GatewayError("MALFORMED_REQUEST", { params: { problem: "HEADER_MALFORMED", header }, cause });

@@ -1,4 +1,4 @@
-/** The more exact texts of a request that cannot be read; `{name}` stands for a parameter. */
+/** The more specific texts for unreadable requests; `{name}` stands for a parameter. */
 export const problemTexts = {
   BODY_NOT_JSON: "the request body is not JSON: unexpected {found} at line {line}, column {column}",
   BODY_INCOMPLETE: "the request body is not JSON: it ends too early, at line {line}, column {column}",
@@ -15,5 +15,5 @@ export const problemTexts = {
   HEADER_MALFORMED: "the request header {header} cannot be read",
 } as const;
 
-/** The name of a problem: the parameter `problem` of the refusal. */
+/** The name of a problem: the error's parameter `problem`. */
 export type Problem = keyof typeof problemTexts;

@@ -9,23 +9,23 @@ import {
 import { HeaderFields } from "../header_fields.ts";
 import { cutText, type Describe, listed, type Violation } from "./violation.ts";
 
-/** The details of a refusal, beyond its reason. */
+/** The details of an error besides its reason. */
 export type RefusalDetails<Key extends string = string> = {
-  /** The parameters of the text; also the metadata of ErrorInfo. */
+  /** The parameters of the text, which are also the metadata of ErrorInfo. */
   readonly params?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation<Key>[];
-  /** Whether the search for violations ended early, so that there may be more of them. */
+  /** Whether the search for violations stopped early, so that there may be more. */
   readonly isPartial?: boolean;
   /** The missing or conflicting object. */
   readonly resource?: { readonly noun: string; readonly id: string };
   readonly retrySeconds?: number;
-  /** Headers or trailers of the refusal. */
+  /** Headers or trailers of the error. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** For the log only. */
   readonly cause?: unknown;
 };
 
-/** Domain and reason of a refusal, stable and in UPPER_SNAKE, with its code and its texts. */
+/** An error's domain and reason (stable, in UPPER_SNAKE), its code and its texts. */
 export type RefusalKind<Key extends string> = {
   readonly domain: string;
   readonly reason: string;
@@ -34,7 +34,7 @@ export type RefusalKind<Key extends string> = {
   readonly describe: Describe<Key>;
 };
 
-/** Makes the error of a refusal; its texts and lists are cut to fit into a response. */
+/** Makes an error whose texts and lists are cut to fit into a response. */
 export function refusal<Key extends string>(kind: RefusalKind<Key>, details: RefusalDetails<Key>): ConnectError {
   const { domain, reason, code, text } = kind;
   const { params, violations, isPartial, resource, retrySeconds, cause } = details;
@@ -63,8 +63,8 @@ type ErrorParts = {
 };
 
 /**
- * Makes an error of Connect as its constructor does, but with headers of ours: Node's load undici, 25 ms and 8 MB for the first
- * refusal of a process. It has no stack: that of a refusal is never read, and costs more than all else that a refusal does.
+ * Makes a ConnectError as its constructor does, but with our headers: Node's load undici, which takes 25 ms and 8 MB for a process's first
+ * error. It has no stack, which is never read and costs more than everything else about the error.
  */
 function connectError({ text, code, fields = [], details, cause }: ErrorParts): ConnectError {
   const { stackTraceLimit } = Error;
@@ -79,15 +79,15 @@ function connectError({ text, code, fields = [], details, cause }: ErrorParts): 
 
 const nameOf = (code: Code) => Code[code].replace(/(?<=.)[A-Z]/g, "_$&").toLowerCase();
 
-/** The ErrorInfo of a refusal, which names its reason; undefined for any other error. */
+/** The ErrorInfo of an error, which names its reason; undefined for any other error. */
 export function infoOf(error: unknown) {
   return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
 }
 
-/** How many violations a refusal lists. */
+/** The number of violations that an error lists. */
 export const countListed = (error: ConnectError): number => listedIn(error).length;
 
-/** Returns a refusal with at most so many violations; its metadata has the number of omitted ones. */
+/** The error with at most this many violations; its metadata contains the number of omitted ones. */
 export function withFewer(error: ConnectError, maxListed: number): ConnectError {
   const list = listedIn(error);
   if (list.length <= maxListed) return error;
@@ -102,7 +102,7 @@ export function withFewer(error: ConnectError, maxListed: number): ConnectError 
   return withDetails(error, details);
 }
 
-/** Returns a refusal with only its reason and a cut text. */
+/** The error with only its reason and a shortened text. */
 export function withReasonOnly(error: ConnectError): ConnectError {
   const { reason = "", domain = "" } = infoOf(error) ?? {};
   const details = reason === "" ? [] : [detail(ErrorInfoSchema, { reason, domain })];
@@ -121,7 +121,7 @@ function withDetails({ rawMessage, code, metadata, cause }: ConnectError, detail
   return connectError({ text: rawMessage, code, fields: metadata, details, cause });
 }
 
-/** The number of omitted violations, for programs; empty when none is omitted. */
+/** The number of omitted violations, for programs; empty if none is omitted. */
 function omission(omitted: number, isPartial = false): Readonly<Record<string, string>> {
   if (omitted === 0 && !isPartial) return {};
   return { omitted: String(omitted), ...(isPartial && { omittedIsLowerBound: "true" }) };

@@ -1,10 +1,10 @@
 import type { ViolationKey } from "./violation_texts.ts";
 
-/** A wrong field of a request; the keys are those of the gateway's texts, or of your own. */
+/** An invalid field of a request; the keys are those of the gateway's texts, or your own. */
 export type Violation<Key extends string = ViolationKey> = {
   /** The path of the field in the JSON body, with indexes: `items[3].roleKeys[0]`. */
   readonly field: string;
-  /** The name of the text that says what is wrong; or that text itself, where the table of texts has no such name. */
+  /** The name of the text that says what is wrong, or that text itself if the table of texts has no such name. */
   readonly text: Key;
   /** The parameters of the text. */
   readonly params?: TextParams;
@@ -12,16 +12,15 @@ export type Violation<Key extends string = ViolationKey> = {
   readonly reason?: string;
 };
 
-/** The values for the names in braces of a text. */
+/** The values for a text's names in braces. */
 export type TextParams = Readonly<Record<string, string | number>>;
 
 /** A violation as a response lists it, in English. */
 export type ListedViolation = { readonly field: string; readonly description: string; readonly reason: string };
 
-/** Returns the English text of a violation. */
 export type Describe<Key extends string> = (violation: Violation<Key>) => string;
 
-/** Whether a path names the field of another path, or a part of it. */
+/** Whether a path names the same field as another path, or a part of it. */
 export const isWithin = (inner: string, outer: string): boolean =>
   inner.startsWith(outer) && (inner.length === outer.length || isSeparator(inner[outer.length]));
 
@@ -33,7 +32,7 @@ export function* pathsAround(path: string): Generator<string> {
   for (let at = path.length - 1; at >= 0; at -= 1) if (isSeparator(path[at])) yield path.slice(0, at);
 }
 
-/** The number of violations at which a search ends. */
+/** The number of violations at which a search stops. */
 export const maxViolations = 1000;
 
 /** The maximum number of violations in a response. */
@@ -42,12 +41,12 @@ export const maxListed = 100;
 /** The maximum length of a client's text in a response, in UTF-16 code units. */
 export const maxTextLength = 200;
 
-// An error body has at most 64 KiB; its texts of 200 characters outside the list take 16 KiB at most.
+// An error body has at most 64 KiB, of which texts of 200 characters outside the list take at most 16 KiB.
 const maxListBytes = 40 * 1024;
-// Of the list together with its messages in the language of the caller.
+// The list together with its messages in the caller's language.
 const maxLocalizedBytes = 48 * 1024;
 
-/** Cuts a text for a response, and makes it well-formed. */
+/** Shortens a text for a response, and makes it well formed. */
 export function cutText(text: string): string {
   if (text.length <= maxTextLength) return text.toWellFormed();
   const end = maxTextLength - 1;
@@ -76,13 +75,13 @@ export function listed<Key extends string>(
   return list;
 }
 
-/** The bytes of a violation over Connect, which needs the most: as JSON, and again in base64. */
+/** The size of a violation over Connect, which needs the most: as JSON, and again in base64. */
 function sizeOf(one: ListedViolation): number {
   const binary = Buffer.byteLength(`${one.field}${one.description}${one.reason}`) + 12;
   return Buffer.byteLength(JSON.stringify(one)) + 1 + Math.ceil(binary / 3) * 4;
 }
 
-/** Returns those of the localized messages of listed violations that fit beside them, from the first one on. */
+/** The localized messages that fit next to their violations, counted from the first. */
 export function fittingMessages(
   violations: readonly ListedViolation[],
   messages: readonly (string | undefined)[],
@@ -96,7 +95,7 @@ export function fittingMessages(
   });
 }
 
-// Names and language of a localized message, as JSON and again in base64.
+// The names and the language of a localized message, as JSON and again in base64.
 const localizedOverhead = 90;
 
 const maxNames = 10;

@@ -1,4 +1,4 @@
-/** What the gateway finds wrong with fields, in English; `{name}` stands for a parameter. */
+/** What the gateway may find wrong with a field, in English; `{name}` stands for a parameter. */
 export const violationTexts = {
   FIELD_UNKNOWN: "is not a field of this request",
   PARAMETER_UNKNOWN: "is not a query parameter of this path",
@@ -31,5 +31,4 @@ export const violationTexts = {
   OPEN_OBJECT_MAX: "must contain no more than {max} values, with those of the other open objects",
 } as const;
 
-/** The name of the text of a violation that the gateway finds. */
 export type ViolationKey = keyof typeof violationTexts;

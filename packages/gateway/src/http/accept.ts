@@ -7,23 +7,23 @@ import { readPreface } from "./preface.ts";
 import { readProxyHeader } from "./proxy_header.ts";
 import type { Encryption } from "./tls.ts";
 
-/** The connections that sockets are handed to, and how their version is found. */
+/** The connections that receive sockets, and how their version is determined. */
 export type AcceptOptions = {
   readonly connections: Connections;
   readonly encryption?: Encryption | undefined;
   readonly limits: { readonly headerTimeoutMs: number };
-  /** The proxies that may name the client of a connection by a PROXY header. */
+  /** The proxies that may name a connection's client in a PROXY header. */
   readonly addresses?: ClientAddresses | undefined;
 };
 
-/** Hands each new socket over by its HTTP version. */
+/** Hands over each new socket by its HTTP version. */
 export type Sharing = {
   readonly accept: (socket: Socket) => void;
   /** The sockets whose version is not known yet. */
   readonly undecided: ReadonlySet<Socket>;
 };
 
-/** Finds the HTTP version of each socket, and hands the socket to the connections. */
+/** Determines the HTTP version of each socket, and hands it to the connections. */
 export function shareConnections(options: AcceptOptions): Sharing {
   const { connections, encryption, limits, addresses } = options;
   const undecided = new Set<Socket>();
@@ -39,7 +39,7 @@ export function shareConnections(options: AcceptOptions): Sharing {
 
   function accept(socket: Socket): void {
     undecided.add(socket);
-    // Without a listener the reset of a connection ends the process.
+    // Without a listener, a connection reset would end the process.
     socket.on("error", ignore).on("close", () => undecided.delete(socket));
     if (!addresses?.isProxy(socket.remoteAddress)) {
       decide(socket);

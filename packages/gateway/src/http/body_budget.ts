@@ -12,20 +12,20 @@ export type BodyBudget = {
   readonly from: (address: string | undefined) => Network;
 };
 
-/** The network of a client: opens accounts of the requests that come from it. */
+/** The network of a client, which opens accounts for its requests. */
 export type Network = {
   /** The name of the network; undefined for a client without an address. */
   readonly name: string | undefined;
   readonly account: () => BodyAccount;
 };
 
-// Unknown callers must not use up the budget of known ones, nor one network that of others, nor one caller that of the rest.
-// Finding the caller may take a query to the database: until then little of the body is let in, and counted separately.
+// Unknown callers must not use up the budget of known ones, nor one network that of others, nor one caller that of the rest. Finding the
+// caller may take a database query; until then, only a little of the body is let in, and counted separately.
 const undecidedFraction = 1 / 2;
 const unknownFraction = 1 / 4;
 const networkFraction = 1 / 16;
 const callerFraction = 1 / 4;
-// A larger fraction than of bytes: the streams of all clients behind a proxy come from its address.
+// A larger fraction than for bytes, because all clients behind a proxy share its address.
 const networkStreamFraction = 1 / 2;
 const maxShares = 10_000;
 
@@ -69,7 +69,7 @@ type AccountOptions = {
   readonly streams: readonly Share[];
 };
 
-/** Counts the bytes held of one request. A class, because every request makes one. */
+/** Counts the bytes held for one request. A class, because every request creates one. */
 export class BodyAccount {
   readonly #options: AccountOptions;
   #shares: readonly Share[];
@@ -83,9 +83,9 @@ export class BodyAccount {
     this.#shares = options.undecided;
   }
 
-  /** Counts bytes that are to be held; false when there is no room for them or the request is over: then none is counted. */
+  /** Reserves bytes; false if there is no room for them or the request is over, in which case none are reserved. */
   take(bytes: number): boolean {
-    // Work that outlives its request would take bytes that are never given back.
+    // Work that outlives its request would take bytes that are never returned.
     if (this.#isClosed || !hasRoom(this.#shares, bytes)) return false;
     this.#add(bytes);
     return true;
@@ -110,7 +110,7 @@ export class BodyAccount {
     if (held > 0) this.#add(held);
   }
 
-  /** Counts a stream of an unknown caller until `close`; false when unknown callers have too many open. */
+  /** Counts a stream of an unknown caller until `close`; false if unknown callers have too many open. */
   openStream(): boolean {
     if (!this.#isUnknown || this.#isStream) return true;
     if (this.#isClosed) return false;
@@ -142,7 +142,7 @@ function add(shares: readonly Share[], more: number): void {
   for (const share of shares) share.held += more;
 }
 
-/** The network that one customer has: an IPv4 address, or an IPv6 prefix of 64 bits. */
+/** The network that a single customer typically has: an IPv4 address, or a 64-bit IPv6 prefix. */
 export function networkOf(address = ""): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
@@ -154,5 +154,5 @@ export function networkOf(address = ""): string {
   return [...groups, ...Array<string>(Math.max(0, zeros)).fill("0"), ...rest].slice(0, 4).join(":");
 }
 
-// Proxies may write addresses with leading zeros and capitals.
+// Proxies may write addresses with leading zeros and capital letters.
 const canonical = (group: string) => group.toLowerCase().replace(/^0+(?=.)/, "");

@@ -2,7 +2,7 @@ import type { BodyAccount } from "./body_budget.ts";
 
 const empty = Buffer.alloc(0);
 
-/** Collects a body in one growing buffer within the budget of its account; many small parts cost no more than one. */
+/** Collects a body in one growing buffer within its account's budget; many small parts cost no more than one. */
 export class BodyBuffer {
   readonly #account: BodyAccount;
   #bytes: Buffer = empty;
@@ -21,14 +21,14 @@ export class BodyBuffer {
     return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
-  /** Adds a part; false when the budget has no room for it, and then everything is dropped. */
+  /** Adds a part; false if the budget has no room for it, in which case everything is dropped. */
   add(part: Buffer): boolean {
     if (!this.#account.take(part.length)) {
       this.clear();
       return false;
     }
     const length = this.#length + part.length;
-    // The first part, which is the whole of most bodies, is kept without a copy, unless its memory is much larger than it.
+    // The first part, which usually is the whole body, is kept without copying unless its underlying memory is much larger.
     if (this.#length === 0 && part.buffer.byteLength - part.length <= maxSlackBytes) this.#bytes = part;
     else {
       if (this.#bytes.length < length) this.#bytes = this.#grown(length);
@@ -59,5 +59,5 @@ export class BodyBuffer {
 }
 
 const minCapacity = 256;
-// A part of one byte may keep a socket read of 64 KiB in memory; heads and small buffers are smaller than this.
+// A one-byte part may keep a 64 KiB socket read in memory; heads and small buffers are smaller than this.
 const maxSlackBytes = 16_384;

@@ -9,16 +9,16 @@ export type BodySource = {
   /** Whether the request is complete. */
   readonly ended: boolean;
   readonly closed: boolean;
-  /** Sends 100 (Continue) to a client that waits for it. */
+  /** Sends 100 (Continue) to a client that is waiting for it. */
   readonly sendContinue: () => void;
-  /** Called when bytes were consumed and more may be let in. */
+  /** Called when bytes were consumed, so that more may be let in. */
   readonly taken: (bytes: number) => void;
 };
 
 /** Holds the received part of a body until it is consumed, by a sink or in parts. */
 export class BodyQueue {
   readonly #source: BodySource;
-  // Made for a body that comes before anybody takes it, which few do.
+  // Created for a body that arrives before anything consumes it, which few do.
   #held: BodyBuffer | undefined;
   #sink: BodySink | undefined;
   #isOverloaded = false;
@@ -47,7 +47,7 @@ export class BodyQueue {
     if (this.#source.ended) this.#endSink();
   }
 
-  /** The body in parts; the next part is let in when it is requested. Throws when the body is cut short. */
+  /** The body in parts; the next part is let in when it is requested. Throws if the body is cut short. */
   async *parts(): AsyncGenerator<Buffer> {
     this.#source.sendContinue();
     while (true) {

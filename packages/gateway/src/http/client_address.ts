@@ -1,14 +1,14 @@
 import { BlockList, isIP } from "node:net";
 
-/** Finds the address of a client behind proxies that are trusted to name it. */
+/** Finds a client's address behind proxies that are trusted to name it. */
 export type ClientAddresses = {
   /** Whether an address is a trusted proxy's. */
   readonly isProxy: (address: string | undefined) => boolean;
-  /** The address that trusted proxies name in `x-forwarded-for`; undefined where they name none. */
+  /** The address that trusted proxies name in `x-forwarded-for`; undefined if they name none. */
   readonly forwarded: (forwardedFor: string | undefined) => string | undefined;
 };
 
-// A client may write as many addresses as its headers hold, and each one costs a look-up: no chain of proxies is longer.
+// A client may write as many addresses as its headers hold, and each costs a lookup. No chain of proxies is longer than this.
 const maxProxies = 16;
 
 /** Trusts these addresses and subnets. */
@@ -20,7 +20,7 @@ export function clientAddresses(trustedProxies: readonly string[] = []): ClientA
       : (address: string | undefined) => address !== undefined && isListed(address, trusted);
   return {
     isProxy,
-    // Each proxy appends the address that it was called from; a client may have invented everything further left.
+    // Each proxy appends the address it was called from; a client may have invented everything further left.
     forwarded(forwardedFor = "") {
       let end = forwardedFor.length;
       for (let count = 0; count < maxProxies && end >= 0; count++) {
@@ -35,7 +35,7 @@ export function clientAddresses(trustedProxies: readonly string[] = []): ClientA
   };
 }
 
-/** The address of the client of a request: the peer's, or the one that a trusted peer names. */
+/** The client's address for a request: the peer's, or the one that a trusted peer names. */
 export function clientAddressOf(
   { isProxy, forwarded }: ClientAddresses,
   peer: string | undefined,
@@ -44,10 +44,10 @@ export function clientAddressOf(
   return isProxy(peer) ? forwarded(forwardedFor) : peer;
 }
 
-// Longer than an address of IPv6 with its zone, brackets and port.
+// Longer than an IPv6 address with its zone, brackets and port.
 const maxAddressLength = 80;
 
-/** An address without its port, which some proxies add, and IPv6 without its brackets. */
+/** An address without its port, which some proxies add, and IPv6 without brackets. */
 function withoutPort(written: string): string {
   if (written.length > maxAddressLength) return "";
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(written) ?? [];

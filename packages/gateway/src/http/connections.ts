@@ -8,10 +8,10 @@ import { Http2Connection, type Http2Limits } from "./http2/connection.ts";
 import { NodeHttp2Connection } from "./node_http2/connection.ts";
 import type { Version } from "./preface.ts";
 
-/** Limits of all connections of a server. */
+/** Limits on all connections of a server. */
 export type ConnectionLimits = Http2Limits & { readonly connectionAgeMs: number } & BudgetLimits;
 
-/** The implementation of HTTP/2: our own, or `node:http2`. */
+/** The HTTP/2 implementation: our own, or `node:http2`. */
 export type Http2Implementation = "own" | "node";
 
 /** Options of `openConnections`. */
@@ -19,21 +19,21 @@ export type ConnectionsOptions = {
   readonly http2?: Http2Implementation | undefined;
   readonly limits: ConnectionLimits;
   readonly serve: (exchange: Exchange) => void;
-  /** The proxies that may name their clients; none when absent. */
+  /** The proxies that may name their clients; none if absent. */
   readonly addresses?: ClientAddresses | undefined;
-  /** Called with an error of ours, which ends its connection only. */
+  /** Called with an internal error, which only ends its own connection. */
   readonly onFault?: ((error: unknown) => void) | undefined;
 };
 
 type Connection = Http2Connection | NodeHttp2Connection | Http1Connection;
 
-/** All connections whose version of HTTP is known. */
+/** All connections whose HTTP version is known. */
 export type Connections = {
-  /** Serves a version of HTTP on a socket, of a client at this address; at the socket's where it is absent. */
+  /** Serves an HTTP version on a socket, for a client at this address, by default the socket's. */
   readonly accept: (socket: Duplex, version: Version, address?: string) => void;
-  /** Closes connections that have served a request: HTTP/1.1 after the next response, HTTP/2 by GOAWAY. */
+  /** Closes connections that have served a request: HTTP/1.1 after the next response, HTTP/2 with GOAWAY. */
   readonly retire: () => void;
-  /** Retires connections, and those of HTTP/1.1 that come from now on: each serves one request. */
+  /** Retires all connections, and future HTTP/1.1 connections after one request each. */
   readonly retireAll: () => void;
   /** Lets running requests finish and takes no new ones, on connections that have served a request or on all. */
   readonly close: (which: "used" | "all") => void;
@@ -41,7 +41,7 @@ export type Connections = {
   readonly destroy: () => void;
 };
 
-/** Serves HTTP on sockets, and bounds their time and memory. */
+/** Serves HTTP on sockets, limiting their time and memory. */
 export function openConnections({
   limits,
   serve,
@@ -58,7 +58,7 @@ export function openConnections({
   let checkTimer: NodeJS.Timeout | undefined;
   let servesOneRequest = false;
 
-  // One check of all connections costs less than timers that every request sets and clears.
+  // Checking all connections costs less than timers that every request sets and clears.
   function check(): void {
     const now = performance.now();
     for (const connection of connections) connection.check(now);
@@ -98,7 +98,7 @@ export function openConnections({
   };
 }
 
-/** Finds the clients of a connection by its address: one for all of its requests, unless it is a trusted proxy's. */
+/** Finds the clients of a connection by its address: one for all its requests, unless it belongs to a trusted proxy. */
 function clientFinder(budget: BodyBudget, addresses = clientAddresses()) {
   return (address: string | undefined): ((headers: Headers) => Network) => {
     if (addresses.isProxy(address)) return (headers) => budget.from(addresses.forwarded(headers["x-forwarded-for"]));
@@ -114,5 +114,5 @@ function retireAfter(ageMs: number, connection: Connection): NodeJS.Timeout | un
   return ageMs === 0 ? undefined : setTimeout(() => connection.retire(), jittered(ageMs)).unref();
 }
 
-/** An age with some jitter, so that connections made together do not end together. */
+/** An age with some jitter, so that connections opened together do not close together. */
 const jittered = (ageMs: number): number => ageMs * (0.9 + 0.2 * Math.random());

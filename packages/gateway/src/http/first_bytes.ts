@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 
-/** A decision by the first bytes of a socket. */
+/** A decision based on a socket's first bytes. */
 export type Decision<T> = {
   readonly value: T;
-  /** The bytes that belong to the decision; those behind them are put back. */
+  /** The number of bytes that belong to the decision; later ones are put back. */
   readonly takenBytes: number;
 };
 
 /** How the first bytes are read. */
 export type FirstBytesOptions<T> = {
   readonly timeoutMs: number;
-  /** Decides by the bytes that have arrived; undefined when it needs more of them, "refused" when none will do. */
+  /** Decides by the bytes received so far; undefined if it needs more, "refused" if more will not help. */
   readonly decide: (received: Buffer) => Decision<T> | "refused" | undefined;
   /** Called once; the socket is paused. */
   readonly onDecided: (value: T) => void;

@@ -1,4 +1,4 @@
-/** The place at which a text stops to be JSON. */
+/** Where a text stops being JSON. */
 export type JsonFault = {
   /** The offset in UTF-16 code units. */
   readonly offset: number;
@@ -8,7 +8,7 @@ export type JsonFault = {
   readonly column: number;
 };
 
-/** Finds where a text stops to be JSON (RFC 8259); undefined for JSON. JSON.parse says so only for some texts. */
+/** Finds where a text stops being JSON (RFC 8259); undefined if it is JSON. JSON.parse only reports the position for some texts. */
 export function jsonFault(text: string): JsonFault | undefined {
   const offset = faultyOffset(text);
   if (offset === undefined) return undefined;
@@ -26,7 +26,7 @@ export function jsonFault(text: string): JsonFault | undefined {
 type Expected = "value" | "value or ]" | "key" | "key or }" | "colon" | "comma or end";
 
 function faultyOffset(text: string): number | undefined {
-  // The brackets that are open, as those that close them.
+  // The open brackets, as their closing counterparts.
   const closers: string[] = [];
   let expected: Expected = "value";
   let at = 0;
@@ -81,12 +81,12 @@ function endOfScalar(text: string, from: number): End {
 }
 
 const blank = /[ \t\n\r]*/y;
-// Control characters are not allowed in strings; those that are blanks are refused as well.
+// Control characters are not allowed in strings, including those that are whitespace elsewhere.
 const unescaped = /(?:(?!\p{Cc})[^"\\]|[\u007f-\u009f])*/uy;
 const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|/y;
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|/y;
 
-/** The offset behind what a pattern matches at an offset. */
+/** The offset after a pattern's match at an offset. */
 function skip(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

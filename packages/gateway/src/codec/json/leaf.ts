@@ -8,15 +8,15 @@ import {
 } from "@bufbuild/protobuf";
 import type { Violation } from "../../errors/violation.ts";
 
-/** The reason why a value is refused. */
+/** Why a value is refused. */
 export type Defect = Omit<Violation, "field">;
 
-/** Whether a message has a special JSON form: a time, a duration, a wrapper. */
+/** Whether a message has a special JSON form, such as a timestamp, duration or wrapper. */
 export function isWellKnown(message: DescMessage): boolean {
   return message.typeName.startsWith("google.protobuf.") && message.typeName !== "google.protobuf.Empty";
 }
 
-// protobuf-es reads "5sec" as five seconds and February 30 as March 1.
+// protobuf-es accepts "5sec" as five seconds, and February 30 as March 1.
 const strictMessages: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["google.protobuf.Duration", (text) => /^-?\d+(\.\d{1,9})?s$/.test(text)],
   ["google.protobuf.Timestamp", isRealTime],
@@ -24,16 +24,16 @@ const strictMessages: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["google.protobuf.UInt64Value", isShortNumber],
 ]);
 
-// protobuf-es makes a BigInt of a string, which takes 0.4 s for four million digits.
+// protobuf-es converts a string to a BigInt, which takes 0.4 s for four million digits.
 const longScalars: readonly (ScalarType | undefined)[] = [
   ...[ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64, ScalarType.UINT64, ScalarType.FIXED64],
 ];
 
-/** The check of a field's string that protobuf-es omits, if it omits one. */
+/** The check that protobuf-es omits for a field's string, if any. */
 export const strictCheck = ({ message, scalar }: DescField) =>
   message ? strictMessages.get(message.typeName) : longScalars.includes(scalar) ? isShortNumber : undefined;
 
-/** Checks a leaf value by reading it with protobuf-es; undefined for a valid one. */
+/** Checks a leaf value by reading it with protobuf-es; undefined if it is valid. */
 export function leafDefect(field: DescField, value: JsonValue): Defect | undefined {
   if (field.scalar === ScalarType.STRING && typeof value === "string")
     return value.isWellFormed() ? undefined : notUnicode;
@@ -48,7 +48,7 @@ export function leafDefect(field: DescField, value: JsonValue): Defect | undefin
   }
 }
 
-/** Whether a value has a JSON type of its field; an error of protobuf-es costs 7 µs, and a request can hold a thousand of them. */
+/** Whether a value has an acceptable JSON type: an error from protobuf-es costs 7 µs, and a request can contain a thousand of them. */
 function hasRightType(field: DescField, value: JsonValue): boolean {
   if (field.message) return true;
   if (field.enum) return field.enum.values.some(isNamed(value)) || isInt32(value);
@@ -73,7 +73,7 @@ const wellKnownZeros: Readonly<Record<string, JsonValue>> = {
   "google.protobuf.Duration": "0s",
 };
 
-/** A valid value in place of an unreadable list item. */
+/** A valid value to stand in for an unreadable list item. */
 export function placeholder(field: DescField): JsonValue {
   if (field.message) return wellKnownZeros[field.message.typeName] ?? {};
   if (field.enum) return field.enum.values[0]?.number ?? 0;
@@ -158,7 +158,7 @@ function scalarForm(scalar: ScalarType): Form {
 const isNumber = ({ text }: Form) => text === "VALUE_NUMBER" || text.startsWith("VALUE_WHOLE");
 const isWhole = (value: JsonValue) => (typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value));
 
-// 64 bits are at most 20 digits with a sign.
+// A 64-bit number has at most 20 characters, including its sign.
 function isShortNumber(text: string): boolean {
   return text.length <= 100;
 }
@@ -167,6 +167,6 @@ function isRealTime(text: string): boolean {
   const date = /^(\d{4})-(\d\d)-(\d\d)T/.exec(text);
   if (!date) return false;
   const [year, month, day] = [Number(date[1]), Number(date[2]), Number(date[3])];
-  // Day 0 of the next month is the last day of this one; the Gregorian calendar repeats after 400 years.
+  // Day 0 of the next month is the last day of this one. The Gregorian calendar repeats every 400 years.
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }

@@ -3,11 +3,11 @@ import { cutText, maxTextLength, maxViolations, type Violation } from "../../err
 import { type Shape, shapeOfItems, shapeUnder } from "./shape.ts";
 import { closingQuote, fieldIn, maxDepth } from "./syntax.ts";
 
-/** An object or a list around the current position; without a shape it is unknown to the contract. */
+/** An object or list around the current position; without a shape, the contract does not know it. */
 type Level = {
   readonly shape: Shape | undefined;
   readonly isList: boolean;
-  /** The keys so far, in objects that the contract knows. */
+  /** The keys so far, for objects that the contract knows. */
   keys: Set<string> | undefined;
   key: string;
   index: number;
@@ -17,8 +17,8 @@ type Level = {
 type Scan = { readonly text: string; readonly root: Shape; readonly stack: Level[]; readonly fields: Set<string> };
 
 /**
- * Finds repeated keys in a text that JSON.parse has accepted. Keys unknown to the shape are refused anyway, so neither they nor
- * their values are examined. Refuses the body when the text nests too deep.
+ * Finds repeated keys in a text that JSON.parse has accepted. Keys outside the shape are refused anyway, so neither they nor their values
+ * are examined. Refuses the body if the text nests too deeply.
  */
 export function repeatedKeys(text: string, shape: Shape): Violation[] {
   const scan: Scan = { text, root: shape, stack: [], fields: new Set() };
@@ -81,7 +81,7 @@ function readKey(scan: Scan, level: Level, written: string): void {
   else level.keys.add(level.key);
 }
 
-/** The path to the current position; only its beginning is ever shown. */
+/** The path to the current position, of which only the beginning is ever shown. */
 function pathOf(stack: readonly Level[]): string {
   let path = "";
   for (const { isList, index, key } of stack) {

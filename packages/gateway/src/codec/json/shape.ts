@@ -34,7 +34,7 @@ export type ShapedField = { readonly field: DescField; readonly shape: Shape };
 
 const shapedFields = new WeakMap<DescMessage, ReadonlyMap<string, ShapedField>>();
 
-/** The fields of a message by their names, in both spellings. */
+/** The fields of a message by name, in both spellings. */
 export function fieldsByName(message: DescMessage): ReadonlyMap<string, ShapedField> {
   const cached = shapedFields.get(message);
   if (cached) return cached;
@@ -48,7 +48,7 @@ export function fieldsByName(message: DescMessage): ReadonlyMap<string, ShapedFi
   return fields;
 }
 
-/** The shape of the value under a key of an object; undefined for an unknown key. */
+/** The shape of the value at a key of an object; undefined for an unknown key. */
 export function shapeUnder(shape: Shape, key: string): Shape | undefined {
   switch (shape.kind) {
     case "message":
@@ -63,7 +63,7 @@ export function shapeUnder(shape: Shape, key: string): Shape | undefined {
   }
 }
 
-/** The shape of the items of a list; undefined where the contract has no list. */
+/** The shape of the items of a list; undefined if the contract has no list here. */
 export function shapeOfItems(shape: Shape): Shape | undefined {
   if (shape.kind === "list") return shape.inside;
   return shape.kind === "open" ? shape : undefined;

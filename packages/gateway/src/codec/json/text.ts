@@ -9,17 +9,17 @@ import { closingQuote, maxDepth } from "./syntax.ts";
 /** A parsed JSON text. */
 export type JsonText = {
   readonly value: JsonValue;
-  /** One for each known key that is repeated; the value has the last one. */
+  /** One for each repeated known key; the value keeps the last one. */
   readonly violations: readonly Violation[];
 };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Parses a JSON text strictly; refuses bytes that are not JSON, and says where. */
+/** Parses a JSON text strictly; fails for bytes that are not JSON, and says where. */
 export function readJsonText(bytes: Uint8Array, shape: Shape): JsonText {
   const text = textOf(bytes);
   const value = parsed(text);
-  // JSON.parse silently keeps the last of equal keys: the text then has more colons than the value has keys.
+  // JSON.parse silently keeps the last of several equal keys; the text then has more colons than the value has keys.
   const isWhole = countKeys(shape, value, 0) === countColons(text);
   return { value, violations: isWhole ? [] : repeatedKeys(text, shape) };
 }
@@ -32,7 +32,7 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** The offset of the first byte that is not UTF-8, found by halving. */
+/** The offset of the first byte that is not UTF-8, found by bisection. */
 function invalidByte(bytes: Uint8Array): number {
   let [valid, invalid] = [0, bytes.length];
   while (invalid - valid > 1) {
@@ -43,7 +43,7 @@ function invalidByte(bytes: Uint8Array): number {
   return valid;
 }
 
-/** Whether bytes are UTF-8 up to a character that may be cut off at their end. */
+/** Whether bytes are UTF-8, possibly cut off within the last character. */
 function isUtf8Start(bytes: Uint8Array): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
@@ -64,7 +64,7 @@ function parsed(text: string): JsonValue {
   }
 }
 
-/** Whether a JSON value is an object, and neither a list nor null. */
+/** Whether a JSON value is an object, not a list or null. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -74,7 +74,7 @@ function countKeys(shape: Shape | undefined, value: JsonValue, depth: number): n
   if (typeof value !== "object" || value === null) return shape ? 0 : Number.NaN;
   if (!shape || depth > maxDepth) return Number.NaN;
   let keys = 0;
-  // Loops, not reduce: this runs for every JSON request.
+  // Loops rather than reduce, because this runs for every JSON request.
   if (Array.isArray(value)) {
     const items = shapeOfItems(shape);
     for (const one of value) {

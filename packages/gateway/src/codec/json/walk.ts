@@ -5,9 +5,8 @@ import { fieldsByName } from "./shape.ts";
 import { fieldIn, maxDepth } from "./syntax.ts";
 import { isObject } from "./text.ts";
 
-/** The result of a walk through a JSON value. */
 export type Walked = {
-  /** The readable part; unreadable list items are replaced by placeholders, so that indexes stay. */
+  /** The readable part, with placeholders for unreadable list items so that indexes stay the same. */
   readonly readable: JsonObject;
   readonly violations: readonly Violation[];
   /** How many values were read. */
@@ -16,10 +15,10 @@ export type Walked = {
 
 type Walk = { readonly violations: Violation[]; readonly ignoresUnknown: boolean; depth: number; values: number };
 
-/** The violations of a JSON value before the walk, and whether it may have fields beyond its contract. */
+/** The violations of a JSON value before the walk, and whether unknown fields are allowed. */
 type Before = { readonly existing: readonly Violation[]; readonly ignoresUnknown: boolean };
 
-/** Checks a JSON value against a message type, and adds a violation for each wrong field, up to a maximum. */
+/** Checks a JSON value against a message type, adding a violation for each invalid field, up to a maximum. */
 export function walk(message: DescMessage, json: JsonValue, { existing, ignoresUnknown }: Before): Walked {
   const state: Walk = { violations: [...existing], ignoresUnknown, depth: 0, values: 0 };
   const readable = readMessage(state, message, { path: "", value: json });
@@ -154,7 +153,7 @@ function addViolation(walk: Walk, field: string, defect: Defect): undefined {
   if (!isFull(walk)) walk.violations.push({ field, ...defect });
 }
 
-/** Sets an own property, also for the key `__proto__`. */
+/** Sets an own property, even for the key `__proto__`. */
 function assign(target: JsonObject, key: string, value: JsonValue | undefined): void {
   if (value === undefined) return;
   if (key !== "__proto__") target[key] = value;

@@ -1,15 +1,15 @@
 import type { Head } from "./head.ts";
 
 const emptyLine = Buffer.from("\r\n\r\n");
-// Bytes up to this many may still be parsed after the body was refused.
+// Up to this many bytes may still be parsed after the body was refused.
 const maxPieceBytes = 16_384;
-// Pieces in which one read of a chunked body is parsed; a read of empty lines alone would have 16,000.
+// The maximum number of pieces in which one read of a chunked body is parsed; a read of only empty lines would have 16,000.
 const maxPieces = 1024;
-// A chunk costs half a microsecond whether it has one byte or a thousand: 64 KiB of one-byte chunks would cost 5 ms.
+// A chunk costs half a microsecond whether it has one byte or a thousand, so 64 KiB of one-byte chunks would cost 5 ms.
 const maxTinyChunks = 4096;
 const tinyBytes = 16;
 
-/** Tracks the rest of a request body, and decides how much of it is parsed at once. */
+/** Tracks the rest of a request body, and decides how much of it to parse at once. */
 export class BodyPieces {
   #missing: Head["body"] = 0;
   #pieces = 0;
@@ -25,7 +25,7 @@ export class BodyPieces {
     return this.#missing === "chunked";
   }
 
-  /** Starts a body; `ahead` bytes of it were parsed with its head. */
+  /** Starts a body, of which `ahead` bytes were parsed with the head. */
   begin(body: Head["body"], ahead: number): void {
     this.#missing = body === "chunked" ? body : body - ahead;
     this.#chunksLeft = maxTinyChunks;
@@ -36,7 +36,7 @@ export class BodyPieces {
     this.#missing = 0;
   }
 
-  /** Starts counting pieces anew: bytes were read from the socket. */
+  /** Restarts the count of pieces, because bytes were read from the socket. */
   read(): void {
     this.#pieces = 0;
   }
@@ -52,7 +52,7 @@ export class BodyPieces {
     return size;
   }
 
-  /** Counts a parsed part; false when the body has too many chunks for its size. */
+  /** Counts a parsed part; false if the body has too many chunks for its size. */
   admits(part: Buffer): boolean {
     if (this.#missing === "chunked") this.#chunksLeft += part.length / tinyBytes - 1;
     return this.#chunksLeft >= 0;
@@ -60,8 +60,8 @@ export class BodyPieces {
 }
 
 /**
- * Returns how many bytes of a chunked body are parsed at once: up to an empty line, which may end the body. Bytes after the
- * body belong to the next request, which has to wait; bytes that may begin an empty line wait for the rest of it.
+ * Returns how many bytes of a chunked body to parse at once: up to an empty line, which may end the body. Later bytes belong to the next
+ * request, which has to wait; bytes that may begin an empty line wait for the rest of it.
  */
 export function nextPiece(waiting: Buffer): number {
   const bytes = waiting.length > maxPieceBytes ? waiting.subarray(0, maxPieceBytes) : waiting;

@@ -10,7 +10,7 @@ export type Http1Limits = Timeouts & { readonly headersMaxBytes: number };
 
 const noBytes = Buffer.alloc(0);
 const emptyLine = Buffer.from("\r\n\r\n");
-// Bytes that a client may send ahead of its responses before we stop reading.
+// How many bytes a client may send ahead of its responses before we stop reading.
 const maxPipelinedBytes = 65_536;
 // Time for the client to close its side.
 const closeTimeoutMs = 1000;
@@ -24,12 +24,12 @@ const unreadableHead: Head = {
   expectsContinue: false,
 };
 
-/** A server's side of HTTP/1.1 on one socket: RFC 9112. Nothing that a client sends makes it throw. */
+/** The server side of HTTP/1.1 on one socket: RFC 9112. Nothing that a client sends makes it throw. */
 export class Http1Connection implements ConnectionHandle, Reader {
   readonly keepAliveHeaders: string;
   readonly #options: ConnectionOptions<Http1Limits>;
   #unread: Buffer = noBytes;
-  /** The head that is being parsed, and how many bytes of the body are parsed with it. */
+  /** The head being parsed, and how many bytes of the body are parsed with it. */
   #head: Buffer = noBytes;
   #repeatedHead: Head | undefined;
   #ahead = 0;
@@ -42,7 +42,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   #isStepping = false;
   #isPaused = false;
   #isCorked = false;
-  /** Since when nothing is read because the client is ahead of the response to its running request. */
+  /** Since when nothing has been read because the client is ahead of the running request's response. */
   #aheadSince = Number.POSITIVE_INFINITY;
   #deadline: number;
   /** Bytes that were written to the socket. */
@@ -80,7 +80,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     if (this.#state === "open") this.#state = "closing";
   }
 
-  /** Destroys the socket; bytes received but unread are dropped. */
+  /** Destroys the socket; received but unread bytes are dropped. */
   destroy(): void {
     this.#stop();
     this.#options.socket.destroy();
@@ -102,7 +102,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     if (!socket.writable) return true;
     const length = Buffer.byteLength(bytes);
     this.#sentBytes += length;
-    // Most responses are ASCII only, which needs no encoder.
+    // Most responses are pure ASCII, which needs no encoder.
     const isAscii = typeof bytes === "string" && length === bytes.length;
     return isAscii ? socket.write(bytes, "latin1") : socket.write(bytes);
   }
@@ -143,7 +143,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   }
 
   head(request: ParsedRequest): void {
-    // This head came behind chunks in the same piece; a client repeats requests without a response (RFC 9112, 9.3.2).
+    // This head followed chunks in the same piece; clients repeat requests without a response (RFC 9112, 9.3.2).
     if (this.#exchange) return void this.retire();
     const head = this.#repeatedHead ?? readHead(request, this.#head);
     if ("fault" in head) return void this.#refuse(head.fault, head);
@@ -159,8 +159,8 @@ export class Http1Connection implements ConnectionHandle, Reader {
   }
 
   end(): void {
-    // The parser finds no body beside Upgrade where it does not take the coding for "chunked", as before a tab: what follows would
-    // be read as the next request.
+    // If Upgrade is present and the parser does not recognize the coding as "chunked", for example before a tab, it finds no body, and what
+    // follows would be read as the next request.
     if (this.#head.length > 0 && this.#body.isChunked) return void this.#refuse("MALFORMED_REQUEST");
     this.#body.end();
     this.#deadline = Number.POSITIVE_INFINITY;
@@ -179,7 +179,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#proceed();
   }
 
-  /** Reads as far as it can. Not reentrant: a response may be complete while its request is still being read. */
+  /** Reads as far as possible. Not reentrant: a response may be complete while its request is still being read. */
   #proceed(): void {
     if (this.#isStepping) return;
     this.#isStepping = true;
@@ -198,13 +198,13 @@ export class Http1Connection implements ConnectionHandle, Reader {
     if (!isAhead) this.#aheadSince = Number.POSITIVE_INFINITY;
     else if (this.#aheadSince === Number.POSITIVE_INFINITY) this.#aheadSince = performance.now();
     const pause = this.#state !== "closed" && (this.#isPaused || socket.writableNeedDrain || isAhead);
-    // The parser resumes the socket by itself when a request is complete.
+    // The parser itself resumes the socket when a request is complete.
     if (pause === socket.isPaused()) return;
     if (pause) socket.pause();
     else socket.resume();
   }
 
-  /** Does one step; false when there is nothing more to do now. */
+  /** Does one step; false if there is nothing more to do at the moment. */
   #step(): boolean {
     if (this.#state === "closed") return false;
     const exchange = this.#exchange;
@@ -241,7 +241,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     // RFC 9112, 2.2: an empty line before a request is ignored.
     const start = bytes[0] === 0x0d && bytes[1] === 0x0a ? 2 : 0;
     const first = bytes[start] ?? 0x41;
-    // A client that speaks another protocol, TLS for one, never sends a head: refuse it at its first byte.
+    // A client that speaks another protocol, such as TLS, never sends a head, so it is refused at its first byte.
     if ((first < 0x21 || first > 0x7e) && !(first === 0x0d && bytes.length === 1)) {
       this.#refuse("MALFORMED_REQUEST");
       return true;
@@ -261,7 +261,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     return true;
   }
 
-  /** Parses a head; with a repeated one also the bytes of its body that are here, if the length of the body is known. */
+  /** Parses a head. For a repeated one whose body length is known, also takes the bytes of the body that have arrived. */
   #parseHead(start: number, end: number): void {
     const bytes = this.#unread;
     const known = this.#repeatedHead;
@@ -273,11 +273,11 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#head = bytes.subarray(start, end);
     this.#parse(bytes.subarray(start, next));
     this.#head = noBytes;
-    // The parser reported neither a request nor an error: without this the connection would wait for ever.
+    // The parser reported neither a request nor an error; without this, the connection would wait forever.
     if (!this.#exchange && this.#state !== "closed") this.#refuse("MALFORMED_REQUEST");
   }
 
-  /** Serves a complete request whose head has the very bytes that the parser has read before. */
+  /** Serves a complete request whose head is byte for byte one that was parsed before. */
   #serveRepeated(head: Head, body: Buffer): void {
     this.#begin(head);
     if (body.length === 0) return;
@@ -295,7 +295,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#options.serve(this.#exchange);
   }
 
-  /** Refuses an unreadable request and closes; only closes where a response is complete or has begun. */
+  /** Refuses an unreadable request and closes; if a response is complete or has begun, only closes. */
   #refuse(fault: RequestFault, { headers = {}, header }: Partial<HeadFault> = {}): void {
     const exchange = this.#exchange;
     if (exchange?.complete) return void this.#closeGracefully();
@@ -311,7 +311,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     this.#options.serve(this.#exchange);
   }
 
-  /** The client ended its side. A client that is gone looks the same, so a running call is aborted. */
+  /** The client ended its side. A client that disconnected looks the same, so a running call is aborted. */
   #clientEnded(): void {
     if (this.#exchange?.closed === false) this.destroy();
     else this.#closeGracefully();
@@ -325,23 +325,23 @@ export class Http1Connection implements ConnectionHandle, Reader {
   /** Whether the client has read nothing of its response for too long. */
   #isStuck(now: number): boolean {
     const { writableLength } = this.#options.socket;
-    // Not by what is sent: the heartbeats of a stream go on, whether its client reads them or not.
+    // Not measured by what is sent: a stream's heartbeats go on whether or not its client reads them.
     const takenBytes = this.#sentBytes - writableLength;
     if (writableLength === 0 || takenBytes !== this.#progress.takenBytes) this.#progress = { takenBytes, since: now };
     return writableLength > 0 && now - this.#progress.since > this.#options.limits.bodyTimeoutMs;
   }
 
-  /** A socket that is not read does not say when its client leaves: one that is ahead for too long is taken for gone. */
+  /** A socket that is not being read does not report when its client leaves, so one that is ahead for too long is assumed gone. */
   #isTooLongAhead(now: number): boolean {
     return now - this.#aheadSince > this.#options.limits.bodyTimeoutMs;
   }
 
-  /** Sends the rest and closes. We go on reading: a reset for unread bytes would make the client lose the final response. */
+  /** Sends the rest and closes, while still reading: a reset because of unread bytes would make the client lose the final response. */
   #closeGracefully(): void {
     if (this.#state === "closed") return;
     this.#stop();
     const { socket } = this.#options;
-    // The final response may take its time; the client, once it has all of it, may not.
+    // The final response may take its time to send, but once the client has all of it, it must close.
     socket.on("finish", () => {
       const destroying = setTimeout(() => socket.destroy(), closeTimeoutMs);
       socket.on("close", () => clearTimeout(destroying));
@@ -350,7 +350,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     socket.resume();
   }
 
-  /** Reads nothing more; unread bytes and the body are dropped, or `#proceed` would try them again for ever. */
+  /** Stops reading; unread bytes and the body are dropped, or `#proceed` would retry them forever. */
   #stop(): void {
     this.#state = "closed";
     if (this.#request) this.#request.reader = undefined;

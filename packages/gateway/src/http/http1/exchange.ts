@@ -14,15 +14,15 @@ import { headText, isBodiless } from "./text.ts";
 
 /** The part of a connection that its exchanges use. */
 export type ConnectionHandle = {
-  /** The headers of a connection that persists. */
+  /** The headers of a persistent connection. */
   readonly keepAliveHeaders: string;
   /** Whether the connection takes no further requests. */
   readonly closing: boolean;
-  /** Writes to the socket; false when the client is slow and the next write should wait for `drained`. */
+  /** Writes to the socket; false if the client is slow and the next write should wait for `drained`. */
   readonly send: (bytes: string | Uint8Array) => boolean;
-  /** Gathers what is sent in this tick into one write. */
+  /** Combines everything sent in this tick into one write. */
   readonly gather: () => void;
-  /** Resolves when the client has read what was written, or is gone. */
+  /** Resolves when the client has read what was written, or has disconnected. */
   readonly drained: () => Promise<void>;
   /** Stops reading from the socket until `resume`. */
   readonly pause: () => void;
@@ -34,11 +34,11 @@ export type ConnectionHandle = {
 
 const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
 const closeHeader = "connection: close\r\n";
-// RFC 9112, 3.3: a request of HTTP/1.0 without Host is for the default name of the server.
+// RFC 9112, 3.3: an HTTP/1.0 request without Host is for the server's default name.
 const defaultAuthority = "localhost";
-// Body bytes held before a handler reads them; beyond this we stop reading from the socket.
+// The maximum number of body bytes to hold before a handler reads them; beyond it, we stop reading from the socket.
 const maxHeldBytes = 65_536;
-// The progress within a write cannot be seen: larger bodies are sent in parts, to distinguish a slow client from one that is gone.
+// The progress within a write is invisible, so larger bodies are sent in parts, to tell a slow client from one that is gone.
 const maxWriteBytes = 65_536;
 
 type Unreadable = { readonly fault?: RequestFault; readonly header?: string | undefined };
@@ -120,7 +120,7 @@ export class Http1Exchange implements Exchange, BodySource {
     const empty = this.method === "HEAD" || isBodiless(status);
     const isSized = empty || "content-length" in headers;
     this.#isChunked = this.#allowsChunks && !isSized;
-    // Without chunks only the end of the connection is the end of the body.
+    // Without chunks, only the end of the connection marks the end of the body.
     if (!isSized && !this.#allowsChunks) this.#keepsAlive = false;
     const framing = this.#isChunked ? "transfer-encoding: chunked\r\n" : "";
     this.#connection.gather();
@@ -146,7 +146,7 @@ export class Http1Exchange implements Exchange, BodySource {
 
   // Called by the connection and by the queue of the body.
 
-  /** Sends 100 (Continue) to a client that waits for it: RFC 9110, 10.1.1. */
+  /** Sends 100 (Continue) to a client that is waiting for it: RFC 9110, 10.1.1. */
   sendContinue(): void {
     if (this.#expectsContinue && !this.begun && !this.ended && !this.closed) this.#connection.send(continueResponse);
     this.#expectsContinue = false;
@@ -170,27 +170,27 @@ export class Http1Exchange implements Exchange, BodySource {
     this.#body.end();
   }
 
-  /** Closes without a response: the client is gone, or sent unreadable bytes. */
+  /** Closes without a response, because the client disconnected or sent unreadable bytes. */
   discard(): void {
     if (!this.closed) this.#close();
   }
 
   async #sendInParts(status: number, headers: ResponseFields, body: Buffer): Promise<void> {
     this.begin(status, { ...headers, "content-length": String(body.length) });
-    // The client may delay the response for long: a body that is unread by now must not be held meanwhile.
+    // The client may delay the response for a long time, during which an unread body must not be held.
     if (!this.#body.hasSink) this.receive(unread);
     for (let at = 0; at < body.length && !this.closed; at += maxWriteBytes)
       await this.write(body.subarray(at, at + maxWriteBytes));
     this.finish();
   }
 
-  // Here the connection timed out, not a call, which would be 504.
+  // It is the connection that timed out here, not a call, which would be 504.
   #statusOf(status: number): number {
     return this.fault === "DEADLINE_EXCEEDED" ? 408 : status;
   }
 
   #connectionHeaders(): string {
-    // A client that did not get its 100 (Continue) may send the body or not, so the next bytes are ambiguous.
+    // A client that did not get its 100 (Continue) may or may not send the body, so the next bytes are ambiguous.
     if (this.#connection.closing || (this.#expectsContinue && !this.ended)) this.#keepsAlive = false;
     return this.#keepsAlive ? this.#connection.keepAliveHeaders : closeHeader;
   }

@@ -5,13 +5,13 @@ export type Head = {
   readonly method: string;
   readonly target: string;
   readonly headers: Headers;
-  /** The length of the body in bytes, or "chunked" when only its end will show it. */
+  /** The length of the body in bytes, or "chunked" if only its end will show it. */
   readonly body: number | "chunked";
   /** Whether the client lets the connection persist after this request. */
   readonly keepsAlive: boolean;
   /** Whether the client understands a chunked response. */
   readonly allowsChunks: boolean;
-  /** Whether the client waits for 100 (Continue) before it sends its body. */
+  /** Whether the client waits for 100 (Continue) before sending its body. */
   readonly expectsContinue: boolean;
 };
 
@@ -19,7 +19,7 @@ export type Head = {
 export type HeadFault = {
   readonly fault: RequestFault;
   readonly headers: Headers;
-  /** The header at fault. */
+  /** The invalid header. */
   readonly header?: string | undefined;
 };
 
@@ -32,11 +32,11 @@ export type RawHead = {
   readonly rawHeaders: readonly string[];
 };
 
-/** The most headers of a request, and the most trailers. */
+/** The maximum number of headers of a request, and of trailers. */
 export const maxHeaders = 64;
 const target = /^[\x21-\x7e]+$/;
 const host = /^[\x21-\x7e]*$/;
-// Headers that may appear only once: of two, one reader takes the first and another the last.
+// Headers that may appear only once: given two, one reader takes the first and another the last.
 const singleHeaders: ReadonlySet<string> = new Set([
   "host",
   "authorization",
@@ -46,8 +46,8 @@ const singleHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a head that is well-formed for the parser; returns a fault where RFC 9112 lets a server refuse. A proxy in front of
- * us may read a nearly correct head differently, and then take one request for two.
+ * Checks a head that the parser accepted, and returns a fault wherever RFC 9112 lets a server refuse. A proxy in front of us might read a
+ * nearly correct head differently, and then mistake one request for two.
  */
 export function readHead(request: RawHead, bytes: Buffer): Head | HeadFault {
   const { method = "", url = "", httpVersion, rawHeaders } = request;
@@ -61,10 +61,10 @@ export function readHead(request: RawHead, bytes: Buffer): Head | HeadFault {
   if (repeated !== undefined) return wrong(headers, repeated);
   if (rawHeaders.length > 2 * maxHeaders) return { fault: "HEADERS_TOO_LARGE", headers };
   const isHttp11 = httpVersion === "1.1";
-  // Bytes after the head of CONNECT belong to another protocol (RFC 9110, 9.3.6), which is not served here.
+  // Bytes after the head of CONNECT belong to another protocol (RFC 9110, 9.3.6), which is not supported here.
   const isConnect = method === "CONNECT";
   const body = isConnect ? 0 : bodyOf(headers, isHttp11);
-  // RFC 9112, 3.2: Host is required of HTTP/1.1 only.
+  // RFC 9112, 3.2: only HTTP/1.1 requires Host.
   if (body === undefined) return wrong(headers, headers["transfer-encoding"] ? "transfer-encoding" : "content-length");
   if ((headers.host === undefined && isHttp11) || !host.test(headers.host ?? "")) return wrong(headers, "host");
   const { expect, connection } = headers;
@@ -81,7 +81,7 @@ export function readHead(request: RawHead, bytes: Buffer): Head | HeadFault {
 
 const wrong = (headers: Headers, header: string): HeadFault => ({ fault: "MALFORMED_REQUEST", headers, header });
 
-/** Joins headers of the same name; returns one of `singleHeaders` that is repeated. */
+/** Joins headers with the same name; returns a repeated one from `singleHeaders`. */
 function readHeaders(raw: readonly string[], headers: Record<string, string | undefined>): string | undefined {
   const end = Math.min(raw.length, 2 * maxHeaders);
   for (let at = 0; at < end; at += 2) {
@@ -94,7 +94,7 @@ function readHeaders(raw: readonly string[], headers: Record<string, string | un
   return undefined;
 }
 
-/** The length of the body; undefined where two readers could disagree about it: RFC 9112, 6.3. */
+/** The length of the body; undefined if two readers could disagree about it: RFC 9112, 6.3. */
 function bodyOf(headers: Headers, isHttp11: boolean): Head["body"] | undefined {
   const { "transfer-encoding": transfer, "content-length": length } = headers;
   if (transfer === undefined) {

@@ -1,9 +1,9 @@
 import type { Head } from "./head.ts";
 
-// Larger heads are not kept, and are parsed each time.
+// Larger heads are not cached, and parsed each time.
 const maxBytes = 2048;
 
-/** Caches the last head of a connection: most clients repeat the same bytes. */
+/** Caches the last head of a connection, because most clients repeat the same bytes. */
 export class LastHead {
   #head: Head | undefined;
   #bytes: Buffer = Buffer.alloc(0);

@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import { maxHeaders } from "./head.ts";
 import { createServer, IncomingMessage } from "./node_http.ts";
 
-/** Callbacks of the parser for the requests of one connection, in their order. */
+/** Callbacks of the parser for the requests of one connection, in order. */
 export type Reader = {
   /** A head is complete. */
   readonly head: (request: ParsedRequest) => void;
@@ -11,37 +11,37 @@ export type Reader = {
   readonly data: (part: Buffer) => void;
   /** The body is at its end. */
   readonly end: () => void;
-  /** The bytes are not HTTP/1.1; nothing can be read after them. */
+  /** The bytes are not HTTP/1.1, and nothing after them can be read. */
   readonly failed: (code: string) => void;
 };
 
-/** Parses bytes of one connection; calls the reader before it returns. */
+/** Parses bytes of one connection, calling the reader before it returns. */
 export type Parser = (bytes: Buffer) => void;
 
-/** Attaches a parser to a socket; only the parser's reader receives the bytes of the socket. */
+/** Attaches a parser to a socket; only the parser's reader receives the socket's bytes. */
 export type OpenParser = (socket: Duplex, reader: Reader) => Parser;
 
-/** A request as Node's parser reads it; its body goes to a reader, not through a stream. */
+/** A request as parsed by Node; its body goes to a reader, not through a stream. */
 export class ParsedRequest extends IncomingMessage {
-  /** Receives the body; without a reader the body is dropped. */
+  /** Receives the body; without a reader, the body is dropped. */
   reader: Reader | undefined;
 
-  /** Called by Node for each part of the body, and with null for its end. */
+  /** Called by Node for each part of the body, and with null at its end. */
   override push(part: Buffer | null): boolean {
     if (part !== null) this.reader?.data(part);
-    // A trailer is of no use here, and as many as headers may come.
+    // Trailers are not used here, and are limited to as many as headers.
     else if (this.rawTrailers.length > 2 * maxHeaders) this.reader?.failed("HPE_HEADER_OVERFLOW");
     else this.reader?.end();
     return true;
   }
 }
 
-/** A socket after Node's server has attached its parser. `onIncoming`, called for each head, is undocumented. */
+/** A socket to which Node's server has attached its parser. `onIncoming`, called for each head, is undocumented. */
 type Parsed = { readonly parser?: { onIncoming?: unknown } | null };
 
 /**
- * Opens the parsers of Node's own HTTP/1.1 server: its strict llhttp reads heads and framing. Nothing else of that server
- * is used: its streams and its response cost 2 of 9 microseconds of a small call, and its refusals have no body.
+ * Opens the parsers of Node's own HTTP/1.1 server, whose strict llhttp reads heads and framing. Nothing else of that server is used: its
+ * streams and response take 2 of the 9 microseconds of a small call, and its error responses have no body.
  */
 export function http1Parsers(headersMaxBytes: number): OpenParser {
   const readers = new WeakMap<Duplex, Reader>();
@@ -63,7 +63,7 @@ export function http1Parsers(headersMaxBytes: number): OpenParser {
   return open;
 }
 
-// The parser gets only complete heads within the limit, so `maxHeaderSize` bounds the trailers.
+// The parser only receives complete heads within the limit, so `maxHeaderSize` limits the trailers.
 function parsingServer(maxHeaderSize: number): Server {
   const server = createServer({ IncomingMessage: ParsedRequest, insecureHTTPParser: false, maxHeaderSize });
   // Node would silently drop headers beyond this count.
@@ -71,7 +71,7 @@ function parsingServer(maxHeaderSize: number): Server {
   return server;
 }
 
-/** Removes and returns the listener that was added last: the connection reads the socket, not Node's server. */
+/** Removes and returns the listener added last: the connection reads the socket, not Node's server. */
 function takeListener(socket: Duplex, event: "data" | "end"): Parser | undefined {
   const last = socket.listeners(event).at(-1) as Parser | undefined;
   if (last) socket.off(event, last);
@@ -79,13 +79,13 @@ function takeListener(socket: Duplex, event: "data" | "end"): Parser | undefined
 }
 
 function incoming(reader: Reader, request: ParsedRequest & { upgrade: boolean }): number {
-  // Node would hand the socket over to an upgrade listener; RFC 9110, 7.8 lets a server ignore Upgrade.
+  // Node would hand the socket to an upgrade listener; RFC 9110, 7.8 allows servers to ignore Upgrade.
   request.upgrade = false;
   reader.head(request);
   return 0;
 }
 
-/** Parses a sample, so that a Node whose parser works differently fails at the server's start and not in a call. */
+/** Parses a sample, so that a Node whose parser works differently fails when the server starts and not during a call. */
 function checkParser(open: OpenParser): void {
   const events: string[] = [];
   const reader: Reader = {

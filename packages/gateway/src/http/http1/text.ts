@@ -15,10 +15,10 @@ export function headText(status: number, headers: ResponseFields, extraHeaders: 
 }
 
 function fieldLine(name: string, value: string): string {
-  // A line break in a value would let its author add a header.
+  // A line break in a value would let its author add headers.
   if (!isFieldValue(value)) throw new TypeError(`the header ${name} has a value that cannot be sent`);
   return `${name}: ${value}\r\n`;
 }
 
-/** Whether a response of this status has neither a body nor its length: RFC 9112, 6.3. */
+/** Whether a response with this status has neither a body nor a length: RFC 9112, 6.3. */
 export const isBodiless = (status: number): boolean => status < 200 || status === 204 || status === 304;

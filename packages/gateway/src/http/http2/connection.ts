@@ -23,7 +23,7 @@ export type Http2Limits = StreamLimits & Timeouts;
 
 const drainPing = Buffer.from("draining");
 
-/** A server's side of HTTP/2 on one socket: RFC 9113. Nothing that a client sends makes it throw. */
+/** The server side of HTTP/2 on one socket: RFC 9113. Nothing that a client sends makes it throw. */
 export class Http2Connection {
   readonly #options: ConnectionOptions<Http2Limits>;
   readonly #reader = new FrameReader((frame) => this.#dispatch(frame));
@@ -38,10 +38,10 @@ export class Http2Connection {
   #readTimer: NodeJS.Timeout | undefined;
   #drainTimer: NodeJS.Timeout | undefined;
   #prefaceBytes = 0;
-  // Bytes that were read beyond the requests of one tick.
+  // Bytes read beyond the requests of one tick.
   #unread: Buffer | undefined;
   #hasSettings = false;
-  // Draining: a first GOAWAY is sent; drained: the last one is, and open streams end.
+  // Draining: a first GOAWAY has been sent. Drained: the last one has, and open streams are finishing.
   #state: "open" | "draining" | "drained" | "closed" = "open";
 
   constructor(options: ConnectionOptions<Http2Limits>) {
@@ -72,11 +72,11 @@ export class Http2Connection {
     return this.#streams.lastStreamId > 0;
   }
 
-  /** Lets open streams end, and takes no new ones: RFC 9113, 6.8. */
+  /** Lets open streams finish, and takes no new ones: RFC 9113, 6.8. */
   close(): void {
     if (this.#state !== "open") return;
     this.#state = "draining";
-    // Streams that the client opens before it sees this GOAWAY are served: its answer to the PING comes after them.
+    // Streams that the client opens before it sees this GOAWAY are served: its response to the PING comes after them.
     this.#writer.goaway(maxStreamId, ErrorCode.NO_ERROR);
     this.#writer.ping(drainPing, Flag.NONE);
     this.#drainTimer = setTimeout(() => this.#guarded(() => this.#lastGoaway()), drainTimeoutMs);
@@ -87,7 +87,7 @@ export class Http2Connection {
     this.close();
   }
 
-  /** Does nothing: this connection has timers of its own. */
+  /** Does nothing, because this connection has its own timers. */
   check(): void {}
 
   /** Destroys the socket. */
@@ -101,7 +101,7 @@ export class Http2Connection {
     else this.#read(this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : chunk);
   }
 
-  /** Reads frames up to as many requests as one tick may begin: others wait for the same thread. */
+  /** Reads frames up to the maximum number of requests that one tick may begin, because others wait for the same thread. */
   #read(chunk: Buffer): void {
     const before = this.#reader.count;
     this.#requestsBefore = this.#streams.requests;
@@ -121,7 +121,7 @@ export class Http2Connection {
   #readOn(): void {
     const { socket } = this.#options;
     const rest = this.#unread;
-    // A client that leaves our answers unread is not read either; "drain" goes on.
+    // If a client leaves our responses unread, we stop reading from it; "drain" continues.
     if (!rest || this.#state === "closed" || socket.writableLength > unsentMaxBytes) return;
     this.#unread = undefined;
     this.#read(rest);
@@ -136,7 +136,7 @@ export class Http2Connection {
     return chunk.subarray(part.length);
   }
 
-  /** Bounds the time for the first SETTINGS, for a field block, and for a frame that is incomplete. */
+  /** Limits the time for the first SETTINGS, for a field block, and for an incomplete frame. */
   #updateReadTimer(hasProgress: boolean): void {
     if (this.#state === "closed") return;
     const isBlockIncomplete = this.#headerFrames.isIncomplete;
@@ -154,7 +154,7 @@ export class Http2Connection {
     this.#fault(new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a frame or a field block took too long"));
   }
 
-  /** Handles a frame; false when no more may be read in this tick. */
+  /** Handles a frame; false if no more may be read in this tick. */
   #dispatch(frame: Frame): boolean {
     if (this.#state === "closed") return true;
     this.#handle(frame);
@@ -193,7 +193,7 @@ export class Http2Connection {
     }
   }
 
-  /** SETTINGS, PING and GOAWAY; frames of unknown types are ignored: RFC 9113, 5.5. */
+  /** Handles SETTINGS, PING and GOAWAY; frames of unknown types are ignored: RFC 9113, 5.5. */
   #connectionFrame(frame: Frame): void {
     const { type, streamId, length } = frame;
     const isKnown = type === FrameType.SETTINGS || type === FrameType.PING || type === FrameType.GOAWAY;
@@ -203,7 +203,7 @@ export class Http2Connection {
     if (type === FrameType.PING && length !== 8) throw frameSizeError("PING of a wrong length");
     if (type === FrameType.PING) return void this.#pingFrame(frame);
     if (length < 8) throw frameSizeError("GOAWAY of a wrong length");
-    // The client opens no new streams; those that are open may end.
+    // The client will open no new streams, but open ones may finish.
     if (this.#state === "open" || this.#state === "draining") this.#lastGoaway();
   }
 
@@ -219,7 +219,7 @@ export class Http2Connection {
       initialWindowSize: (bytes) => this.#streams.initialWindow(bytes),
     });
     this.#writer.settingsAck();
-    // After the acknowledgement, so that the client knows that the DATA behind it uses its new window.
+    // After the acknowledgement, so that the client knows that the following DATA uses its new window.
     this.#flowControl.pump();
   }
 
@@ -230,7 +230,7 @@ export class Http2Connection {
     else if (this.#state === "draining" && payload.equals(drainPing)) this.#lastGoaway();
   }
 
-  /** Sends the GOAWAY that names the last stream, and closes the connection once all are answered. */
+  /** Sends the GOAWAY that names the last stream, and closes the connection once all streams have finished. */
   #lastGoaway(code: number = ErrorCode.NO_ERROR): void {
     if (this.#state === "drained" || this.#state === "closed") return;
     this.#state = "drained";
@@ -252,14 +252,14 @@ export class Http2Connection {
     else this.#options.socket.resume();
   }
 
-  /** Sends the rest and closes the socket. We go on reading: a reset for unread bytes would make the client lose our GOAWAY. */
+  /** Sends the rest and closes the socket, while still reading: a reset because of unread bytes would make the client lose our GOAWAY. */
   #end(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#clearTimers();
     const { socket, limits } = this.#options;
     this.#writer.flush();
-    // A slow client may take its time for our last frames; once it has them, it has to close.
+    // A slow client may take its time to receive our last frames, but once it has them, it has to close.
     let destroying = setTimeout(() => socket.destroy(), limits.bodyTimeoutMs);
     socket.on("finish", () => {
       clearTimeout(destroying);

@@ -21,17 +21,17 @@ export type WholeResponse = {
   readonly trailers?: ResponseFields | undefined;
 };
 
-/** Callbacks of one response on its way. */
+/** Callbacks of a response being sent. */
 export type SendEvents = {
   /** END_STREAM is on its way. */
   readonly sent: () => void;
-  /** No DATA waits any more. */
+  /** No more DATA is waiting. */
   readonly drained: () => void;
-  /** The client has let no DATA out for too long. */
+  /** The client has not let any DATA through for too long. */
   readonly stalled: () => void;
 };
 
-/** The DATA of one response that waits for the windows of the client. */
+/** The DATA of one response that is waiting for the client's windows. */
 export class SendQueue {
   readonly streamId: number;
   readonly events: SendEvents;
@@ -52,7 +52,7 @@ export class SendQueue {
 
 const none: Uint8Array[] = [];
 
-/** Sends the responses of a connection within the flow-control windows of its client, frame by frame in turn. */
+/** Sends the responses of a connection within its client's flow-control windows, taking turns frame by frame. */
 export class FlowControl {
   readonly #writer: FrameWriter;
   readonly #stallMs: number;
@@ -64,17 +64,17 @@ export class FlowControl {
   #window = initialWindowSize;
   /** The client's SETTINGS_INITIAL_WINDOW_SIZE. */
   streamWindow = initialWindowSize;
-  /** DATA frames sent since this was last reset to 0; the client may answer each with WINDOW_UPDATE. */
+  /** DATA frames sent since this was last reset to 0; the client may respond to each with WINDOW_UPDATE. */
   dataFrames = 0;
 
-  /** `onStall` is called when the socket has taken nothing for `stallMs`. */
+  /** `onStall` is called when the socket has accepted nothing for `stallMs`. */
   constructor(writer: FrameWriter, stallMs: number, onStall: () => void) {
     this.#writer = writer;
     this.#stallMs = stallMs;
     this.#onStall = onStall;
   }
 
-  /** Sends a short response whole if the windows permit it; false when they do not. */
+  /** Sends a short response whole if the windows permit it; otherwise returns false. */
   sendWhole(queue: SendQueue, { status, headers, body, trailers }: WholeResponse): boolean {
     const length = body ? body.length : 0;
     const fits = length <= copiedMaxBytes && length <= queue.window && length <= this.#window;
@@ -102,7 +102,7 @@ export class FlowControl {
     this.#headerBlock({ streamId, status, fields: headers, endsStream });
   }
 
-  /** Sends a part of a body, now or as soon as the windows permit it. */
+  /** Sends a part of a body, now or as soon as the windows permit. */
   sendData(queue: SendQueue, part: Uint8Array): void {
     if (part.length === 0) return;
     if (queue.parts === none) queue.parts = [];
@@ -112,21 +112,21 @@ export class FlowControl {
     this.pump();
   }
 
-  /** Sends END_STREAM, after the DATA that waits. */
+  /** Sends END_STREAM after the waiting DATA. */
   endStream(queue: SendQueue, trailers: ResponseFields | undefined): void {
     queue.endsStream = true;
     queue.trailers = trailers;
     if (queue.bytes === 0) this.#sendEnd(queue);
   }
 
-  /** Drops the DATA that waits on a stream. */
+  /** Drops the waiting DATA of a stream. */
   drop(queue: SendQueue): void {
     this.#waiting.delete(queue);
     queue.parts = none;
     queue.bytes = 0;
   }
 
-  /** Increases the window of a stream, or of the connection; false when it exceeds the largest one. */
+  /** Increases the window of a stream or the connection; false if it exceeds the maximum. */
   windowUpdate(increment: number, queue?: SendQueue): boolean {
     const window = (queue ? queue.window : this.#window) + increment;
     if (queue) queue.window = window;
@@ -134,7 +134,7 @@ export class FlowControl {
     return window <= maxWindowSize;
   }
 
-  /** Applies SETTINGS_INITIAL_WINDOW_SIZE, also to the streams that are open: RFC 9113, 6.9.2. */
+  /** Applies SETTINGS_INITIAL_WINDOW_SIZE, including to open streams: RFC 9113, 6.9.2. */
   initialWindow(size: number, open: Iterable<SendQueue>): void {
     const difference = size - this.streamWindow;
     this.streamWindow = size;
@@ -143,9 +143,9 @@ export class FlowControl {
         throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, "INITIAL_WINDOW_SIZE overflows a window");
   }
 
-  /** Sends the DATA that waits, as far as windows and socket permit. */
+  /** Sends the waiting DATA as far as windows and socket permit. */
   pump(): void {
-    // Round robin: a Set iterates in the order of insertion, and a queue that is not empty is inserted again.
+    // Round robin: a Set iterates in insertion order, and a queue that is not empty is inserted again.
     for (const queue of this.#waiting) {
       if (this.#writer.isBlocked || this.#window <= 0) break;
       if (queue.window > 0) this.#sendFrame(queue);

@@ -1,6 +1,6 @@
 import { ConnectionError, ErrorCode, FrameType, frameHeaderBytes, maxFrameSize } from "./rfc9113.ts";
 
-/** A frame, where it lies; valid until the next one is read. */
+/** A frame in place, valid until the next one is read. */
 export class Frame {
   type = 0;
   flags = 0;
@@ -22,28 +22,28 @@ export class Frame {
 
 const none = Buffer.alloc(0);
 
-/** Finds the frames in the bytes of a connection; copies only frames that arrive in pieces. */
+/** Finds the frames in a connection's bytes; copies only frames that arrive in pieces. */
 export class FrameReader {
   readonly #frame = new Frame();
   readonly #handle: (frame: Frame) => boolean;
-  // An incomplete frame: space for its header, or for all of it once its length is known.
+  // An incomplete frame: room for its header, or for all of it once its length is known.
   #partial: Buffer = none;
   #filled = 0;
   #goesOn = true;
   /** How many frames were complete so far. */
   count = 0;
 
-  /** `handle` is called with each frame; once it returns false, the rest is left. */
+  /** `handle` is called with each frame; once it returns false, the rest is left unread. */
   constructor(handle: (frame: Frame) => boolean) {
     this.#handle = handle;
   }
 
-  /** Whether the last frame is incomplete; except for DATA, whose time is bounded by the reader of the body. */
+  /** Whether the last frame is incomplete, except for DATA, whose time the reader of the body limits. */
   get isIncomplete(): boolean {
     return this.#filled > 0 && (this.#filled < frameHeaderBytes || this.#partial[3] !== FrameType.DATA);
   }
 
-  /** Reads frames, and keeps one that is incomplete; returns how much of the chunk was read. */
+  /** Reads frames, keeping an incomplete one; returns how much of the chunk was read. */
   read(chunk: Buffer): number {
     this.#goesOn = true;
     let at = this.#filled > 0 ? this.#fillPartial(chunk) : 0;
@@ -58,7 +58,7 @@ export class FrameReader {
     return chunk.length;
   }
 
-  /** Fills up the incomplete frame; returns how much of the chunk that took. */
+  /** Continues the incomplete frame; returns how much of the chunk that took. */
   #fillPartial(chunk: Buffer): number {
     let at = this.#fill(chunk, 0);
     if (this.#filled === frameHeaderBytes && this.#partial.length === frameHeaderBytes) {
@@ -105,7 +105,7 @@ function lengthAt(bytes: Buffer, at: number): number {
   return length;
 }
 
-/** Reads an unsigned integer of 32 bits. */
+/** Reads an unsigned 32-bit integer. */
 export function uint32(bytes: Buffer, at: number): number {
   const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);
   return (high | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0;

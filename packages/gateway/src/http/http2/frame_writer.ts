@@ -4,7 +4,7 @@ import { ErrorCode, Flag, FrameType, frameHeaderBytes } from "./rfc9113.ts";
 
 const none = Buffer.alloc(0);
 
-/** Gathers the frames of one tick of the event loop, and writes them to the socket at once. */
+/** Collects the frames of one tick of the event loop, and writes them to the socket together. */
 export class FrameWriter {
   readonly #socket: Duplex;
   readonly #onFault: (error: unknown) => void;
@@ -24,11 +24,11 @@ export class FrameWriter {
     this.#onFault = onFault;
   }
 
-  /** Makes room for so many bytes, which may then be written without a check. */
+  /** Makes room for this many bytes, which may then be written unchecked. */
   reserve(bytes: number): void {
     if (!this.#isScheduled) {
       this.#isScheduled = true;
-      // Runs after everything that one read, or one response, sets off.
+      // Runs after everything that one read, or one response, triggers.
       process.nextTick(flush, this);
     }
     if (this.bytes.length - this.at >= bytes) return;
@@ -50,7 +50,7 @@ export class FrameWriter {
     return at;
   }
 
-  /** Ends a frame; `attached` counts the bytes of its payload that `attach` adds. */
+  /** Ends a frame; `attached` is the number of payload bytes that `attach` will add. */
   endFrame(start: number, flags: number, attached = 0): void {
     const { bytes } = this;
     const length = this.at - start - frameHeaderBytes + attached;

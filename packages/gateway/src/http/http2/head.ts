@@ -1,13 +1,13 @@
 import { entrySize, staticTable } from "./hpack/static_table.ts";
 import { headerFieldsMax } from "./limits.ts";
 
-/** Header fields by their lower-case names; the values of repeated ones are joined. */
+/** Header fields by lower-case name; the values of repeated ones are joined. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
 /** The header section of a request. */
 export type Head = {
   readonly fields: Fields;
-  /** The fields exceeded a limit, and are incomplete; the refusal is a response. */
+  /** The fields exceeded a limit, and are incomplete; the refusal is a regular response. */
   readonly tooLarge: boolean;
   readonly contentLength: number | undefined;
 };
@@ -17,12 +17,12 @@ export type HeadLimits = { readonly headersMaxBytes: number };
 
 // RFC 9113, 8.3.1.
 const pseudoHeaders: readonly string[] = [":method", ":scheme", ":authority", ":path"];
-// RFC 9113, 8.1, and those by which RFC 9110, 6.5.1 frames and routes a message.
+// RFC 9113, 8.1, and the fields with which messages are framed and routed (RFC 9110, 6.5.1).
 const neverTrailers = [...pseudoHeaders, "content-length", "host"];
 // RFC 9113, 8.2.2.
 const connectionSpecific = new Set(["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]);
 
-// Frequent names, which need no check of their characters.
+// Common names, whose characters need no check.
 const validNames = new Set(
   [
     ...staticTable.map(([name]) => name).filter((name) => !name.startsWith(":")),
@@ -33,7 +33,7 @@ const validNames = new Set(
 
 const colon = 0x3a;
 
-/** Builds a head from the fields of a block, and checks it: RFC 9113, 8.2 and 8.3. */
+/** Builds a head from the fields of a block, and validates it: RFC 9113, 8.2 and 8.3. */
 export class HeadBuilder {
   readonly #limits: HeadLimits;
   readonly #fields: Record<string, string | undefined> = Object.create(null);
@@ -49,7 +49,7 @@ export class HeadBuilder {
   add(name: string, value: string): void {
     this.#count += 1;
     this.#size += entrySize(name, value);
-    // The decoder goes on for the sake of its dynamic table; the fields are dropped.
+    // Decoding continues for the sake of the dynamic table, but the fields are dropped.
     if (this.#isTooLarge || this.#isMalformed) return;
     if (name.charCodeAt(0) === colon ? !this.#isValidPseudo(name) : !this.#isValidField(name, value))
       this.#isMalformed = true;
@@ -69,7 +69,7 @@ export class HeadBuilder {
     return { fields, tooLarge, contentLength: length === undefined ? undefined : Number(length) };
   }
 
-  /** Whether the fields are well-formed trailers, which are dropped. */
+  /** Whether the fields are well-formed trailers, which are then dropped. */
   areTrailers(): boolean {
     return !this.#isMalformed && neverTrailers.every((name) => this.#fields[name] === undefined);
   }
@@ -93,7 +93,7 @@ export class HeadBuilder {
 function isComplete(fields: Fields): boolean {
   const { ":method": method, ":scheme": scheme, ":path": path, ":authority": authority, host } = fields;
   if (!method || !/^[!#$%&'*+.^_`|~\w-]+$/.test(method)) return false;
-  // A proxy in front of us may have decided by the other one.
+  // A proxy in front of us may have used the other one.
   if (authority !== undefined && host !== undefined && host !== authority) return false;
   if (method === "CONNECT") return scheme === undefined && path === undefined && authority !== undefined;
   // RFC 3986, 3.1.

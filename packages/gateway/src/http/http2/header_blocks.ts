@@ -2,14 +2,14 @@ import { type Head, HeadBuilder, type HeadLimits } from "./head.ts";
 import { Decoder } from "./hpack/decoder.ts";
 import { blockCacheEntries, blockCacheEntryBytes } from "./limits.ts";
 
-/** An encoded field block, where it lies. */
+/** An encoded field block, in place. */
 export type HeaderBlock = { readonly bytes: Buffer; readonly start: number; readonly end: number };
 
-/** Decodes the field blocks of a connection, and caches the requests that clients repeat byte by byte. */
+/** Decodes the field blocks of a connection, and caches requests that clients repeat byte for byte. */
 export class HeaderBlockCache {
   readonly #decoder = new Decoder();
   readonly #limits: HeadLimits;
-  // Blocks that left the dynamic table as it was, until it changes: the same bytes then have the same meaning.
+  // Blocks that did not change the dynamic table, kept until it changes, because until then the same bytes have the same meaning.
   readonly #heads = new Map<string, Head>();
   #tableChanges = 0;
 
@@ -36,7 +36,7 @@ export class HeaderBlockCache {
     return builder.areTrailers();
   }
 
-  /** Decodes a block; true when it left the dynamic table as it was. */
+  /** Decodes a block; true if it did not change the dynamic table. */
   #decode({ bytes, start, end }: HeaderBlock, builder: HeadBuilder): boolean {
     this.#decoder.decode(bytes, { start, end }, builder);
     if (this.#decoder.tableChanges === this.#tableChanges) return true;

@@ -20,7 +20,7 @@ export class HeaderFrames {
     this.#maxBytes = fieldBlockMaxBytes(headersMaxBytes);
   }
 
-  /** Whether a field block waits for CONTINUATION. */
+  /** Whether a field block is waiting for CONTINUATION. */
   get isIncomplete(): boolean {
     return this.#streamId !== 0;
   }

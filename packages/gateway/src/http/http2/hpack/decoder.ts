@@ -8,18 +8,18 @@ import { initialTableSize, staticTable } from "./static_table.ts";
 export type FieldSink = { readonly add: (name: string, value: string) => void };
 
 const none = Buffer.alloc(0);
-// Two arrays: reading one half of a pair is faster this way.
+// Two arrays, because reading one half of a pair is faster this way.
 const staticNames = staticTable.map(([name]) => name);
 const staticValues = staticTable.map(([, value]) => value);
 const firstDynamic = staticTable.length + 1;
 
-/** Decodes field blocks: RFC 7541. Every block of a connection has to be decoded, for the dynamic table depends on all. */
+/** Decodes field blocks: RFC 7541. All blocks of a connection must be decoded, because the dynamic table depends on every one. */
 export class Decoder {
   readonly #table = new DynamicTable(initialTableSize);
   #bytes: Buffer = none;
   #at = 0;
   #end = 0;
-  /** How often the dynamic table was changed. */
+  /** How often the dynamic table has changed. */
   tableChanges = 0;
 
   decode(bytes: Buffer, { start, end }: { start: number; end: number }, into: FieldSink): void {
@@ -74,7 +74,7 @@ export class Decoder {
     return value;
   }
 
-  /** RFC 7541, 5.1; four continuation bytes suffice for every length that our limits let through. */
+  /** RFC 7541, 5.1; four continuation bytes are enough for every length within our limits. */
   #integer(prefixBits: number): number {
     const max = (1 << prefixBits) - 1;
     let value = this.#byte() & max;

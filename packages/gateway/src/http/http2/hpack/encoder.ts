@@ -5,7 +5,7 @@ import { entrySize, initialTableSize, staticTable } from "./static_table.ts";
 /** A buffer with enough room, and the offset to write at. */
 export type Output = { readonly bytes: Buffer; at: number };
 
-// Without pseudo-header fields: of those only the status is sent, and first.
+// Without pseudo-header fields: only the status is sent, and it comes first.
 const staticNames = new Map(
   staticTable
     .map(([name], at) => [name, at + 1] as const)
@@ -15,13 +15,13 @@ const staticNames = new Map(
 const statuses = new Map(staticTable.flatMap(([name, value], at) => (name === ":status" ? [[value, at + 1]] : [])));
 const statusNameIndex = statuses.get("200") ?? 0;
 
-// Fields whose values repeat; of all others only the name is worth an entry of the dynamic table.
+// Fields with recurring values; for all others, only the name is worth an entry in the dynamic table.
 const repeated = new Set([
   ...["content-type", "grpc-status", "grpc-encoding", "grpc-accept-encoding", "content-encoding", "cache-control"],
   ...["x-content-type-options", "vary", "access-control-allow-origin", "access-control-expose-headers", "allow"],
 ]);
 
-/** An upper bound of the bytes that fields take up in a field block. */
+/** An upper bound for the size of fields in a field block. */
 export function maxEncodedBytes(fields: ResponseFields | undefined): number {
   let bytes = overhead;
   for (const name in fields) {
@@ -32,10 +32,10 @@ export function maxEncodedBytes(fields: ResponseFields | undefined): number {
   return bytes;
 }
 
-// A field line has a first byte and two integers; a block a status and two table size updates.
+// A field line has a first byte and two integers; a block, a status and two table size updates.
 const overhead = 16;
 
-/** Encodes field blocks: RFC 7541. It evicts no entry: once its table is full, fields are sent as literals. */
+/** Encodes field blocks: RFC 7541. It never evicts entries: once its table is full, fields are sent as literals. */
 export class Encoder {
   readonly #values = new Map<string, Map<string, number>>();
   readonly #names = new Map<string, number>();
@@ -50,7 +50,7 @@ export class Encoder {
     this.#isResized = true;
   }
 
-  /** Empties the dynamic table, after a block that was begun and is not sent. */
+  /** Empties the dynamic table after a block that was begun but not sent. */
   restart(): void {
     this.#isResized = true;
   }
@@ -65,10 +65,10 @@ export class Encoder {
     stringLiteral(output, text);
   }
 
-  /** Begins a block; every block needs it before its fields. */
+  /** Begins a block; required before its fields. */
   begin(output: Output): void {
     if (!this.#isResized) return;
-    // Size 0 first: both tables are then empty, whatever sizes were announced in between (RFC 7541, 4.2).
+    // Size 0 first, so that both tables are empty whatever sizes were announced in between (RFC 7541, 4.2).
     integer(output, { prefix: 0x20, max: 31, value: 0 });
     integer(output, { prefix: 0x20, max: 31, value: this.#maxSize });
     this.#values.clear();
@@ -91,7 +91,7 @@ export class Encoder {
     if (known !== undefined) return void integer(output, { prefix: 0x80, max: 127, value: this.#indexOf(known) });
     const nameEntry = this.#names.get(name);
     const index = staticNames.get(name) ?? (nameEntry === undefined ? 0 : this.#indexOf(nameEntry));
-    // A name in a table was checked when it entered.
+    // A name in a table was checked when it was added.
     if (!isSendableValue(value) || (index === 0 && !isSendableName(name)))
       throw new TypeError(`the field ${JSON.stringify(name)} cannot be sent`);
     const isWorthIt = repeated.has(name) || index === 0;
@@ -147,11 +147,11 @@ function integer(output: Output, { prefix, max, value }: Prefixed): void {
   bytes[output.at++] = rest;
 }
 
-// Without Huffman coding, which would cost more than the bytes that it saves.
+// Without Huffman coding, which would cost more than the bytes it saves.
 function stringLiteral(output: Output, text: string): void {
   integer(output, { prefix: 0, max: 127, value: text.length });
   const { bytes } = output;
-  // A call into the runtime costs as much as about thirty characters.
+  // A call into the runtime costs about as much as thirty characters.
   if (text.length > 32) bytes.write(text, output.at, "latin1");
   else for (let at = 0; at < text.length; at += 1) bytes[output.at + at] = text.charCodeAt(at);
   output.at += text.length;

@@ -23,11 +23,11 @@ const lengths = [
 const eos = 256;
 const longestPadding = 7;
 
-// Transitions by four bits: the next state in the low byte, a symbol above it, and whether there is one.
+// Transitions by four bits: the next state in the low byte, above it a symbol, and whether there is one.
 const emits = 1 << 16;
 const fails = 1 << 17;
 const step = new Int32Array(256 * 16);
-// States in which a string may end: at most 7 bits of padding, all ones, are left (RFC 7541, 5.2).
+// States in which a string may end, with at most 7 bits of padding, all ones (RFC 7541, 5.2).
 const isAccepting = new Uint8Array(256);
 
 type Leaf = { readonly symbol: number };

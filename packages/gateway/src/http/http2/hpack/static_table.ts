@@ -1,4 +1,4 @@
-/** The static table, whose indexes begin with 1: RFC 7541, appendix A. */
+/** The static table, indexed from 1: RFC 7541, appendix A. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [":authority", ""],
   [":method", "GET"],
