@@ -3,7 +3,7 @@ import { readFirstBytes } from "./first_bytes.ts";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** The version of HTTP of a connection. */
+/** The HTTP version of a connection. */
 export type Version = "1.1" | "2";
 
 /** Recognizes HTTP/2 by its connection preface, and puts the bytes back; destroys a socket that takes too long. */
@@ -12,7 +12,7 @@ export function readPreface(socket: Socket, timeoutMs: number, onVersion: (versi
 }
 
 function versionOf(received: Buffer) {
-  // POST, PUT and PATCH begin like the preface, so the first byte decides nothing.
+  // POST, PUT and PATCH begin like the preface, so the first byte is not enough.
   const isPrefix = received.subarray(0, preface.length).equals(preface.subarray(0, received.length));
   if (isPrefix && received.length < preface.length) return undefined;
   const value: Version = isPrefix ? "2" : "1.1";

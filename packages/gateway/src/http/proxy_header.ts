@@ -1,16 +1,16 @@
-/** The client that a PROXY header names; undefined where it names none: then the connection is the proxy's own. */
+/** The client named by a PROXY header; undefined if it names none, in which case the connection is the proxy's own. */
 export type ProxyHeader = {
   readonly client: string | undefined;
   /** The length of the header in bytes. */
   readonly length: number;
 };
 
-/** The result of reading the first bytes of a connection: they may be incomplete, no PROXY header, or a wrong one. */
+/** The result of reading a connection's first bytes, which may be incomplete, no PROXY header, or a malformed one. */
 export type ReadProxyHeader = ProxyHeader | "incomplete" | "absent" | "malformed";
 
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const fixedBytes = 16;
-// The protocol allows 65,551 bytes; addresses of TCP take 36 of them, and the rest are extensions, which are not used here.
+// The protocol allows 65,551 bytes. TCP addresses take 36 of them, and the rest are extensions, which are not used here.
 const maxBytes = 4096;
 
 const localCommand = 0x20;
@@ -20,7 +20,7 @@ const tcpOverIpv4 = 0x11;
 const tcpOverIpv6 = 0x21;
 const unixStream = 0x31;
 
-// The bytes of both addresses and both ports.
+// The size of both addresses and both ports.
 const addressBytes: Readonly<Record<number, number>> = {
   [unspecified]: 0,
   [tcpOverIpv4]: 12,
@@ -28,7 +28,7 @@ const addressBytes: Readonly<Record<number, number>> = {
   [unixStream]: 216,
 };
 
-/** Reads the binary header of the PROXY protocol, version 2: https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, 2.2. */
+/** Reads a binary PROXY protocol header, version 2: https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, 2.2. */
 export function readProxyHeader(bytes: Buffer): ReadProxyHeader {
   const known = Math.min(bytes.length, signature.length);
   if (!bytes.subarray(0, known).equals(signature.subarray(0, known))) return "absent";
@@ -37,7 +37,7 @@ export function readProxyHeader(bytes: Buffer): ReadProxyHeader {
   const length = fixedBytes + bytes.readUInt16BE(14);
   if (length > maxBytes || (command !== localCommand && command !== proxyCommand)) return "malformed";
   const taken = addressBytes[family];
-  // A check of the proxy itself: its addresses are to be skipped, whatever they are.
+  // A health check by the proxy itself: any addresses must be ignored.
   const isNamed = command === proxyCommand;
   if (isNamed && (taken === undefined || fixedBytes + taken > length)) return "malformed";
   if (bytes.length < length) return "incomplete";
@@ -54,7 +54,7 @@ function clientOf(family: number, bytes: Buffer): string | undefined {
   return groups.map((group) => group.toString(16)).join(":");
 }
 
-/** Whether the bytes are extensions of a type, a length and a value each. */
+/** Whether the bytes are extensions, each with type, length and value. */
 function areExtensions(bytes: Buffer): boolean {
   let at = 0;
   while (at + 3 <= bytes.length) at += 3 + bytes.readUInt16BE(at + 1);

@@ -13,14 +13,14 @@ export type ServerLimits = ConnectionLimits & {
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly shutdownGraceMs: number;
-  /** How long new calls are served once `stopping` is aborted; 0 when absent. */
+  /** How long new calls are still served after `stopping` is aborted; 0 by default. */
   readonly shutdownDelayMs?: number;
 };
 
 /** An open port; disposing of it finishes running calls within the grace period. */
 export type Listening = AsyncDisposable & {
   readonly url: string;
-  /** Reads the certificate again, for new connections. */
+  /** Reloads the certificate, for new connections. */
   readonly reload: () => Promise<void>;
 };
 
@@ -28,24 +28,24 @@ export type Listening = AsyncDisposable & {
 export type ListenOptions = {
   readonly host: string;
   readonly port: number;
-  /** The source of the connections; a port that is opened at `host` and `port` when absent. */
+  /** The source of the connections; by default, a port opened at `host` and `port`. */
   readonly source?: ConnectionSource | undefined;
   readonly limits: ServerLimits;
   /** Serves one request, and never throws. */
   readonly handle: (exchange: Exchange) => void;
-  /** The implementation of HTTP/2; our own when absent. */
+  /** The HTTP/2 implementation; by default our own. */
   readonly http2?: Http2Implementation | undefined;
-  /** Serves TLS by this certificate instead of clear text. */
+  /** Serves TLS with this certificate instead of clear text. */
   readonly certificate?: Certificate | undefined;
-  /** Addresses and subnets of proxies that may name their clients, by a PROXY header or `x-forwarded-for`; none when absent. */
+  /** Addresses and subnets of proxies that may name their clients, with a PROXY header or `x-forwarded-for`; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** Called with an error of ours, which ends its connection only. */
+  /** Called with an internal error, which only ends its own connection. */
   readonly onFault?: (error: unknown) => void;
-  /** Aborted by us when the server is about to stop. */
+  /** Aborted by the server when it is about to stop. */
   readonly stopping?: AbortController;
 };
 
-/** Opens the one port for HTTP/1.1 and HTTP/2. */
+/** Opens a single port for HTTP/1.1 and HTTP/2. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, port, limits, stopping = new AbortController() } = options;
   const source = options.source ?? portSource(host, port);
@@ -66,7 +66,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 type DrainOptions = {
   readonly source: ConnectionSource;
   readonly connections: Connections;
-  /** Connections whose version of HTTP is not known yet. */
+  /** Connections whose HTTP version is not known yet. */
   readonly sockets: ReadonlySet<Socket>;
   readonly stopping: AbortController;
   readonly delayMs: number;
@@ -75,29 +75,29 @@ type DrainOptions = {
 
 const readGraceMs = 250;
 const retireCount = 4;
-// So long a connection that is in use waits for its next request at most.
+// How long a connection in use waits for its next request at most.
 const lastRequestMs = 250;
 
 /**
- * Reports the server as not ready, sends clients to other nodes during the delay, stops accepting, lets running calls finish,
- * and destroys the remaining connections after the grace period.
+ * Reports the server as not ready, directs clients to other nodes during the delay, stops accepting, lets running calls finish, and
+ * destroys the remaining connections after the grace period.
  */
 async function drain({ source, connections, sockets, stopping, delayMs, graceMs }: DrainOptions): Promise<void> {
   if (stopping.signal.aborted) return;
   stopping.abort();
-  // A balancer that has not noticed yet may bring a client back, so connections are retired several times.
+  // A load balancer that has not noticed yet may bring a client back, so connections are retired several times.
   for (let count = delayMs > 0 ? retireCount : 1; count > 0; count--) {
     connections.retire();
     await pause(delayMs / retireCount);
   }
   await source.close();
-  // A response from now on says that its connection closes. A proxy without health checks has gone on until now: it opens no connection
-  // any more, and must not send a request on an idle one that is just being closed.
+  // From now on, every response says that its connection closes. A proxy without health checks has kept sending until now: it opens no more
+  // connections, and must not send a request on an idle one that is about to close.
   connections.retireAll();
   await pause(Math.min(delayMs / retireCount, lastRequestMs));
   const startedAt = performance.now();
   const closeConnections = () => {
-    // The first request of a new connection may have arrived without being read yet.
+    // The first request of a new connection may have arrived without having been read yet.
     const allRead = performance.now() - startedAt > readGraceMs;
     connections.close(allRead ? "all" : "used");
     if (allRead) for (const socket of sockets) socket.destroy();

@@ -5,13 +5,13 @@ import { setImmediate as immediate } from "node:timers/promises";
 export type ConnectionSource = {
   /** Starts to pass connections to the listener; returns the number of the port. */
   readonly open: (onConnection: (socket: Socket) => void) => Promise<number>;
-  /** Passes no more connections; resolves when the last one was passed. */
+  /** Stops passing connections; resolves once the last one has been passed. */
   readonly close: () => Promise<void>;
-  /** Resolves when all connections have ended, after the close. */
+  /** Resolves when all connections have ended, after closing. */
   readonly ended: Promise<void>;
 };
 
-// Clients that connect again as soon as they are answered would never let it end.
+// Clients that reconnect immediately would otherwise keep it from ever ending.
 const maxTicks = 512;
 
 /** Makes the source that listens on a port of this process. */
@@ -27,14 +27,14 @@ export function portSource(host: string, port: number): ConnectionSource {
         accepted += 1;
         onConnection(socket);
       });
-      // The listener stays: libuv retries a failed accept, which must not end the process.
+      // The listener stays, because libuv retries a failed accept, which must not end the process.
       server.on("error", reject);
       server.listen(port, host, resolve);
       await promise;
       return (server.address() as AddressInfo).port;
     },
     async close() {
-      // Connections that wait to be accepted are reset by the close, and one is accepted in each tick.
+      // Closing would reset connections waiting to be accepted, and each tick accepts one.
       for (let ticks = 0, before = -1; accepted !== before && ticks < maxTicks; ticks++) {
         before = accepted;
         await immediate();

@@ -1,7 +1,7 @@
-/** The path and query of a request; both still encoded, the query without its question mark. */
+/** The path and query of a request, both still encoded, the query without its question mark. */
 export type Target = { readonly path: string; readonly query: string };
 
-/** Splits a request target; undefined when it has no path. */
+/** Splits a request target; undefined if it has no path. */
 export function splitTarget(target: string): Target | undefined {
   const local = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
   if (!local.startsWith("/")) return undefined;
@@ -11,13 +11,13 @@ export function splitTarget(target: string): Target | undefined {
 }
 
 /** Whether a text is a valid authority. */
-// The characters are checked first, for `new URL`, here and in libraries, accepts more.
+// The characters are checked first, because `new URL` accepts more, here and in libraries.
 export function isAuthority(authority: string): boolean {
   const hasValidCharacters = /^(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d{1,5})?$/.test(authority);
   return hasValidCharacters && URL.canParse(`http://${authority}`);
 }
 
-/** Returns `isAuthority` with a cache of the last valid authority: most clients send the same. */
+/** Returns `isAuthority` with the last valid authority cached, because most clients send the same. */
 export function authorityCheck(): (authority: string | undefined) => boolean {
   let last: string | undefined;
   return (authority) => {

@@ -7,7 +7,7 @@ export type Certificate = { readonly certFile: string; readonly keyFile: string 
 /** A TLS server without a port of its own; its certificate can be reloaded. */
 export type Encryption = { readonly server: Server; readonly reload: () => Promise<void> };
 
-/** Reads a certificate; HTTP/2 and HTTP/1.1 are offered by ALPN. */
+/** Loads a certificate; ALPN offers HTTP/2 and HTTP/1.1. */
 export async function encryption(certificate: Certificate, handshakeTimeout: number): Promise<Encryption> {
   const options = { minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout } as const;
   const server = createServer({ ...options, ...(await pemOf(certificate)) });

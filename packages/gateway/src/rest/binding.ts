@@ -12,9 +12,9 @@ export type Binding = {
   readonly variables: readonly BoundVariable[];
   /** The message, one of its fields, or none. */
   readonly body: "*" | DescField | undefined;
-  /** The body and the mask of an update, where the mask follows from the body. */
+  /** The body and the mask of an update, if the mask derives from the body. */
   readonly masked: MaskedBody | undefined;
-  /** The field that is the whole response body. */
+  /** The field that makes up the whole response body. */
   readonly responseBody: DescField | undefined;
 };
 
@@ -25,7 +25,7 @@ export class BindingError extends Error {
   override readonly name = "BindingError";
 }
 
-/** Resolves the fields of a rule; throws a BindingError for a wrong one. */
+/** Resolves the fields of a rule; throws a BindingError for an invalid one. */
 export function compileBinding(method: DescMethod, rule: HttpRule, template: Template): Binding {
   const variables = template.variables.map((variable) => ({
     ...variable,
@@ -59,7 +59,7 @@ function fieldsOf(message: DescMessage, path: readonly string[]): DescField[] {
   return fields;
 }
 
-/** Puts the values of the path into the JSON of the message; a body with another value is a violation. */
+/** Puts the path's values into the JSON of the message; a different value in the body is a violation. */
 export function bindPath(binding: Binding, raw: readonly string[], json: JsonObject): Violation[] {
   return binding.variables.flatMap((variable) => {
     const value = raw.slice(variable.start, variable.end).map(variable.multi ? decodeExceptSlash : decodeURIComponent);
@@ -67,7 +67,7 @@ export function bindPath(binding: Binding, raw: readonly string[], json: JsonObj
   });
 }
 
-// In a variable of several segments an encoded slash has to differ from a real one.
+// In a variable of several segments, an encoded slash must differ from a real one.
 const decodeExceptSlash = (segment: string) => segment.split(/(%2F)/i).map(decodeUnlessSlash).join("");
 const decodeUnlessSlash = (part: string) => (/^%2F$/i.test(part) ? part : decodeURIComponent(part));
 
@@ -93,7 +93,7 @@ function isSame(field: DescField, value: JsonValue | undefined, text: string): b
   return typeof value !== "object" && numberOf(String(value)) === numberOf(text);
 }
 
-/** Converts a text of the path or the query to the JSON of its field; a wrong one stays a string and is refused as such. */
+/** Converts a text from the path or query to the JSON of its field; an invalid one stays a string and is refused as such. */
 export function jsonOf(field: DescField, text: string): JsonValue {
   const wrapped = field.message?.typeName.startsWith("google.protobuf.") ? field.message.field.value : undefined;
   const isBool = (wrapped ?? field).scalar === boolScalar;

@@ -12,7 +12,7 @@ import { compileRest, type RestTarget } from "./compile.ts";
 import { bindQuery } from "./query.ts";
 import { fillMask } from "./update_mask.ts";
 
-/** Matches REST paths, and the paths of rpcs for clients without a protocol of rpcs. */
+/** Matches REST paths, and the paths of rpcs for clients without an rpc protocol. */
 export function restCalls(methods: ReadonlyMap<string, RpcMethod>, rest: boolean): FindCall {
   const router = compileRest(rest ? [...methods.values()] : []);
   const rpcs = new Map([...methods].map(([path, rpc]) => [path, rpcCall(rpc)]));

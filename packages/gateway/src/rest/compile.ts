@@ -7,7 +7,7 @@ import { createRouter, type Router } from "./router.ts";
 /** An rpc behind one of its REST paths. */
 export type RestTarget = { readonly rpc: RpcMethod; readonly binding: Binding };
 
-/** Compiles every REST path; throws an error that names the rpc whose rule is wrong or repeats a path. */
+/** Compiles every REST path; throws an error that names an rpc whose rule is invalid or repeats a path. */
 export function compileRest(rpcs: readonly RpcMethod[]): Router<RestTarget> {
   const router = createRouter<RestTarget>();
   for (const rpc of rpcs) {

@@ -12,13 +12,13 @@ export type Variable = {
   readonly path: readonly string[];
   /** The first segment of the variable. */
   readonly start: number;
-  /** The segment after the last one of the variable; absent when it takes the rest of the path. */
+  /** The segment after the variable's last one; absent if it takes the rest of the path. */
   readonly end?: number;
-  /** Whether the value may contain slashes, so that an encoded one stays encoded. */
+  /** Whether the value may contain slashes, so that an encoded one must stay encoded. */
   readonly multi: boolean;
 };
 
-/** A parsed path template of google.api.http. */
+/** A parsed google.api.http path template. */
 export type Template = {
   readonly segments: readonly Segment[];
   readonly variables: readonly Variable[];

@@ -42,7 +42,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The fields on the path of a name such as `filter.state`, in either spelling; the last one has to be a value. */
+/** The fields along a name such as `filter.state`, in either spelling; the last one must be a value. */
 function fieldsOf(message: DescMessage, names: readonly string[]): DescField[] | undefined {
   const field = message.fields.find(({ jsonName, name }) => jsonName === names[0] || name === names[0]);
   if (!field || field.fieldKind === "map") return undefined;

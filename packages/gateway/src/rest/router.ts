@@ -4,7 +4,7 @@ type Node<T> = {
   readonly literals: Map<string, Node<T>>;
   one?: Node<T>;
   rest?: Node<T>;
-  /** By verb, then by HTTP method; `*` is any method. */
+  /** By verb, then by HTTP method; `*` stands for any method. */
   readonly verbs: Map<string, Map<string, Route<T>>>;
 };
 
@@ -20,7 +20,7 @@ export type Match<T> =
 
 /** A trie of paths: segment, then verb, then method. */
 export type Router<T> = {
-  /** Adds a route; returns the target of one that the same calls would reach, and then changes nothing. */
+  /** Adds a route. If the same calls already reach another one, returns its target and changes nothing. */
   add(method: string, route: Route<T>): T | undefined;
   /** Looks up a path that is still encoded. */
   match(method: string, path: string): Match<T>;
@@ -30,7 +30,7 @@ export type Router<T> = {
 export function createRouter<T>(): Router<T> {
   const root = node<T>();
   const targets = new Map<string, T>();
-  // Paths without variables have a map of their own: a literal wins over a variable everywhere.
+  // Paths without variables have a map of their own, because a literal takes precedence over a variable everywhere.
   const literal = new Map<string, Map<string, Route<T>>>();
   return {
     add(method, route) {
@@ -53,7 +53,7 @@ export function createRouter<T>(): Router<T> {
   };
 }
 
-/** A template as paths spell it, whatever its variables are called: two of one spelling take the same calls. */
+/** A template with its variable names removed: two with the same spelling match the same calls. */
 const spellingOf = ({ segments, verb }: Template): string =>
   segments.map(segmentSpelling).join("/") + (verb && `:${verb}`);
 
@@ -99,7 +99,7 @@ function match<T>(root: Node<T>, method: string, path: string): Match<T> {
   const last = raw.at(-1) ?? "";
   const colon = last.lastIndexOf(":");
   const whole = { raw, verb: "" };
-  // RFC 3986, 3.3: a colon may stand in a segment as it is, so it belongs to the value unless a verb of ours follows it.
+  // RFC 3986, 3.3: a segment may contain an unencoded colon, so it belongs to the value unless one of our verbs follows it.
   const read = colon < 0 ? [whole] : [{ raw: raw.with(-1, last.slice(0, colon)), verb: last.slice(colon + 1) }, whole];
   for (const { raw, verb } of read) {
     const path = { segments: raw.map(decoded), verb: decoded(verb) };
@@ -121,14 +121,14 @@ type Path = Decoded<string>;
 const isDecoded = (path: Decoded<string | undefined>): path is Path =>
   path.verb !== undefined && !path.segments.includes(undefined);
 
-/** Finds the methods of a path: a literal is tried before a variable, and the search backtracks from a dead end. */
+/** Finds the methods of a path: literals are tried before variables, and the search backtracks from dead ends. */
 function find<T>(at: Node<T>, path: Path, depth: number): Map<string, Route<T>> | undefined {
   const segment = path.segments[depth];
   if (segment === undefined) return at.verbs.get(path.verb) ?? at.rest?.verbs.get(path.verb);
   const literal = at.literals.get(segment);
   return (
     (literal && find(literal, path, depth + 1)) ??
-    // An empty segment, as in /v1/users/, is a mistake and no value.
+    // An empty segment, as in /v1/users/, is a mistake and not a value.
     (at.one && segment !== "" ? find(at.one, path, depth + 1) : undefined) ??
     at.rest?.verbs.get(path.verb)
   );

@@ -14,7 +14,7 @@ export type Token = {
   readonly column: number;
 };
 
-// RFC 3986 pchar without the characters that the template language uses.
+// RFC 3986's pchar without the characters that the template language uses.
 const pieces = /(\*\*)|([/*{}=:])|((?:[\w.~!$&'()+,;@-]|%[0-9A-Fa-f]{2})+)/y;
 
 /** Splits a path template of google.api.http into tokens. */

@@ -7,7 +7,7 @@ import { fieldIn } from "../codec/json/syntax.ts";
 import { isObject } from "../codec/json/text.ts";
 import { invalid } from "../errors/gateway_error.ts";
 
-/** The field of an update that is its body, and the field for the mask. */
+/** The field of an update that is its body, and the field of its mask. */
 export type MaskedBody = {
   readonly request: DescMessage;
   readonly body: DescField;
@@ -23,7 +23,7 @@ export function maskedBody(request: DescMessage, body: DescField | undefined): M
   return { request, body, content: body.message, mask };
 }
 
-/** Sets the mask of an update to the keys of its body, unless the request names fields itself. */
+/** Sets the mask of an update to the keys of its body, unless the request itself names fields. */
 export function fillMask(message: Message, { request, body, content, mask }: MaskedBody, json: JsonObject): void {
   const into = reflect(request, message);
   const inBody = json[body.jsonName];
@@ -42,7 +42,7 @@ const hasPaths = (mask: unknown) =>
 // A path repeats the names above it, so the mask of a deep body is much larger than the body.
 const maxPaths = 1000;
 
-/** The paths of a mask for every key of a JSON message: to each value, list and map, through the messages that it contains. */
+/** The mask paths for every key of a JSON message: to each value, list and map, through the messages it contains. */
 export function maskPaths(type: DescMessage, json: JsonObject, parent = ""): string[] {
   return Object.entries(json).flatMap(([key, value]) => {
     const field = fieldsByName(type).get(key)?.field;

@@ -1,23 +1,23 @@
 import type { DescMethodStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 
-/** The call behind a context; its members are made on first use, as few handlers use them. */
+/** The call behind a context. Its members are created on first use, because few handlers use them. */
 export type ContextSource = Pick<
   HandlerContext,
   "signal" | "responseHeader" | "responseTrailer" | "protocolName" | "requestMethod" | "url" | "timeoutMs"
 > & {
-  /** Sends the headers of a stream once the promise resolves, also when there is no message yet. */
+  /** Sends the headers of a stream once the promise resolves, even if there is no message yet. */
   readonly opensWith: (begins: Promise<unknown>) => void;
 };
 
 type ContextOptions = { readonly header: Headers; readonly contextValues: ContextValues };
 
-/** The property that holds the call of a context; a copy of the context's properties keeps it. */
+/** The property that holds a context's call; copies of the context's properties keep it. */
 export const sourceKey = Symbol("call");
 
 /**
- * HandlerContext for implementations, and UnaryRequest or StreamRequest for interceptors, in one object. A class, because its
- * getters cost nothing until a signal, a URL or response headers are used.
+ * HandlerContext for implementations, and UnaryRequest or StreamRequest for interceptors, in one object. A class, because its getters cost
+ * nothing until a signal, URL or response headers are used.
  */
 abstract class Context {
   readonly service: DescService;
@@ -96,11 +96,11 @@ export class StreamContext extends Context implements HandlerContext, StreamRequ
   }
 }
 
-/** Whether a request is the context of its call, and no copy. */
+/** Whether a request is its call's context itself, and not a copy. */
 export const isContext = (request: UnaryRequest | StreamRequest): request is UnaryContext | StreamContext =>
   request instanceof Context;
 
-/** A request that an interceptor passes on: the context itself, or a copy of its properties with some of them changed. */
+/** The context of a request that an interceptor passes on: the context itself, or a copy of its properties with some of them changed. */
 export function contextOf(request: UnaryRequest | StreamRequest): UnaryContext | StreamContext {
   if (isContext(request)) return request;
   const source = sourceKey in request ? request[sourceKey] : undefined;

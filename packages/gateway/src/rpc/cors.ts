@@ -2,26 +2,26 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Fields } from "../header_fields.ts";
 import type { Response, ResponseFields } from "../http/exchange.ts";
 
-/** The pages of other origins that may call, and read what they are answered. */
+/** Which pages of other origins may call and read responses. */
 export type Cors = {
-  /** Returns the CORS headers of a response to a page of the origin; undefined where origins do not matter. */
+  /** The CORS headers of a response to a page of the origin; undefined if origins do not matter. */
   readonly headersFor: (origin: string | undefined, values: ContextValues) => ResponseFields | undefined;
-  /** Finds the CORS headers of a refusal; undefined where they are those of any response. */
+  /** Finds the CORS headers of an error; undefined if they are the same as for any response. */
   readonly refusalHeadersFor: (
     origin: string | undefined,
     values: ContextValues,
   ) => Promise<ResponseFields> | undefined;
-  /** Answers a preflight; undefined where OPTIONS is a method like any other. */
+  /** Responds to a preflight; undefined if OPTIONS is a method like any other. */
   readonly preflight: (request: Fields, values: ContextValues) => Promise<Response | undefined>;
 };
 
-/** Origins that are known only when a request comes, besides the listed ones. */
+/** Origins that are only known when a request arrives, in addition to the listed ones. */
 export type CallerOrigins = {
-  /** Whether a preflight of a page of the origin passes: without a token its caller is unknown. It may throw a refusal. */
+  /** Whether a preflight from a page of the origin passes. It has no token, so its caller is unknown. May throw an error. */
   readonly mayAsk: (origin: string, values: ContextValues) => Promise<boolean>;
-  /** Whether a page of the origin may read the response to the call of these values. */
+  /** Whether a page of the origin may read the response to the call with these values. */
   readonly mayRead: (origin: string, values: ContextValues) => boolean;
-  /** Finds whether a page that `mayRead` excludes may read a refusal, whose caller may be unknown; undefined where it may not. */
+  /** Decides whether a page that `mayRead` excludes may read an error, whose caller may be unknown; undefined if it may not. */
   readonly mayReadRefusal: (origin: string, values: ContextValues) => Promise<boolean> | undefined;
 };
 
@@ -38,7 +38,7 @@ const readableBy = (origin: string) => ({
   "access-control-expose-headers": exposedHeaders,
 });
 
-/** Lets pages of these origins, and of those of a caller, read our responses; `*` is every origin. Undefined when there is none. */
+/** Lets pages of these origins, and of those of a caller, read our responses; `*` stands for every origin. Undefined if there is none. */
 export function corsFor(origins: readonly string[], callers?: CallerOrigins): Cors | undefined {
   const [allowsAll, allowed] = [origins.includes("*"), new Set(origins)];
   if (origins.length === 0 && !callers) return undefined;
@@ -69,7 +69,7 @@ export function corsFor(origins: readonly string[], callers?: CallerOrigins): Co
 export const isPreflight = (method: string, headers: Fields): boolean =>
   method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 
-/** The response to a preflight that passes. */
+/** The response to a successful preflight. */
 function permission(origin: string, requestHeaders: string | undefined): Response {
   const headers = {
     ...(origin === "*" ? {} : varies),

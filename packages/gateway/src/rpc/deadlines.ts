@@ -1,12 +1,12 @@
-/** An entry in the list of deadlines, linked in the order of their times. */
+/** An entry in the list of deadlines, linked in chronological order. */
 export type Due = { due: number; earlier: Due | undefined; later: Due | undefined };
 
 /** Tracks entries that all have the same time limit. */
 export type Deadlines<T extends Due> = { readonly add: (entry: T) => void; readonly drop: (entry: T) => void };
 
 /**
- * Calls `onExpired` with each entry that is still tracked after `milliseconds`. Entries expire in the order in which they were
- * added, so one timer serves all: a timer for each call would be made and cleared, and almost never fire.
+ * Calls `onExpired` with each entry that is still tracked after `milliseconds`. Entries expire in the order they were added, so a single
+ * timer serves all of them; a timer per call would be created and cleared, and almost never fire.
  */
 export function deadlines<T extends Due>(milliseconds: number, onExpired: (entry: T) => void): Deadlines<T> {
   const ring: Due = { due: Number.POSITIVE_INFINITY, earlier: undefined, later: undefined };
@@ -28,7 +28,7 @@ export function deadlines<T extends Due>(milliseconds: number, onExpired: (entry
 
   function startTimer(inMs: number): void {
     hasTimer = true;
-    // The timer may have no entry left, and must not keep the process alive.
+    // The timer may have no entries left, and must not keep the process alive.
     setTimeout(expireDue, Math.max(1, inMs)).unref();
   }
 

@@ -2,41 +2,41 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Fields } from "../header_fields.ts";
 import type { Response } from "../http/exchange.ts";
 
-/** A request at a path that is no rpc. */
+/** A request at a path that is not an rpc. */
 export type HttpRequest = {
   readonly method: string;
-  /** As it was sent, still encoded, without the query. */
+  /** As sent, still encoded, without the query. */
   readonly path: string;
-  /** As it was sent, without the question mark. */
+  /** As sent, without the question mark. */
   readonly query: string;
   readonly headers: Fields;
-  /** The network of the client; undefined where a proxy that is trusted names no client. */
+  /** The client's network; undefined if a trusted proxy names no client. */
   readonly network: string | undefined;
-  /** The body; empty where the route takes none. */
+  /** The body; empty if the route takes none. */
   readonly body: Uint8Array;
   /** The context values of the request. */
   readonly values: ContextValues;
-  /** Aborted when the client of a route that takes bodies is gone. */
+  /** Aborted when the client disconnects, for routes that take bodies. */
   readonly signal: AbortSignal;
 };
 
-/** A request when it arrives, before its body. */
+/** A request on arrival, before its body. */
 export type ArrivedRequest = Pick<HttpRequest, "method" | "headers" | "values">;
 
-/** A handler of a path that is no rpc: health for load balancers, documents, metrics, pages. */
+/** A handler of a path that is not an rpc: health for load balancers, documents, metrics, pages. */
 export type HttpRoute = {
-  /** A path; with `/*` after its first segment, all paths below it that have no route of their own. */
+  /** A path. With `/*` after its first segment, it covers all paths below that have no route of their own. */
   readonly path: string;
-  /** The methods of the route; GET and HEAD when absent. One that lists OPTIONS answers the preflights of browsers itself. */
+  /** The methods of the route; GET and HEAD by default. A route that lists OPTIONS responds to preflights itself. */
   readonly methods?: readonly string[];
-  /** The most bytes that a body may have; a route without it reads no body. */
+  /** The maximum size of a body; without it, a route reads no body. */
   readonly bodyMaxBytes?: number;
   readonly handle: (request: HttpRequest) => Promise<Response> | Response;
-  /** Called when a request arrives; the function that it returns is called with the status of the response. */
+  /** Called when a request arrives; returns a function to call with the status of the response. */
   readonly observe?: (request: ArrivedRequest) => ((status: number) => void) | undefined;
 };
 
-/** Indexes routes by their path; throws when two have the same path. */
+/** Indexes routes by path; throws if two have the same path. */
 export function routesByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, HttpRoute> {
   const byPath = new Map(routes.map((route) => [route.path, route]));
   if (byPath.size < routes.length) throw new Error("two routes have the same path");

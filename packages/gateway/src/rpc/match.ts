@@ -16,7 +16,7 @@ import type { Negotiated } from "./protocols/protocol.ts";
 import type { Matched } from "./rpc_call.ts";
 import type { Codec, RpcMethod, StreamRpc, UnaryRpc } from "./rpc_method.ts";
 
-/** The rpc or route of a request, or the reason to refuse it. */
+/** The rpc or route of a request, or the reason for refusing it. */
 export type Match =
   | { readonly kind: "unary"; readonly matched: Matched<UnaryRpc> }
   | { readonly kind: "stream"; readonly matched: Matched<StreamRpc> }
@@ -35,7 +35,7 @@ type MatchOptions = {
   readonly routes: ReadonlyMap<string, HttpRoute>;
 };
 
-/** Matches requests by content type, as Connect's GET, as JSON over HTTP, or as a route that is no rpc. */
+/** Matches requests by content type, as Connect's GET, as JSON over HTTP, or as a route that is not an rpc. */
 export function matcher(options: MatchOptions) {
   return (exchange: Exchange, target: Target): Match => {
     const { method, headers } = exchange;
@@ -47,7 +47,7 @@ export function matcher(options: MatchOptions) {
   };
 }
 
-// Without Connect's header, `application/proto` may be a mistake of a client that calls a REST path.
+// Without Connect's header, `application/proto` may be the mistake of a client that calls a REST path.
 const mayBeRest = ({ family }: NamedProtocol, headers: Fields) =>
   family === "connect" && headers["connect-protocol-version"] === undefined;
 
@@ -59,7 +59,7 @@ function byProtocol({ method, version }: Exchange, { path }: Target, { named, rp
     kind: "refused",
     error,
     negotiated: as,
-    // A path that is no rpc is the client's own text, and does not come into the log.
+    // A path that is not an rpc is the client's own text, and must not enter the log.
     operation: rpc ? path : unknownName,
   });
   if (family === "grpc" && version !== "2") return refused(new GatewayError("HTTP_VERSION_TOO_OLD"), json);
@@ -71,7 +71,7 @@ function byProtocol({ method, version }: Exchange, { path }: Target, { named, rp
   return matched(rpc, negotiated, negotiated.codec === "json" ? rpc.json : rpc.proto);
 }
 
-// Protocol and codec of the refusal of an unknown codec.
+// The protocol and codec in which an unknown codec is refused.
 const fallbacks: Readonly<Record<NamedProtocol["family"], Negotiated>> = {
   grpc: required(negotiateGrpc("application/grpc")),
   "grpc-web": required(negotiateGrpcWeb("application/grpc-web")),

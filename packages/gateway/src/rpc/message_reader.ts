@@ -3,14 +3,14 @@ import { GatewayError, overloaded, tooLarge } from "../errors/gateway_error.ts";
 import { unreadable } from "../errors/problem.ts";
 import type { BodyAccount } from "../http/body_budget.ts";
 
-/** Limits of the messages of a streaming request. */
+/** Limits on the messages of a streaming request. */
 export type ReaderLimits = {
   readonly messageMaxBytes: number;
-  /** The time from the first byte of a message to its last. */
+  /** The time from a message's first byte to its last. */
   readonly timeoutMs: number;
   /** Aborted when the call is over. */
   readonly signal: AbortSignal;
-  /** Counts the held bytes of an incomplete message. */
+  /** Counts the bytes held of an incomplete message. */
   readonly account: BodyAccount;
 };
 
@@ -46,7 +46,7 @@ function append(held: Held, part: Uint8Array): void {
   held.size = size;
 }
 
-// One buffer, whatever the number of parts of a message.
+// A single buffer, whatever the number of parts of a message.
 function grown({ bytes, size }: Held, length: number): Buffer {
   const larger = Buffer.allocUnsafe(length);
   larger.set(bytes.subarray(0, size));
@@ -62,14 +62,14 @@ function* completeMessages(held: Held, messageMaxBytes: number): Generator<Enclo
     held.needed = enclosedLength(bytes, messageMaxBytes);
     held.since = performance.now();
   }
-  // The rest has no spare room, so the next append copies, and does not overwrite messages that were yielded.
+  // The rest has no spare room, so the next append copies instead of overwriting messages that were yielded.
   held.bytes = bytes;
   held.size = bytes.length;
 }
 
 const compressedFlag = 1;
 
-/** The length of the first message with its prefix; that of a prefix while the prefix is incomplete. */
+/** The length of the first message with its prefix, or of the prefix alone while that is incomplete. */
 function enclosedLength(bytes: Buffer, messageMaxBytes: number): number {
   if (bytes.length < prefixBytes) return prefixBytes;
   if ((bytes[0] ?? 0) > compressedFlag) throw unreadable("BODY_LENGTH");
@@ -78,7 +78,7 @@ function enclosedLength(bytes: Buffer, messageMaxBytes: number): number {
   return prefixBytes + length;
 }
 
-/** Awaits the next part; rejects when the call ends first, or the rest of a message takes too long. */
+/** Awaits the next part; rejects if the call ends first, or the rest of a message takes too long. */
 async function withinTime<T>(next: Promise<T>, held: Held, { signal, timeoutMs }: ReaderLimits): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const timeOut = () => reject(new GatewayError("DEADLINE_EXCEEDED"));

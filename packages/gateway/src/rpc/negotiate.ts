@@ -7,14 +7,14 @@ import { negotiateGrpcWeb } from "./protocols/grpc_web.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
 import type { RpcMethod } from "./rpc_method.ts";
 
-/** The protocol that a request names, and its codec where that is known. */
+/** The protocol that a request names, and its codec if known. */
 export type NamedProtocol = {
   readonly family: "grpc" | "grpc-web" | "connect" | "connect stream";
   /** Undefined for an unknown codec. */
   readonly negotiated: Negotiated | undefined;
 };
 
-/** Refuses a content type that the rpc is not served in, and names those that it is. */
+/** The error for a content type that the rpc does not support, naming those it does. */
 export const unsupportedType = ({ kind, method }: RpcMethod): GatewayError =>
   new GatewayError("UNSUPPORTED_CONTENT_TYPE", {
     params: {
@@ -26,13 +26,13 @@ const enveloped = ["application/grpc", "application/grpc-web"];
 const unaryTypes = ["application/proto", "application/json"];
 const streamTypes = (kind: DescMethod["methodKind"]) => [
   ...["application/connect+proto", "application/connect+json"],
-  // JSON without envelopes has one request.
+  // JSON without envelopes has a single request message.
   ...(kind === "server_streaming" ? ["application/json"] : []),
 ];
 
 const families = /^\s*application\/(grpc-web-text|grpc-web|grpc|connect|proto)(?![\w.-])/i;
 
-// The content types that most clients send; what others send is read anew.
+// The content types that most clients send; others are parsed each time.
 const usual: ReadonlyMap<string, NamedProtocol | undefined> = new Map(
   [
     "application/grpc",

@@ -2,17 +2,17 @@ import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import type { Fields } from "../header_fields.ts";
 import type { Exchange, Response } from "../http/exchange.ts";
 
-/** A refused request of a browser that shows the answer to a person. */
+/** A refused request from a browser that will show the response to a person. */
 export type RefusedVisit = { readonly path: string; readonly headers: Fields; readonly values: ContextValues };
 
-/** Makes the page of a refusal; undefined leaves it in JSON. */
+/** Makes the page for an error; undefined leaves it as JSON. */
 export type PageOf = (refusal: ConnectError, visit: RefusedVisit) => Response | undefined;
 
-/** Whether a request is that of a browser for a page. Clients of JSON send no accept header, or accept anything; browsers name the type. */
+/** Whether a browser requests a page. JSON clients send no accept header, or accept anything; browsers name the type. */
 export const asksForPage = ({ method, headers }: Pick<Exchange, "method" | "headers">): boolean =>
   ["GET", "HEAD"].includes(method) && acceptsHtml(headers.accept);
 
-/** Whether a client names HTML among what it accepts. */
+/** Whether a client explicitly accepts HTML. */
 export const acceptsHtml = (accept = ""): boolean =>
   accept
     .toLowerCase()

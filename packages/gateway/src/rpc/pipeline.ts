@@ -26,8 +26,8 @@ type StreamSpec = Exclude<MethodImplSpec, { kind: "unary" }>;
 export type InvokeUnary = (context: UnaryContext) => Promise<Message>;
 
 /**
- * The same for a stream. Its headers are sent with its first message, or, if the implementation returns an iterable with a
- * promise `begins`, once that resolves.
+ * The same for a stream. Its headers are sent with its first message, or, if the implementation returns an iterable with a promise
+ * `begins`, once that resolves.
  */
 export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Message>>;
 
@@ -65,9 +65,9 @@ export function streamPipeline(spec: StreamSpec, interceptors: readonly Intercep
   };
 }
 
-/** Applied once for each rpc, and not for each call: what an interceptor knows of a call is in the call. */
+/** Applied once per rpc instead of per call: what an interceptor knows about a call is in the call. */
 function wrap(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
-  // A copy that one interceptor makes of the request has to have everything for the next one.
+  // If one interceptor copies the request, the copy must contain everything for the next one.
   const whole =
     (next: AnyFn): AnyFn =>
     (request) =>
@@ -101,13 +101,13 @@ function startResponses(
   return normalizedEach(output, responses);
 }
 
-/** A stream whose headers are sent at once, not with its first message. */
+/** A stream whose headers are sent immediately instead of with its first message. */
 export const opensAtOnce = <T>(messages: AsyncIterable<T>): AsyncIterable<T> & { readonly begins: Promise<void> } => ({
   begins: Promise.resolve(),
   [Symbol.asyncIterator]: () => messages[Symbol.asyncIterator](),
 });
 
-/** The only message of a stream; refuses none or several. */
+/** The only message of a stream; fails if there is none or more than one. */
 export async function single<T>(messages: AsyncIterable<T>): Promise<T> {
   const iterator = messages[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -127,11 +127,11 @@ async function* normalizedEach(output: DescMessage, responses: AsyncIterable<obj
   for await (const response of responses) yield normalized(output, response);
 }
 
-/** The message that an implementation returns, which may be a plain object with some of its fields. */
+/** The message returned by an implementation, which may be a plain object with some of its fields. */
 const normalized = (output: DescMessage, response: object): Message =>
   isMessage(response, output) ? response : create(output, { ...response });
 
-/** A response for interceptors; its headers are those of the call, made on first use. */
+/** A response for interceptors; its headers are the call's, created on first use. */
 class OwnResponse {
   readonly service: DescService;
   readonly [sourceKey]: ContextSource;
@@ -174,7 +174,7 @@ class OwnStreamResponse extends OwnResponse implements StreamResponse {
   }
 }
 
-/** Copies the headers of a response that an interceptor has made itself. */
+/** Copies the headers of a response that an interceptor created itself. */
 function copyMetadata({ [sourceKey]: call }: UnaryContext | StreamContext, response: UnaryResponse | StreamResponse) {
   copy(response.header, call.responseHeader);
   copy(response.trailer, call.responseTrailer);

@@ -10,7 +10,7 @@ import type { RpcCall } from "./rpc_call.ts";
 /** The only message of a request, before it is decompressed and decoded. */
 export type Received = { readonly body: Buffer; readonly encoding: Encoding | undefined };
 
-/** Receives the body of a request that has one message, in time and within its limits; refuses the call otherwise. */
+/** Receives the body of a request with one message, within its limits on time and size; otherwise fails the call. */
 export function receiveMessage(call: MessageCall): void {
   if (call.isOver) return;
   try {
@@ -38,7 +38,7 @@ function fromQuery(call: RpcCall, { message, encoding }: Query): Received {
   return { body: message, encoding: call.encodingOf(encoding) };
 }
 
-/** Collects the body of one message. A class, because closures would be made for every call. */
+/** Collects the body of one message. A class, because closures would be created for every call. */
 export class MessageSink implements BodySink, Due {
   due = 0;
   earlier: Due | undefined = undefined;
@@ -54,12 +54,12 @@ export class MessageSink implements BodySink, Due {
     this.#encoding = encoding;
     this.#body = new BodyBuffer(exchange.account);
     this.#maxBytes = maxBodyBytes(call);
-    // A connection of HTTP/1.1 times its one body itself; a stream of HTTP/2 may go on for ever.
+    // An HTTP/1.1 connection itself times its one body; an HTTP/2 stream could go on forever.
     if (!exchange.ended && exchange.version === "2") call.awaitBody(this);
   }
 
   data(part: Buffer): void {
-    // Bytes that come after a refusal are read and dropped, so that the refusal arrives.
+    // Bytes that arrive after an error response are read and dropped, so that the response arrives.
     if (this.#call.isOver) return;
     if (this.#body.length + part.length > this.#maxBytes) this.#refuse(tooLarge(maxMessageBytes(this.#call)));
     else if (!this.#body.add(part)) this.overloaded();
@@ -85,7 +85,7 @@ export class MessageSink implements BodySink, Due {
   }
 }
 
-/** Decodes the message of a request; a promise when it has to be decompressed. */
+/** Decodes the message of a request; returns a promise if it has to be decompressed. */
 export function decodeMessage(call: RpcCall, { body, encoding }: Received): Message | Promise<Message> {
   const { message, isCompressed } = call.matched.negotiated.protocol.open(body, encoding);
   if (isCompressed) return decompress(call, message, encoding).then((bytes) => decode(call, bytes));
@@ -96,7 +96,7 @@ function decode(call: RpcCall, bytes: Uint8Array): Message {
   const maxBytes = maxMessageBytes(call);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   const message = call.matched.codec.decode(bytes);
-  // A call may take hours, and its body is not needed any more.
+  // A call may take hours, and its body is no longer needed.
   call.exchange.account.release();
   return message;
 }

@@ -3,15 +3,15 @@ import { BodyBuffer } from "../http/body_buffer.ts";
 import type { BodySink, Exchange } from "../http/exchange.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 
-/** The most bytes of a body, and the time in which it has to arrive. */
+/** The maximum size of a body, and the time within which it has to arrive. */
 export type RouteBodyLimits = {
   readonly maxBytes: number;
   readonly slowBodies: Deadlines<Due & { readonly expire: () => void }>;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 };
 
-/** Receives the body of a request at a route, in time and within its limit and the budget. */
+/** Receives the body of a request to a route, within its time limit, its size limit and the budget. */
 export function receiveBody(exchange: Exchange, limits: RouteBodyLimits): Promise<Uint8Array> {
   if (Number(exchange.headers["content-length"] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
   return new Promise((resolve, reject) => {
@@ -34,13 +34,13 @@ class RouteBody implements BodySink, Due {
     this.#limits = limits;
     this.#answer = answer;
     this.#body = new BodyBuffer(exchange.account);
-    // A connection of HTTP/1.1 times its one body itself; a stream of HTTP/2 may go on for ever.
+    // An HTTP/1.1 connection itself times its one body; an HTTP/2 stream could go on forever.
     if (!exchange.ended && exchange.version === "2") limits.slowBodies.add(this);
     limits.signal.addEventListener("abort", () => this.#refuse(new GatewayError("CANCELLED")), { once: true });
   }
 
   data(part: Buffer): void {
-    // Bytes that come after a refusal are read and dropped, so that the refusal arrives.
+    // Bytes that arrive after an error response are read and dropped, so that the response arrives.
     if (this.#isOver) return;
     if (this.#body.length + part.length > this.#limits.maxBytes) this.#refuse(tooLarge(this.#limits.maxBytes));
     else if (!this.#body.add(part)) this.overloaded();

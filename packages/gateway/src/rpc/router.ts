@@ -8,31 +8,31 @@ import {
   type MethodImplSpec,
 } from "@connectrpc/connect";
 
-/** Registers services, as for the adapters of Connect. */
+/** Registers services, as for Connect's adapters. */
 export type Routes = (router: ConnectRouter) => void;
 
 /** Called with the headers of a request before its body is read; throws to refuse the call. */
 export type RequestGate = (context: HandlerContext) => void | Promise<void>;
 
-/** Options that an rpc is served with. */
+/** The options that an rpc is served with. */
 export type RouteOptions = {
   /** The first one is the outermost. */
   readonly interceptors: readonly Interceptor[];
   readonly requestGate?: RequestGate | undefined;
-  /** The maximum size of a request message, also of a decompressed one. */
+  /** The maximum size of a request message, also after decompression. */
   readonly readMaxBytes?: number | undefined;
 };
 
 /** A registered rpc: its implementation and options. */
 export type Route = { readonly spec: MethodImplSpec; readonly options: RouteOptions };
 
-/** Collects the routes that are registered; options of a service or an rpc override those of all. */
+/** Collects the registered routes; options of a service or rpc override the common ones. */
 export function collectRoutes(routes: Routes, base: RouteOptions): readonly Route[] {
   const result: Route[] = [];
   const add = (spec: MethodImplSpec, own: Partial<RouteOptions> | undefined) =>
     void result.push({ spec, options: { ...base, ...definedOptions(own) } });
   const router: ConnectRouter = {
-    // Required by ConnectRouter; the gateway does not use Connect's own handlers.
+    // Required by ConnectRouter, but the gateway does not use Connect's own handlers.
     handlers: [],
     service(service: DescService, implementation, options) {
       const { methods } = createServiceImplSpec(service, implementation);

@@ -8,30 +8,30 @@ import type { Deadlines, Due } from "./deadlines.ts";
 import type { Metadata, Negotiated } from "./protocols/protocol.ts";
 import type { Codec, RpcMethod } from "./rpc_method.ts";
 
-/** A request that failed where no interceptor sees it. */
+/** A request that failed where no interceptor could see it. */
 export type FailedRequest = {
   readonly values: ContextValues;
   readonly signal: AbortSignal;
   readonly requestHeader: Headers;
-  /** The path of the rpc, or the HTTP method where there is none. */
+  /** The path of the rpc, or the HTTP method if there is none. */
   readonly operation: string;
 };
 
 /** A body that may take too long. */
 export type SlowBody = Due & { readonly expire: () => void };
 
-/** The parts that all calls of a server share. */
+/** What all calls of a server share. */
 export type CallOptions = {
   readonly limits: CallLimits;
   /** Sends a complete response with the common headers. */
   readonly respond: (exchange: Exchange, response: Response, values: ContextValues) => void;
-  /** Sends a refusal, which pages may read that read no other response. */
+  /** Sends an error, which may be readable by pages that can read no other response. */
   readonly refuse: (exchange: Exchange, response: Response, values: ContextValues) => void;
-  /** Adds the common headers to those of a response. */
+  /** Adds the common headers to a response's own. */
   readonly responseHeaders: (exchange: Exchange, headers: ResponseFields, values: ContextValues) => ResponseFields;
   /** Reports an error that no interceptor has seen, and returns the error to send. */
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
-  /** Converts an error that interceptors have seen into the one to send. */
+  /** Converts an error that interceptors have seen to the one to send. */
   readonly toConnectError: (error: unknown) => ConnectError;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
@@ -53,17 +53,17 @@ export type Matched<M extends RpcMethod = RpcMethod> = {
   readonly rpc: M;
   readonly negotiated: Negotiated;
   readonly codec: Codec;
-  /** The message of a request that has it in its query. */
+  /** The message of a request that carries it in its query. */
   readonly query?: { readonly message: Buffer; readonly encoding: string | undefined } | undefined;
 };
 
-// A longer timeout would make setTimeout fire at once.
+// A longer timeout would make setTimeout fire immediately.
 const maxTimerMs = 2 ** 31 - 1;
 
-/** The name of an authenticated caller, for limits by caller; undefined for unknown callers. The gate sets it. */
+/** The name of an authenticated caller, for limits by caller; undefined for unknown callers. Set by the gate. */
 export const callerKey = createContextKey<string | undefined>(undefined, { description: "caller, for limits" });
 
-/** A call from its head to its response: the common part of unary and streaming calls. */
+/** A call from its head to its response: what unary and streaming calls have in common. */
 export abstract class RpcCall implements ContextSource, Due {
   readonly options: CallOptions;
   readonly exchange: Exchange;
@@ -88,14 +88,14 @@ export abstract class RpcCall implements ContextSource, Due {
     this.matched = matched;
     this.values = values;
     const { headers } = exchange;
-    // Connect's GET states the version in its query; gate and interceptors expect the header of other requests.
+    // Connect's GET has the version in its query, but gate and interceptors expect it in the header.
     this.requestHeader = new HeaderFields(matched.query ? { "connect-protocol-version": "1", ...headers } : headers);
   }
 
   /** The call as gate, interceptors and implementation see it. */
   abstract readonly context: UnaryContext | StreamContext;
 
-  /** Ends the call with an error, unless it is over. */
+  /** Ends the call with an error, unless it is already over. */
   abstract fail(error: unknown): void;
 
   // Made on first use.
@@ -136,7 +136,7 @@ export abstract class RpcCall implements ContextSource, Due {
 
   opensWith(_begins: Promise<unknown>): void {}
 
-  /** Starts the deadline of the client. A unary call has a maximum; a stream without a deadline has none. */
+  /** Starts the client's deadline. A unary call has a maximum; a stream without a deadline has none. */
   startDeadline(isUnary: boolean): void {
     const { limits, unaryDeadlines } = this.options;
     const timeoutMs = this.matched.negotiated.protocol.timeout(this.exchange.headers);
@@ -147,7 +147,7 @@ export abstract class RpcCall implements ContextSource, Due {
     else if (isUnary) unaryDeadlines.add(this);
   }
 
-  /** Calls the gate, before the body is read; a promise when the gate is asynchronous. */
+  /** Calls the gate, before the body is read; returns a promise if the gate is asynchronous. */
   passGate(): Promise<void> | undefined {
     const pending = this.matched.rpc.requestGate?.(this.context);
     if (pending instanceof Promise) return pending.then(() => this.#identify());
@@ -155,7 +155,7 @@ export abstract class RpcCall implements ContextSource, Due {
     return undefined;
   }
 
-  /** Gives the body of the request its time, which ends with the call as well. */
+  /** Starts the time limit of the request body, which also ends with the call. */
   awaitBody(body: SlowBody): void {
     this.#awaited = body;
     this.options.slowBodies.add(body);
@@ -171,11 +171,11 @@ export abstract class RpcCall implements ContextSource, Due {
   expire(): void {
     const error = this.options.toConnectError(new GatewayError("DEADLINE_EXCEEDED"));
     this.end(error);
-    // A handler that reacts to the signal ends in this tick, and its interceptors see the error; we wait for no other.
+    // A handler that reacts to the signal ends within this tick, so that its interceptors see the error; no other is waited for.
     setImmediate(fail, this, error);
   }
 
-  /** Aborts the signal, also if it is first used later. */
+  /** Aborts the signal, even if it is first used later. */
   end(reason: Error): void {
     this.#endedBy ??= reason;
     this.#controller?.abort(this.#endedBy);
@@ -186,7 +186,7 @@ export abstract class RpcCall implements ContextSource, Due {
     this.isOver = true;
     this.options.unaryDeadlines.drop(this);
     clearTimeout(this.#timer);
-    // It would keep the call, with its headers, for the rest of its time.
+    // Otherwise, it would keep the call and its headers for the rest of its time.
     this.bodyArrived();
     this.end(completed);
   }
@@ -197,7 +197,7 @@ export abstract class RpcCall implements ContextSource, Due {
     return this.options.onError(error, { values, signal, requestHeader, operation: this.matched.rpc.path });
   }
 
-  /** The encoding of the request; refuses an unsupported one, naming the supported ones. */
+  /** The encoding of the request; fails for an unsupported one, naming the supported ones. */
   encodingOf(name: string | undefined): Encoding | undefined {
     if (name === undefined) return undefined;
     const { rpc, negotiated } = this.matched;
@@ -211,13 +211,13 @@ export abstract class RpcCall implements ContextSource, Due {
     return { contentType: this.matched.negotiated.contentType, header: this.#header, trailer: this.#trailer };
   }
 
-  /** The response to an error, in the protocol of the call. */
+  /** The response for an error, in the call's protocol. */
   refusal(error: ConnectError): Response {
     const { protocol } = this.matched.negotiated;
     try {
       return protocol.refuse(error, this.metadata);
     } catch (cause) {
-      // Called by timers too, where no caller would catch the error of a refusal that cannot be encoded.
+      // Timers call this too, where nobody would catch the failure to encode an error.
       return protocol.refuse(this.reported(cause), { ...this.metadata, header: undefined, trailer: undefined });
     }
   }
@@ -230,7 +230,7 @@ export abstract class RpcCall implements ContextSource, Due {
 /** Constructor options of a call. */
 export type CallInit = Pick<RpcCall, "options" | "exchange" | "matched" | "values">;
 
-// Made once: an error captures a stack.
+// Created once, because an error captures a stack.
 const completed = new DOMException("the call is complete", "AbortError");
 
 const expire = (call: RpcCall) => call.expire();

@@ -23,13 +23,13 @@ export type Codec = {
   readonly encode: (message: Message) => Uint8Array | string;
 };
 
-/** Limits of an rpc: the maximum size of a message, also of a decompressed one, and the accepted encodings. */
+/** The limits of an rpc: the maximum size of a message, also after decompression, and the accepted encodings. */
 export type MethodLimits = { readonly messageMaxBytes: number; readonly encodings: readonly string[] };
 
 type MethodProperties = {
   /** `/postern.v1.UserService/GetUser` */
   readonly path: string;
-  /** Its rules of google.api.http, the first one before the additional ones. */
+  /** Its google.api.http rules, the main one before the additional ones. */
   readonly rules: readonly HttpRule[];
   /** Whether it can be called by GET. */
   readonly isRead: boolean;
@@ -67,10 +67,10 @@ export type RpcMethod = UnaryRpc | StreamRpc;
 /** Options that all rpcs of a server share. */
 export type RpcMethodOptions = Pick<DecoderOptions, "bounds" | "registry"> & {
   readonly rules: (type: DescMethod["input"]) => DecoderOptions["rules"];
-  /** The limits of an rpc by its contract; a setting may allow less. */
+  /** The limits of an rpc by its contract; settings may lower them. */
   readonly limitsOf: ((method: DescMethod) => Partial<MethodLimits>) | undefined;
   readonly messageMaxBytes: number;
-  /** Whether an rpc ignores JSON fields that its request does not have. */
+  /** Whether an rpc ignores unknown JSON fields. */
   readonly ignoresUnknown?: ((method: DescMethod) => boolean) | undefined;
 };
 

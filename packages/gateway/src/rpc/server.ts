@@ -26,17 +26,17 @@ import { UnaryCall } from "./unary_call.ts";
 export type RpcServerOptions = {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly findCall: FindCall;
-  /** Handlers of paths that are no rpcs. */
+  /** Handlers of paths that are not rpcs. */
   readonly routes: ReadonlyMap<string, HttpRoute>;
   readonly limits: CallLimits;
-  /** Makes the context values of a request, also of one that matches no rpc. */
+  /** Makes the context values of a request, even of one that matches no rpc. */
   readonly contextValues: (request: Exchange) => ContextValues;
-  /** Headers of every response, such as the id of the request. */
+  /** Headers of every response, such as the request id. */
   readonly responseHeaders: ((values: ContextValues) => ResponseFields) | undefined;
-  /** Answers preflights, and sets the CORS headers of responses; absent where no page may read any. */
+  /** Responds to preflights, and sets the CORS headers of responses; absent if no page may read any. */
   readonly cors: Cors | undefined;
   readonly refuse: Refuse;
-  /** Makes the page of a request that matches no rpc, for a person at a browser. */
+  /** Makes the page for a request that matches no rpc, for a person using a browser. */
   readonly pageOf: PageOf | undefined;
   /** Reports an error that no interceptor has seen, and returns the error to send. */
   readonly onError: ((error: unknown, request: FailedRequest) => ConnectError) | undefined;
@@ -118,7 +118,7 @@ async function respondTo(
     throw new GatewayError("METHOD_NOT_ALLOWED", { params: { allow: methods.join(", ") } });
   const response = await route.handle(await routeRequest(state, incoming, route.bodyMaxBytes));
   const compressedResponse = await compressed(response, headers["accept-encoding"]);
-  // To abort what has ended costs a twentieth of a request.
+  // Aborting something that has ended costs a twentieth of a request.
   exchange.onClose = undefined;
   state.call.respond(
     exchange,
@@ -128,7 +128,7 @@ async function respondTo(
   return response.status;
 }
 
-/** The request of a route, with its body where the route takes one. */
+/** The request of a route, with its body if the route takes one. */
 async function routeRequest(
   { call }: ServerState,
   { exchange, values, target }: Incoming & { target: Target },
@@ -151,7 +151,7 @@ const answersPreflights = ({ routes }: RpcServerOptions, { path }: Target): bool
 
 const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Compresses a response that is large enough, if the client accepts an encoding. */
+/** Compresses a response if it is large enough and the client accepts an encoding. */
 async function compressed(response: Response, accepts: string | undefined): Promise<Response> {
   const { body, headers } = response;
   if (typeof body !== "string" || body.length < minCompressedBytes || headers["content-encoding"]) return response;
@@ -165,7 +165,7 @@ async function compressed(response: Response, accepts: string | undefined): Prom
   };
 }
 
-/** Answers a preflight; where origins do not matter, OPTIONS is a method like any other. */
+/** Responds to a preflight; if origins do not matter, OPTIONS is a method like any other. */
 async function servePreflight(state: ServerState, incoming: Incoming, otherwise: () => void): Promise<void> {
   const { exchange, values } = incoming;
   try {
@@ -208,7 +208,7 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
   const toConnectError = converter(refuse);
   const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
     const own = responseHeaders?.(values);
-    // A route may say itself which pages read it.
+    // A route may decide for itself which pages can read it.
     const forBrowsers = headers["access-control-allow-origin"]
       ? undefined
       : cors?.headersFor(exchange.headers.origin, values);
@@ -255,7 +255,7 @@ function converter(refuse: Refuse): CallOptions["toConnectError"] {
 }
 
 function send(exchange: Exchange, { status, body, trailers }: Response, headers: ResponseFields): void {
-  // gRPC clients read no date.
+  // gRPC clients do not read the date.
   if (trailers) {
     exchange.answer({ status, headers, body, trailers });
     return;

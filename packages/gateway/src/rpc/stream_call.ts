@@ -14,7 +14,7 @@ import { decodeMessage, type Received, receiveMessage } from "./request_message.
 import { type CallInit, type Matched, RpcCall } from "./rpc_call.ts";
 import type { StreamRpc } from "./rpc_method.ts";
 
-// Proxies between us and a client close a connection that is silent for longer.
+// Proxies between us and a client close connections that are silent for longer.
 const heartbeatMs = 15_000;
 
 /** A call that streams requests, responses or both. */
@@ -60,7 +60,7 @@ export class StreamCall extends RpcCall {
   }
 
   override opensWith(begins: Promise<unknown>): void {
-    // A rejection is a refusal, which the responses throw as well.
+    // A rejection is an error that the responses throw as well.
     begins.then(() => this.#opened.resolve(), ignore);
   }
 
@@ -83,7 +83,7 @@ export class StreamCall extends RpcCall {
     return once(message);
   }
 
-  /** The body of the request; undefined when the call is over before it is complete. */
+  /** The body of the request; undefined if the call is over before it is complete. */
   #message(): Promise<Received | undefined> {
     receiveMessage(this);
     return Promise.race([this.#received.promise, this.#closed.promise]);
@@ -136,8 +136,7 @@ export class StreamCall extends RpcCall {
       if (this.isOver) return;
       this.#responses = responses;
       const first = responses.next();
-      // A refusal before the first message is sent as a plain response; a stream whose first message is late must not delay its
-      // headers.
+      // An error before the first message is sent as a plain response, but a stream whose first message is late must not delay its headers.
       const opened = this.#opened.promise.then(nextTick);
       const isFirstReceived = await Promise.race([first.then(isReceived), opened]);
       if (this.exchange.method === "HEAD") first.catch(ignore);
@@ -207,7 +206,7 @@ export class StreamCall extends RpcCall {
     clearInterval(this.#heartbeat);
     super.close();
     this.#closed.resolve(undefined);
-    // Not awaited: an iterator ends only after its pending step.
+    // Not awaited, because an iterator ends only after its pending step.
     this.#responses?.return?.().catch(ignore);
   }
 
@@ -234,7 +233,7 @@ const none: AsyncIterable<Message> = { async *[Symbol.asyncIterator]() {} };
 const isReceived = () => true;
 const nextTick = () => new Promise<false>((resolve) => setImmediate(resolve, false));
 
-// Complete groups of four characters are decoded as they arrive; an incomplete one at the end of the body is an error.
+// Complete groups of four characters are decoded as they arrive; an incomplete group at the end of the body is an error.
 async function* fromBase64(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -8,7 +8,7 @@ import { decodeMessage, type Received, receiveMessage } from "./request_message.
 import { type CallInit, type Matched, RpcCall } from "./rpc_call.ts";
 import type { UnaryRpc } from "./rpc_method.ts";
 
-/** A call with one request message and one response message, which is sent in one write. */
+/** A call with one request message and one response message, sent in a single write. */
 export class UnaryCall extends RpcCall {
   readonly context: UnaryContext;
   readonly #rpc: UnaryRpc;

@@ -2,12 +2,12 @@ import { GatewayError } from "../errors/gateway_error.ts";
 import { type HttpRoute, jsonResponse } from "../rpc/http_route.ts";
 import type { Readiness } from "./readiness.ts";
 
-/** Returns what a server that is ready shows of itself. */
+/** Returns additional fields that a ready server shows. */
 export type ReadyFields = () => Readonly<Record<string, unknown>>;
 
 const noFields: ReadyFields = () => ({});
 
-/** `/healthz`: the process is alive; `/readyz`: it can serve. */
+/** `/healthz`: the process is alive. `/readyz`: it can serve. */
 export const probes = (isReady: Readiness, stopping: AbortSignal, fieldsOf = noFields): readonly HttpRoute[] => [
   { path: "/healthz", handle: () => ok },
   {

@@ -9,8 +9,8 @@ export type Readiness = () => Promise<boolean>;
 const checkTimeoutMs = 1_000;
 
 /**
- * Caches a check for a moment; a check that takes longer than a second counts as not ready. Concurrent callers share one check,
- * and the next one begins only after it has ended.
+ * Caches a check for a moment; a check that takes longer than a second counts as not ready. Concurrent callers share one check, and the
+ * next begins only after it has ended.
  */
 export function readiness(ready: Ready): Readiness {
   let pending: Promise<boolean> | undefined;

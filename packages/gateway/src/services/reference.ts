@@ -11,18 +11,18 @@ import type { Document } from "./openapi/document.ts";
 import type { ApiOptions } from "./openapi/options.ts";
 import { ownTick } from "./own_tick.ts";
 
-/** How a reference is shown; without `makesCalls` its page has no forms, for a port that does not serve the operations. */
+/** How to show a reference; without `makesCalls` its pages have no forms, for a port that does not serve the operations. */
 export type ReferenceOptions = { readonly makesCalls?: boolean };
 
 /**
- * `/openapi.json` and `/docs`: the API reference for tools and for people, made for the first request: few nodes are ever asked, and
- * it takes a fifth of a second and 4 MB. `/` leads people there.
+ * `/openapi.json` and `/docs`: the API reference for tools and for people. It is made for the first request, because few nodes are ever
+ * asked, and it takes a fifth of a second and 4 MB. `/` redirects people there.
  */
 export function reference(
   options: () => ApiOptions | Promise<ApiOptions>,
   { makesCalls = true }: ReferenceOptions = {},
 ): readonly HttpRoute[] {
-  // Only its bytes are kept: as an object the document takes as much again. The pages need the object, when somebody opens one.
+  // Only its bytes are kept, because the object takes as much memory again. The pages need the object once somebody opens one.
   const document = once(async () => {
     const { openapi } = await import("./openapi/openapi.ts");
     return Buffer.from(`${JSON.stringify(await openapi(await options()))}\n`);
@@ -45,7 +45,7 @@ export function reference(
   ];
 }
 
-/** Redirects a browser to the reference; any other client is refused, and finds in the refusal where the reference is. */
+/** Redirects a browser to the reference; any other client gets an error that says where the reference is. */
 function start({ headers }: HttpRequest): Response {
   if (acceptsHtml(headers.accept))
     return { status: 303, headers: { location: pathsIn.overview, vary: "accept" }, body: "" };
@@ -66,7 +66,7 @@ async function siteOf(document: Document, makesCalls: boolean): Promise<Site> {
   return docsSite(document, { style, makesCalls });
 }
 
-/** A page of the reference. There are hundreds, so none is kept: to make and to compress one takes about a millisecond. */
+/** A page of the reference. There are hundreds, so none is cached; making and compressing one takes about a millisecond. */
 async function pageOf({ pageAt, policy }: Site, { path, headers }: HttpRequest): Promise<Response> {
   await ownTick();
   const body = pageAt(path);
@@ -85,7 +85,7 @@ async function pageOf({ pageAt, policy }: Site, { path, headers }: HttpRequest):
 
 const fileOf = (name: string) => readFile(new URL(`./docs/${name}`, import.meta.url), "utf8");
 
-/** Serves a constant text; each encoding compresses it once. */
+/** Serves a constant text, compressed once per encoding. */
 function cachedText(
   text: string | Buffer,
   headers: Readonly<Record<string, string>>,
@@ -107,7 +107,7 @@ function cachedText(
 
 const etagOf = (body: string | Buffer) => `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
 
-// RFC 9110, 13.1.2: the comparison is weak, since a proxy may have compressed the text.
+// RFC 9110, 13.1.2: the comparison is weak, because a proxy may have compressed the text.
 function hasEtag(header: string | undefined, etag: string): boolean {
   const etags = (header ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
   return etags.includes("*") || etags.includes(etag);

@@ -19,10 +19,10 @@ type Extension = { readonly containingType: string; readonly extensionNumber: nu
 /** The common form of a request of both versions. */
 export type ReflectionRequest = Message & { readonly host: string; readonly messageRequest: ReflectionQuery };
 
-/** Answers what the services are made of. */
+/** Describes the services to tools. */
 export function reflection(services: readonly DescService[], refuse: Refuse) {
-  // No service imports the details of refusals, yet a tool that has only reflection needs their types to decode them. Few nodes
-  // are ever asked, and it takes 15 ms.
+  // No service imports the details of errors, but a tool that only has reflection needs their types to decode them. Few nodes are ever
+  // asked, and it takes 15 ms.
   let made: Symbols | undefined;
   const symbols = () =>
     (made ??= symbolsOf([...new Set(services.map(({ file }) => file)), file_google_rpc_error_details]));
@@ -43,19 +43,18 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
   return <R extends ReflectionRequest>(requests: AsyncIterable<R>) => opensAtOnce(respondEach(requests));
 }
 
-// The response to a query of 15 bytes is a whole file. A tool queries each service once, and all files together have
-// 56 KB; a tool that needs more begins another stream. A response repeats its request, which may take 60 bytes
-// compressed and 16 KiB decompressed.
+// A 15-byte query yields a whole file. A tool queries each service once, and all files together have 56 KB; a tool that needs more opens
+// another stream. A response repeats its request, which may take 60 bytes compressed and 16 KiB decompressed.
 const maxQueries = 100;
 const maxFileBytes = 2 ** 18;
 const maxRepeatedBytes = 2 ** 14;
 
-/** How many bytes of a request its response repeats: the host twice. */
+/** How many bytes of a request its response repeats, including the host twice. */
 function repeatedBytes({ host, messageRequest: { value = "" } }: ReflectionRequest): number {
   return 2 * Buffer.byteLength(host) + Buffer.byteLength(typeof value === "string" ? value : value.containingType);
 }
 
-/** The state of one stream: the files that its client has, their bytes, and those of its own requests. */
+/** The state of one stream: the files that its client already has, their size, and the size of its requests. */
 type StreamState = {
   readonly services: readonly DescService[];
   readonly symbols: Symbols;
@@ -85,7 +84,7 @@ function respond(state: StreamState, query: ReflectionQuery) {
   }
 }
 
-/** A file with those that it imports, as far as the client does not have them from an earlier respond of the stream. */
+/** A file with its imports, except those that the client has from an earlier response in the stream. */
 function fileResponse(state: StreamState, file: DescFile | undefined, subject: string) {
   const { symbols, sent } = state;
   if (!file) return failed(Code.NotFound, `${subject} does not exist`);

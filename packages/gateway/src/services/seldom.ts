@@ -1,4 +1,4 @@
-/** Caches a result for `freshMs`, however many callers there are: they may be unknown. */
+/** Caches a result for `freshMs`, however many callers there are, because they may be unknown. */
 export function seldom<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {
   let last: { readonly result: Promise<T>; until: number } | undefined;
   return () => {

@@ -8,10 +8,10 @@ import { health } from "./health.ts";
 import type { Readiness } from "./readiness.ts";
 import { reflection } from "./reflection.ts";
 
-/** The services that every server has: health and reflection, the latter in both of its versions. */
+/** The services that every server has: health, and both versions of reflection. */
 export const standardServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionAlpha];
 
-/** Services and state that health and reflection report. */
+/** The services and state that health and reflection report. */
 export type StandardOptions = {
   /** The services of the server itself. */
   readonly services: readonly DescService[];

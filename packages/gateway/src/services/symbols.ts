@@ -8,7 +8,7 @@ export type Symbols = {
   readonly bytes: ReadonlyMap<DescFile, Uint8Array>;
   /** Each file with all its imports; a file precedes its own imports. */
   readonly closures: ReadonlyMap<DescFile, readonly DescFile[]>;
-  /** The file that declares a full name: of a service, method, message, field, oneof, enum, value or extension. */
+  /** The file that declares a full name of a service, method, message, field, oneof, enum, value or extension. */
   readonly fileOf: ReadonlyMap<string, DescFile>;
   readonly messages: ReadonlySet<string>;
   readonly extensions: readonly DescExtension[];

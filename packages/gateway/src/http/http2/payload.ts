@@ -1,7 +1,7 @@
 import { type Frame, uint32 } from "./frame_reader.ts";
 import { ConnectionError, ErrorCode, Flag } from "./rfc9113.ts";
 
-/** Where the payload of a frame lies once its padding is taken off. */
+/** The position of a frame's payload without padding. */
 export function withoutPadding(frame: Frame): { start: number; end: number } {
   if (!frame.has(Flag.PADDED)) return frame;
   const { bytes, start, end } = frame;

@@ -11,7 +11,7 @@ export class TokenBucket {
     this.#tokens = rate.burst;
   }
 
-  /** Takes a token; false when the bucket is empty. */
+  /** Takes a token; false if the bucket is empty. */
   take(): boolean {
     if (this.#tokens < 1) this.#refill();
     this.#tokens -= 1;

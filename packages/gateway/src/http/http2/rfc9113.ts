@@ -12,7 +12,7 @@ export const FrameType = {
   CONTINUATION: 0x9,
 } as const;
 
-/** Frame flags: RFC 9113, 6; the same bit has another meaning in another frame type. */
+/** Frame flags: RFC 9113, 6. The same bit has different meanings in different frame types. */
 export const Flag = {
   NONE: 0x0,
   ACK: 0x1,
@@ -52,7 +52,7 @@ export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 /** The length of a frame header: RFC 9113, 4.1. */
 export const frameHeaderBytes = 9;
 
-/** The initial value of SETTINGS_MAX_FRAME_SIZE, which holds in both directions: we neither ask for more nor send more. */
+/** The initial value of SETTINGS_MAX_FRAME_SIZE, used in both directions: we neither request more nor send more. */
 export const maxFrameSize = 16_384;
 
 /** The largest value that SETTINGS_MAX_FRAME_SIZE may have: RFC 9113, 6.5.2. */
@@ -77,6 +77,6 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A connection error for a peer that sends too many frames that cost it nothing. */
+/** The connection error for a peer that sends too many frames that cost it nothing. */
 export const enhanceYourCalm = (what: string): ConnectionError =>
   new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);

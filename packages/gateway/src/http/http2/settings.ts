@@ -21,7 +21,7 @@ export type ServerSettings = {
   readonly maxHeaderListSize: number;
 };
 
-/** Called with the settings of a client that affect us. */
+/** Called with those of the client's settings that affect us. */
 export type ClientSettings = {
   readonly headerTableSize: (bytes: number) => void;
   readonly initialWindowSize: (bytes: number) => void;
@@ -43,7 +43,7 @@ export function writeSettings(writer: FrameWriter, settings: ServerSettings): vo
   writer.endFrame(start, Flag.NONE);
 }
 
-/** Reads a SETTINGS frame of a client; throws a connection error for a value that RFC 9113, 6.5.2 forbids. */
+/** Reads a client's SETTINGS frame; throws a connection error for a value that RFC 9113, 6.5.2 forbids. */
 export function readSettings({ bytes, start, end }: Frame, client: ClientSettings): void {
   if ((end - start) % entryBytes !== 0)
     throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS length is not a multiple of 6");
@@ -67,7 +67,7 @@ export function readSettings({ bytes, start, end }: Frame, client: ClientSetting
         break;
     }
   }
-  // Only the last value counts, and applying one costs a step for every stream.
+  // Only the last value counts, and applying one takes a step per stream.
   if (window !== undefined) client.initialWindowSize(window);
 }
 

@@ -17,30 +17,30 @@ import { ErrorCode, initialWindowSize } from "./rfc9113.ts";
 export type ConnectionHandle = {
   readonly flowControl: FlowControl;
   readonly writer: FrameWriter;
-  /** The window of a stream whose body is read. */
+  /** The window of a stream whose body is being read. */
   readonly streamWindow: number;
   /** Finds the client of a request by its headers. */
   readonly clientOf: (headers: Fields) => Network;
-  /** Called when bytes of a request body were consumed: the window of the connection may open again. */
+  /** Called when bytes of a request body were consumed, so that the connection's window may open again. */
   readonly consumed: (bytes: number) => void;
-  /** Called when a response is complete before its request. */
+  /** Called if a response is complete before its request. */
   readonly respondedEarly: () => void;
-  /** Called when a stream is closed; `mayReceive` says whether more of its request may be on its way. */
+  /** Called when a stream is closed; `mayReceive` says whether more of its request may be in transit. */
   readonly streamClosed: (stream: Stream, mayReceive: boolean) => void;
 };
 
 type StreamOptions = { readonly id: number; readonly head: Head; readonly ended: boolean };
 
-/** A stream: one request with its response. */
+/** A stream: one request and its response. */
 export class Stream implements Exchange, BodySource {
   readonly version = "2";
   readonly id: number;
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
   readonly network: string | undefined;
-  /** Called once, when the response is complete or the client is gone. */
+  /** Called once, when the response is complete or the client has disconnected. */
   onClose: (() => void) | undefined;
-  /** Whether the request has come to its end. */
+  /** Whether the request is complete. */
   ended: boolean;
   closed = false;
   /** Whether the whole response was sent. */
@@ -49,10 +49,10 @@ export class Stream implements Exchange, BodySource {
   readonly account: BodyAccount;
   readonly #connection: ConnectionHandle;
   #begun = false;
-  // Bytes that are missing from the announced content-length.
+  // The bytes still missing from the announced content-length.
   #remaining: number | undefined;
   #window = initialWindowSize;
-  // The window once everything received is acknowledged: it stays the initial one until the body is read.
+  // The window once everything received is acknowledged; it stays the initial one until the body is read.
   #windowTarget = initialWindowSize;
   #unacknowledged = 0;
   readonly #body: BodyQueue;
@@ -90,7 +90,7 @@ export class Stream implements Exchange, BodySource {
     this.#body.receive(sink);
   }
 
-  /** The body in parts; the next part is let in when it is requested. Throws when the body is cut short. */
+  /** The body in parts; the next part is let in when it is requested. Throws if the body is cut short. */
   chunks(): AsyncGenerator<Buffer> {
     return this.#body.parts();
   }
@@ -103,7 +103,7 @@ export class Stream implements Exchange, BodySource {
     const body = typeof content === "string" ? Buffer.from(content) : content;
     const response = { status, headers, body, trailers };
     if (flowControl.sendWhole(this.sendQueue, response)) return void this.sent();
-    // The client may delay the response for long: a body that is unread by now must not be held meanwhile.
+    // The client may delay the response for a long time, during which an unread body must not be held.
     if (!this.#body.hasSink) this.receive(unread);
     const isHeadersOnly = !body?.length && !trailers;
     flowControl.sendHeaders(this.sendQueue, response, isHeadersOnly);
@@ -115,19 +115,19 @@ export class Stream implements Exchange, BodySource {
     else flowControl.endStream(this.sendQueue, trailers);
   }
 
-  /** Begins a response whose body comes in parts. */
+  /** Begins a response whose body follows in parts. */
   begin(status: number, headers: ResponseFields): void {
     if (this.closed || this.#begun) return;
     this.#begun = true;
     this.#connection.flowControl.sendHeaders(this.sendQueue, { status, headers }, false);
   }
 
-  /** Sends a part of the body; a promise when the next one should wait until this one is out, or the stream is closed. */
+  /** Sends a part of the body; returns a promise if the next one should wait until this one is sent, or the stream is closed. */
   write(part: Uint8Array): Promise<void> | undefined {
     if (this.closed) return undefined;
     this.#connection.flowControl.sendData(this.sendQueue, part);
     if (this.sendQueue.bytes === 0 || this.closed) return undefined;
-    // One promise for all writers: a heartbeat comes while the stream waits for its client.
+    // One promise for all writers, because a heartbeat may be sent while the stream waits for its client.
     this.#draining ??= Promise.withResolvers<void>();
     return this.#draining.promise;
   }
@@ -150,12 +150,12 @@ export class Stream implements Exchange, BodySource {
 
   // Called by the connection.
 
-  /** Takes the payload of DATA, `flowControlled` bytes with its padding; returns the error code of a stream error, or NO_ERROR. */
+  /** Takes the payload of DATA, which with its padding counts as `flowControlled` bytes; returns a stream error's code, or NO_ERROR. */
   data(payload: Buffer, flowControlled: number, endsStream: boolean): number {
     this.#window -= flowControlled;
     if (this.#window < 0) return ErrorCode.FLOW_CONTROL_ERROR;
     if (!this.#fitsContentLength(payload.length, endsStream)) return ErrorCode.PROTOCOL_ERROR;
-    // Set before the payload is handed over: a response to it must not ask the client to send no more.
+    // Set before the payload is handed over: a response to it must not ask the client to stop sending.
     this.ended = endsStream;
     this.taken(flowControlled - payload.length);
     if (payload.length > 0) this.#body.add(payload);
@@ -163,7 +163,7 @@ export class Stream implements Exchange, BodySource {
     return ErrorCode.NO_ERROR;
   }
 
-  /** Trailers ended the request; false when its body is shorter than its content-length. */
+  /** Trailers ended the request; false if its body is shorter than its content-length. */
   trailers(): boolean {
     if (this.#remaining) return false;
     this.ended = true;
@@ -171,14 +171,14 @@ export class Stream implements Exchange, BodySource {
     return true;
   }
 
-  /** Closes the stream without a frame: its client reset it, or the connection is closed. */
+  /** Closes the stream without a frame, because its client reset it or the connection is closed. */
   discard(): void {
     if (!this.closed) this.#close(false);
   }
 
   sent(): void {
     this.complete = true;
-    // RFC 9113, 8.1: after a response before the end of the request, NO_ERROR asks the client to send no more of it.
+    // RFC 9113, 8.1: after a response that precedes the end of the request, NO_ERROR asks the client to stop sending.
     if (!this.ended) this.#connection.writer.rstStream(this.id, ErrorCode.NO_ERROR);
     if (!this.ended) this.#connection.respondedEarly();
     this.#close(!this.ended);
@@ -195,14 +195,14 @@ export class Stream implements Exchange, BodySource {
 
   // Called by the queue of the body.
 
-  /** Sends 100 (Continue) to a client that waits for it: RFC 9110, 10.1.1. */
+  /** Sends 100 (Continue) to a client that is waiting for it: RFC 9110, 10.1.1. */
   sendContinue(): void {
     const isExpected = !this.ended && this.headers.expect?.toLowerCase() === "100-continue";
     if (isExpected && !this.closed && !this.#begun)
       this.#connection.flowControl.sendHeaders(this.sendQueue, { status: 100, headers: {} }, false);
   }
 
-  /** Bytes were consumed: opens the windows again, by one WINDOW_UPDATE for half a window. */
+  /** Bytes were consumed: reopens the windows, with one WINDOW_UPDATE per half window. */
   taken(bytes: number): void {
     if (bytes === 0) return;
     this.#connection.consumed(bytes);

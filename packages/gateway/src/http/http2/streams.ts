@@ -21,27 +21,27 @@ import { TokenBucket } from "./rate_limit.ts";
 import { ConnectionError, ErrorCode, enhanceYourCalm, Flag, initialWindowSize, maxStreamId } from "./rfc9113.ts";
 import { type ConnectionHandle, Stream } from "./stream.ts";
 
-/** Limits of the streams of a connection. */
+/** Limits on a connection's streams. */
 export type StreamLimits = {
   readonly streamsMax: number;
   readonly headersMaxBytes: number;
   readonly messageMaxBytes: number;
 };
 
-/** Parts of the connection that its streams share. */
+/** The parts of the connection that its streams share. */
 export type StreamsOptions = {
   readonly limits: StreamLimits;
   readonly clientOf: (headers: Headers) => Network;
   readonly writer: FrameWriter;
   readonly flowControl: FlowControl;
   readonly serve: (stream: Stream) => void;
-  /** Called when the client begins requests faster than it ends them; the connection takes no new ones. */
+  /** Called if the client begins requests faster than it ends them; the connection then takes no new ones. */
   readonly onFlood: () => void;
   /** Called when the last open stream is closed. */
   readonly onIdle: () => void;
 };
 
-/** The streams of a connection, and the frames that are about them. */
+/** The streams of a connection, and the frames about them. */
 export class Streams implements ConnectionHandle {
   readonly writer: FrameWriter;
   readonly flowControl: FlowControl;
@@ -53,13 +53,13 @@ export class Streams implements ConnectionHandle {
   readonly #options: StreamsOptions;
   readonly #headerBlocks: HeaderBlockCache;
   readonly #open = new Map<number, Stream>();
-  // Streams that we reset while their clients may still send: their frames are dropped.
+  // Streams that we reset while their clients may still be sending; further frames for them are dropped.
   readonly #recentlyReset = new Set<number>();
-  /** How many requests were begun so far. */
+  /** The number of requests begun so far. */
   requests = 0;
   /** The highest stream identifier of the client. */
   lastStreamId = 0;
-  // The identifiers that the client skipped last: idle streams that became closed, RFC 9113, 5.1.1.
+  // The stream identifiers that the client skipped most recently: idle streams that count as closed, RFC 9113, 5.1.1.
   #skipped = { from: 0, to: 0 };
   #lastServedId = maxStreamId;
   readonly #connectionWindow: number;
@@ -75,12 +75,12 @@ export class Streams implements ConnectionHandle {
     this.#headerBlocks = new HeaderBlockCache(options.limits);
   }
 
-  /** How many streams are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Opens the window of the connection beyond the initial one. */
+  /** Enlarges the connection's window beyond the initial one. */
   openConnectionWindow(): void {
     this.writer.windowUpdate(0, this.#connectionWindow - initialWindowSize);
     this.#window = this.#connectionWindow;
@@ -143,7 +143,7 @@ export class Streams implements ConnectionHandle {
     const { start, end } = withoutPadding(frame);
     const endsStream = frame.has(Flag.END_STREAM);
     const stream = this.#open.get(streamId);
-    // Padding is no payload: a frame of nothing else does nothing.
+    // Padding is not payload, so a frame with nothing else has no effect.
     const isEmpty = start === end && !endsStream;
     if (isEmpty) this.countControlFrame();
     if (!stream || stream.ended) {
@@ -186,7 +186,7 @@ export class Streams implements ConnectionHandle {
     this.flowControl.pump();
   }
 
-  /** PRIORITY is checked and ignored: RFC 9113, 5.3.2 deprecates it. */
+  /** Validates and ignores PRIORITY, which RFC 9113, 5.3.2 deprecates. */
   priority({ streamId, bytes, start, length }: Frame): void {
     if (length !== 5) throw wrongLength("PRIORITY");
     if (streamId === 0) throw onIdleStream("PRIORITY");
@@ -199,7 +199,7 @@ export class Streams implements ConnectionHandle {
     if (!this.#controlFrames.take()) throw enhanceYourCalm("frames without effect");
   }
 
-  /** Whether a stream was never opened; those with even identifiers are ours to open, and we open none. */
+  /** Whether a stream was never opened; even identifiers are ours to open, and we open none. */
   #isIdle(streamId: number): boolean {
     return streamId % 2 === 0 || streamId > this.lastStreamId;
   }

@@ -9,7 +9,7 @@ import { NodeHttp2Exchange } from "./exchange.ts";
 import { FloodGuard } from "./flood_guard.ts";
 import { FrameGate } from "./frame_gate.ts";
 
-/** A server's side of HTTP/2 on one socket by `node:http2`, behind the limits and the rules of fields of our own. */
+/** The server side of HTTP/2 on one socket using `node:http2`, with our own limits and field rules. */
 export class NodeHttp2Connection {
   readonly #options: ConnectionOptions<Http2Limits>;
   readonly #guard: FloodGuard;
@@ -34,7 +34,7 @@ export class NodeHttp2Connection {
       fragment: guard.fragment.bind(guard),
       sent: guard.sent.bind(guard),
       read: () => this.#updateReadTimer(),
-      // A session must not be destroyed while it writes.
+      // A session must not be destroyed while it is writing.
       refused: (error: unknown) => process.nextTick(() => this.#fault(error)),
     };
     this.#gate = new FrameGate({ socket, writeTimeoutMs: limits.bodyTimeoutMs, events });
@@ -44,14 +44,14 @@ export class NodeHttp2Connection {
     this.#session = this.#open(limits);
   }
 
-  /** Lets open streams end, and takes no new ones: RFC 9113, 6.8. */
+  /** Lets open streams finish, and takes no new ones: RFC 9113, 6.8. */
   close(): void {
     if (this.#state !== "open" || this.#session.destroyed) return;
     this.#state = "draining";
     const session = this.#session;
-    // Streams that the client opens before it sees this GOAWAY are served: its answer to the PING comes after them.
+    // Streams that the client opens before it sees this GOAWAY are served: its response to the PING comes after them.
     this.#gate.insert(shutdownNotice);
-    // Streams that Node has read by then are not announced yet: they would be refused.
+    // Streams that Node has read by then are not announced yet, and would be refused.
     session.ping(Buffer.from("draining"), () => setImmediate(() => this.#lastGoaway()));
     this.#drainTimer = setTimeout(() => this.#lastGoaway(), drainTimeoutMs);
   }
@@ -61,7 +61,7 @@ export class NodeHttp2Connection {
     this.close();
   }
 
-  /** Resets responses, and destroys a connection, that make no progress. */
+  /** Resets responses, and destroys connections, that make no progress. */
   check(now: number): void {
     if (this.#gate.isStalled(now)) return void this.destroy();
     const time = now - this.#options.limits.bodyTimeoutMs;
@@ -75,10 +75,11 @@ export class NodeHttp2Connection {
 
   #open({ streamsMax, headersMaxBytes, messageMaxBytes }: Http2Limits): ServerHttp2Session {
     const maxHeaderListSize = fieldBlockMaxBytes(headersMaxBytes);
-    // Loaded here alone: a node whose own HTTP/2 serves never needs it.
+    // Loaded only here: a node that uses our own HTTP/2 never needs it.
     const { performServerHandshake } = process.getBuiltinModule("node:http2");
     const session = performServerHandshake(this.#gate, {
-      // Node resets a stream with a larger field list without a response: it gets as much as is decoded, and we respond.
+      // If a field list is larger, Node resets the stream without a response. The setting is therefore as large as what we decode, and we
+      // respond.
       settings: { maxConcurrentStreams: streamsMax, initialWindowSize, maxHeaderListSize },
       maxHeaderListPairs: Math.ceil(maxHeaderListSize / entrySize("", "")),
     });
@@ -93,7 +94,7 @@ export class NodeHttp2Connection {
     const { clientOf, serve } = this.#options;
     const record = this.#guard.record(stream.id ?? 0);
     stream.on("error", ignore);
-    // A frame behind the request may have reset the stream already.
+    // A frame after the request may already have reset the stream.
     if (stream.destroyed || stream.closed) return;
     if (!record) return void stream.close(ErrorCode.CANCEL);
     const head = this.#block(raw, record.fields.head)?.request();
@@ -112,7 +113,7 @@ export class NodeHttp2Connection {
     serve(exchange);
   }
 
-  /** The fields of a block, whose sender wrote `count` of them; undefined where Node left out malformed ones. */
+  /** The fields of a block whose sender wrote `count` of them; undefined if Node omitted malformed ones. */
   #block(raw: readonly string[], count: number): HeadBuilder | undefined {
     if (raw.length !== 2 * count) return undefined;
     const builder = new HeadBuilder(this.#options.limits);
@@ -125,7 +126,7 @@ export class NodeHttp2Connection {
     if (this.#exchanges.size === 0) this.#idleTimer.refresh();
   }
 
-  /** Bounds the time for the first SETTINGS, for a field block, and for a frame that is incomplete. */
+  /** Limits the time for the first SETTINGS, for a field block, and for an incomplete frame. */
   #updateReadTimer(): void {
     const hasProgress = this.#gate.count > this.#framesSeen;
     this.#framesSeen = this.#gate.count;
@@ -144,7 +145,7 @@ export class NodeHttp2Connection {
     this.#fault(new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, "a frame or a field block took too long"));
   }
 
-  /** Sends the GOAWAY that names the last stream; Node closes the connection once all are answered. */
+  /** Sends the GOAWAY that names the last stream; Node closes the connection once all streams have finished. */
   #lastGoaway(): void {
     clearTimeout(this.#drainTimer);
     if (this.#state === "draining" && !this.#session.closed) this.#session.close();
@@ -165,7 +166,7 @@ export class NodeHttp2Connection {
     if (session.destroyed) return;
     const code = isOfClient ? error.code : ErrorCode.INTERNAL_ERROR;
     session.goaway(code);
-    // Node writes in the next phase of the event loop; frames that `destroy` itself would send do not leave any more.
+    // Node writes in the next phase of the event loop; frames sent by `destroy` itself would no longer leave.
     setImmediate(() => setImmediate(() => session.destroy(new ConnectionError(code, ""), code)));
   }
 
@@ -178,10 +179,10 @@ export class NodeHttp2Connection {
   }
 }
 
-// A GOAWAY with the largest stream identifier: RFC 9113, 6.8. Node takes no new streams once it has sent one itself.
+// A GOAWAY with the largest stream identifier: RFC 9113, 6.8. Node accepts no new streams once it has sent one itself.
 const shutdownNotice = Buffer.from([0, 0, 8, FrameType.GOAWAY, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 
-// Node ends a session by INTERNAL_ERROR for whatever nghttp2 refuses without a GOAWAY of its own.
+// Node ends a session with INTERNAL_ERROR for anything that nghttp2 refuses without a GOAWAY of its own.
 function sayWhy(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
   const destroyByCode = (error?: Error, code?: number) => {
@@ -191,7 +192,7 @@ function sayWhy(session: ServerHttp2Session): void {
   session.destroy = destroyByCode;
 }
 
-// nghttp2's errors PROTO, as for DATA beyond the content-length, BAD_CLIENT_MAGIC, FLOODED and TOO_MANY_CONTINUATIONS.
+// nghttp2's errors PROTO (for example for DATA beyond the content-length), BAD_CLIENT_MAGIC, FLOODED and TOO_MANY_CONTINUATIONS.
 const clientErrors: ReadonlyMap<number, number> = new Map([
   [-505, ErrorCode.PROTOCOL_ERROR],
   [-903, ErrorCode.PROTOCOL_ERROR],

@@ -20,12 +20,12 @@ export type ExchangeOptions = {
   readonly head: Head;
   readonly record: StreamRecord;
   readonly client: Network;
-  /** Runs the listener of an event; an error ends the connection only. */
+  /** Runs an event listener; an error only ends the connection. */
   readonly guarded: (work: () => void) => void;
   readonly closed: (exchange: NodeHttp2Exchange) => void;
 };
 
-/** One request and its response, on a stream of `node:http2`. */
+/** A request and its response, on a stream of `node:http2`. */
 export class NodeHttp2Exchange implements Exchange {
   readonly version = "2";
   readonly headers: Fields;
@@ -110,7 +110,7 @@ export class NodeHttp2Exchange implements Exchange {
     if (this.closed || this.#begun) return;
     const body = typeof content === "string" ? Buffer.from(content) : content;
     const isHeadersOnly = !body?.length && !trailers;
-    // The client may delay the response for long: a body that is unread by now must not be held meanwhile.
+    // The client may delay the response for a long time, during which an unread body must not be held.
     if (!isHeadersOnly && !this.#sink) this.receive(unread);
     this.#respond(status, headers, isHeadersOnly);
     if (this.closed) return;
@@ -129,7 +129,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.#parts.push(part);
     this.#pump();
     if (this.#parts.length === 0) return undefined;
-    // One promise for all writers: a heartbeat comes while the stream waits for its client.
+    // One promise for all writers, because a heartbeat may be sent while the stream waits for its client.
     this.#draining ??= Promise.withResolvers<void>();
     return this.#draining.promise;
   }
@@ -152,7 +152,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.#close();
   }
 
-  /** Whether a part of the response has waited since `time`. */
+  /** Whether a part of the response has been waiting since `time`. */
   isStalledSince(time: number): boolean {
     return this.#isWriting && this.#progressAt <= time;
   }
@@ -167,13 +167,13 @@ export class NodeHttp2Exchange implements Exchange {
   #respond(status: number, headers: ResponseFields, endStream: boolean): void {
     this.#begun = true;
     refuseUnsendable(headers);
-    // The "close" of the stream is on its way.
+    // The stream's "close" is about to be emitted.
     if (this.#stream.destroyed) return void this.#close();
     const fields: OutgoingHttpHeaders = { ":status": status, ...(headers as OutgoingHttpHeaders) };
     this.#stream.respond(fields, { endStream, waitForTrailers: !endStream });
   }
 
-  // One frame at a time: Node joins waiting frames into one write, whose progress could not be seen.
+  // One frame at a time: Node combines waiting frames into one write, whose progress would be invisible.
   #pump(): void {
     if (this.#isWriting || this.closed) return;
     const [part] = this.#parts;
@@ -196,7 +196,7 @@ export class NodeHttp2Exchange implements Exchange {
   #sendTrailers(): void {
     if (this.closed || this.#stream.destroyed) return;
     if (this.#trailers) refuseUnsendable(this.#trailers);
-    // Without trailers Node ends the stream by an empty DATA frame.
+    // Without trailers, Node ends the stream with an empty DATA frame.
     this.#stream.sendTrailers({ ...(this.#trailers as OutgoingHttpHeaders) });
     this.#sent();
   }
@@ -206,8 +206,8 @@ export class NodeHttp2Exchange implements Exchange {
     this.#close();
   }
 
-  // RFC 9113, 8.1: after a response before the end of the request, NO_ERROR asks the client to send no more of it. Node sends
-  // RST_STREAM ahead of all waiting frames, so END_STREAM has to be out first.
+  // RFC 9113, 8.1: after a response that precedes the end of the request, NO_ERROR asks the client to stop sending. Node sends RST_STREAM
+  // ahead of all waiting frames, so END_STREAM must be out first.
   #responseSent(): void {
     const stream = this.#stream;
     if (!this.ended) process.nextTick(() => stream.close(ErrorCode.NO_ERROR));
@@ -224,7 +224,7 @@ export class NodeHttp2Exchange implements Exchange {
   }
 
   #end(): void {
-    // Node ends a body also when the client resets its stream with NO_ERROR.
+    // Node also ends a body if the client resets its stream with NO_ERROR.
     if (!this.ended) return;
     this.#isBodyComplete = true;
     this.#endSink();
@@ -280,7 +280,7 @@ export class NodeHttp2Exchange implements Exchange {
   }
 }
 
-// Node sends any value.
+// Node would send any value.
 function refuseUnsendable(fields: ResponseFields): void {
   for (const name in fields) {
     const value = fields[name] ?? "";

@@ -2,16 +2,16 @@ import { ConnectionError, ErrorCode } from "../http2/rfc9113.ts";
 
 type Integer = "index" | "length";
 
-/** Counts the field lines of blocks by the lengths in them, RFC 7541, 6: without a table, and without decoding a string. */
+/** Counts the field lines of blocks by the lengths they contain (RFC 7541, 6), without a table and without decoding strings. */
 export class FieldCounter {
-  /** The integer that goes on in the next byte. */
+  /** The integer that continues in the next byte. */
   #integer: Integer | undefined;
   #value = 0;
   #shift = 0;
-  // The strings that the field line still has, and the bytes that are left of this one.
+  // The strings that the field line still has, and the remaining bytes of the current one.
   #strings = 0;
   #toSkip = 0;
-  /** Field lines of the block so far. */
+  /** The number of field lines in the block so far. */
   count = 0;
 
   /** Begins a block. */
@@ -22,7 +22,7 @@ export class FieldCounter {
     this.count = 0;
   }
 
-  /** Takes the next bytes of the block, which may be cut anywhere. */
+  /** Takes the next bytes of the block, which may be split anywhere. */
   scan(bytes: Uint8Array, start: number, end: number): void {
     for (let at = start; at < end; ) {
       const skipped = Math.min(this.#toSkip, end - at);
@@ -59,7 +59,7 @@ export class FieldCounter {
     if (value < max) this.#end();
   }
 
-  /** As our own decoder does: four bytes more suffice for every length that our limits let through. */
+  /** As in our own decoder, four more bytes are enough for every length within our limits. */
   #continue(byte: number): void {
     if (this.#shift > 21) throw new ConnectionError(ErrorCode.COMPRESSION_ERROR, "an integer that is too large");
     this.#value += (byte & 0x7f) << this.#shift;

@@ -16,13 +16,13 @@ import { ErrorCode, enhanceYourCalm, Flag, FrameType } from "../http2/rfc9113.ts
 import { FieldCounter } from "./field_counter.ts";
 import type { ScannedFrame } from "./frame_scanner.ts";
 
-/** The state of a stream, as the frames on the wire show it. */
+/** The state of a stream, as seen from the frames on the wire. */
 export type StreamRecord = {
-  /** Whether END_STREAM came. */
+  /** Whether END_STREAM was received. */
   ended: boolean;
   /** Whether reading of its body is paused. */
   isPaused: boolean;
-  /** How many field lines the head has, and the trailers have. */
+  /** The number of field lines in the head and in the trailers. */
   readonly fields: { head: number; trailers: number };
   /** Called when our END_STREAM is on its way. */
   onResponseSent?: () => void;
@@ -34,7 +34,7 @@ export type GuardLimits = { readonly streamsMax: number; readonly headersMaxByte
 // A Buffer costs about as much.
 const tinyDataBytes = 256;
 
-/** Counts the frames of one connection, in both directions; throws ENHANCE_YOUR_CALM at a flood. Node counts few of them. */
+/** Counts the frames of one connection in both directions, and throws ENHANCE_YOUR_CALM for a flood. Node counts few of them. */
 export class FloodGuard {
   readonly #limits: GuardLimits;
   readonly #settings = new TokenBucket(settingsFrames);
@@ -50,16 +50,16 @@ export class FloodGuard {
   #blockPart: "head" | "trailers" = "head";
   #blockBytes = 0;
   #blockFrames = 0;
-  /** Whether SETTINGS came. */
+  /** Whether SETTINGS were received. */
   hasSettings = false;
 
-  /** `onFlood` is called when the client begins requests faster than it ends them. */
+  /** `onFlood` is called if the client begins requests faster than it ends them. */
   constructor(limits: GuardLimits, onFlood: () => void) {
     this.#limits = limits;
     this.#onFlood = onFlood;
   }
 
-  /** Whether a field block waits for CONTINUATION. */
+  /** Whether a field block is waiting for CONTINUATION. */
   get isBlockIncomplete(): boolean {
     return this.#blockFrames > 0;
   }
@@ -69,7 +69,7 @@ export class FloodGuard {
     return this.#open.get(streamId);
   }
 
-  /** A frame of the client. */
+  /** Counts a frame from the client. */
   received(frame: ScannedFrame): void {
     switch (frame.type) {
       case FrameType.DATA:
@@ -89,13 +89,13 @@ export class FloodGuard {
     }
   }
 
-  /** Bytes of a field block of the client, after the frame that they are in. */
+  /** Counts bytes of a client's field block, after the frame that contains them. */
   fragment(bytes: Uint8Array, start: number, end: number): void {
     this.#fields.scan(bytes, start, end);
     if (this.#blockOf) this.#blockOf.fields[this.#blockPart] = this.#fields.count;
   }
 
-  /** A frame of ours. */
+  /** Counts a frame of ours. */
   sent({ type, flags, streamId, code }: ScannedFrame): void {
     if (type === FrameType.DATA) this.#control.add(earnedByDataSent);
     const endsStream = (type === FrameType.DATA || type === FrameType.HEADERS) && (flags & Flag.END_STREAM) !== 0;
@@ -154,5 +154,5 @@ export class FloodGuard {
   }
 }
 
-// Error codes of resets by our own decision, which say nothing about the client.
+// The error codes of resets by our own decision, which say nothing about the client.
 const ourResets: ReadonlySet<number> = new Set([ErrorCode.NO_ERROR, ErrorCode.INTERNAL_ERROR, ErrorCode.CANCEL]);

@@ -5,19 +5,19 @@ import { FrameScanner, type ScannedFrame } from "./frame_scanner.ts";
 /** Callbacks of a gate. */
 export type GateEvents = {
   readonly received: (frame: ScannedFrame) => void;
-  /** Bytes of a field block of the client. */
+  /** Bytes of a client's field block. */
   readonly fragment: (bytes: Uint8Array, start: number, end: number) => void;
   readonly sent: (frame: ScannedFrame) => void;
-  /** A read of the socket was scanned. */
+  /** One read of the socket has been scanned. */
   readonly read: () => void;
-  /** An error that `received`, `fragment` or `sent` threw; nothing more is read. */
+  /** An error thrown by `received`, `fragment` or `sent`; nothing more is read. */
   readonly refused: (error: unknown) => void;
 };
 
 /** The socket of a gate, and how long one write to it may take. */
 export type GateOptions = { readonly socket: Duplex; readonly writeTimeoutMs: number; readonly events: GateEvents };
 
-/** Stands between a socket and Node's session, and reports each frame that passes: Node reports few of them. */
+/** Sits between a socket and Node's session, and reports every frame that passes, because Node reports few of them. */
 export class FrameGate extends Duplex {
   readonly #socket: Duplex;
   readonly #writeTimeoutMs: number;
@@ -44,17 +44,17 @@ export class FrameGate extends Duplex {
     return this.#incoming.isIncomplete;
   }
 
-  /** How many frames of the client were begun so far. */
+  /** The number of the client's frames begun so far. */
   get count(): number {
     return this.#incoming.count;
   }
 
-  /** Whether the socket has taken nothing for too long. */
+  /** Whether the socket has accepted nothing for too long. */
   isStalled(now: number): boolean {
     return this.#writingSince > 0 && now - this.#writingSince > this.#writeTimeoutMs;
   }
 
-  /** Sends a frame that Node knows nothing of, before or after one of Node's. */
+  /** Sends a frame that Node does not know about, between two of Node's. */
   insert(frame: Buffer): void {
     this.#inserted.push(frame);
     this.#sendInserted();
@@ -110,7 +110,7 @@ export class FrameGate extends Duplex {
     }
   }
 
-  /** Sends the rest and closes the socket. We go on reading: a reset for unread bytes would make the client lose our GOAWAY. */
+  /** Sends the rest and closes the socket, while still reading: a reset because of unread bytes would make the client lose our GOAWAY. */
   #close(): void {
     const socket = this.#socket;
     if (socket.destroyed || socket.writableEnded) return;

@@ -1,6 +1,6 @@
 import { Flag, FrameType, frameHeaderBytes, preface } from "../http2/rfc9113.ts";
 
-/** The header of a frame, and the length of its payload without padding and priority. */
+/** A frame's header, and the length of its payload without padding and priority. */
 export type ScannedFrame = {
   type: number;
   flags: number;
@@ -21,17 +21,17 @@ export type ScannerEvents = {
 const priorityBytes = 5;
 const codeBytes = 4;
 
-/** Finds frame headers and field blocks in a flow of bytes; it keeps no payload. */
+/** Finds frame headers and field blocks in a stream of bytes, without keeping payloads. */
 export class FrameScanner {
   readonly #events: ScannerEvents;
-  // The frame header, then an error code, or a pad length and a priority.
+  // The frame header, followed by an error code, or by a pad length and a priority.
   readonly #head = Buffer.alloc(frameHeaderBytes + 1 + priorityBytes);
   readonly #frame: ScannedFrame = { type: 0, flags: 0, streamId: 0, length: 0, code: 0 };
   #filled = 0;
   #needed = frameHeaderBytes;
   #toSkip: number;
   #fragmentBytes = 0;
-  /** How many frame headers were complete so far. */
+  /** The number of complete frame headers so far. */
   count = 0;
 
   /** A client's bytes begin with the connection preface. */
@@ -40,12 +40,12 @@ export class FrameScanner {
     this.#toSkip = from === "client" ? preface.length : 0;
   }
 
-  /** Whether the bytes so far end within a frame, other than in the payload of DATA. */
+  /** Whether the bytes so far end within a frame, except in the payload of DATA. */
   get isIncomplete(): boolean {
     return this.#filled > 0 || (this.#toSkip > 0 && this.#frame.type !== FrameType.DATA);
   }
 
-  /** Whether the bytes so far end where a frame does. */
+  /** Whether the bytes so far end at the end of a frame. */
   get isBetweenFrames(): boolean {
     return this.#filled === 0 && this.#toSkip === 0;
   }
@@ -71,7 +71,7 @@ export class FrameScanner {
     if (bytes > 0) this.#events.fragment?.(chunk, start, start + bytes);
   }
 
-  /** The bytes of the payload that are read beside the header; none of a frame that is too short for them. */
+  /** How many payload bytes are read along with the header; 0 for a frame that is too short for them. */
   #extraBytes(): number {
     const length = this.#head.readUIntBE(0, 3);
     const [type, flags = 0] = this.#head.subarray(3, 5);

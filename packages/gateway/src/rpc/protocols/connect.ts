@@ -9,7 +9,7 @@ import { fieldsOf, type Metadata, metadataOf, type Negotiated, type Protocol } f
 
 const versionHeader = "connect-protocol-version";
 
-/** Reads a content type of Connect, unary or streaming; unary JSON is Connect's only with its version header. */
+/** Parses a content type of Connect, unary or streaming. Unary JSON is only Connect's with its version header. */
 export function negotiateConnect(contentType: string, headers: Fields): Negotiated | undefined {
   const type = parseConnectContentType(contentType);
   if (!type || (!type.stream && !type.binary && headers[versionHeader] === undefined)) return undefined;
@@ -17,7 +17,7 @@ export function negotiateConnect(contentType: string, headers: Fields): Negotiat
   return type.stream ? streaming[codec] : unary[codec];
 }
 
-/** Reads the codec of a message in the query of a GET. */
+/** Parses the codec of a message in the query of a GET. */
 export function negotiateQuery(encoding: string | null): Negotiated | undefined {
   return encoding === "json" || encoding === "proto" ? unary[encoding] : undefined;
 }
@@ -126,7 +126,7 @@ function checkedTimeout(headers: Fields): number | undefined {
   return connectTimeout(headers);
 }
 
-/** The deadline in the header of Connect, which plain JSON may send as well. */
+/** The deadline in Connect's header, which plain JSON may send too. */
 export function connectTimeout(headers: Fields): number | undefined {
   const value = headers["connect-timeout-ms"];
   if (value === undefined) return undefined;

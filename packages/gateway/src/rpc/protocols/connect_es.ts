@@ -1,5 +1,4 @@
-// Private functions of connect-es, which may change with any release: its version is pinned exactly, and only this file imports
-// them.
+// Private functions of connect-es, which may change in any release, so its version is pinned exactly and only this file imports them.
 export {
   codeFromHttpStatus,
   codeFromString,

@@ -6,7 +6,7 @@ import { parseGrpcContentType, parseGrpcTimeout } from "./connect_es.ts";
 import { fittingStatusOf, trailersOf } from "./grpc_status.ts";
 import { fieldsOf, type Negotiated, type Protocol } from "./protocol.ts";
 
-/** Reads a content type of gRPC. */
+/** Parses a content type of gRPC. */
 export function negotiateGrpc(contentType: string): Negotiated | undefined {
   if (contentType === proto.contentType) return proto;
   const type = parseGrpcContentType(contentType);
@@ -47,7 +47,7 @@ export const grpc: Protocol = {
       const headers = { ...fieldsOf(header), "content-type": contentType };
       return { status: 200, headers, trailers: trailersOf(error, metadata) };
     }
-    // Without a message and custom headers the trailers are sent as the only headers (Trailers-Only).
+    // Without a message and custom headers, the trailers are sent as the only headers (Trailers-Only).
     return {
       status: 200,
       headers: { ...fieldsOf(metadata.trailer), ...fittingStatusOf(error), "content-type": contentType },

@@ -6,13 +6,13 @@ import { countListed, withFewer, withReasonOnly } from "../../errors/refusal.ts"
 import type { ResponseFields } from "../../http/exchange.ts";
 import { fieldsOf, type Metadata, metadataOf } from "./protocol.ts";
 
-/** The trailers of a gRPC call: its status, cut to the limit of trailers, and custom fields. */
+/** The trailers of a gRPC call: its status, cut to fit the limit on trailers, and custom fields. */
 export function trailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
   const status = error ? fittingStatusOf(error) : ok;
   return trailer ? { ...fieldsOf(trailer), ...status } : status;
 }
 
-/** The trailers of a gRPC-Web call, which have room for every violation: they are a part of the body. */
+/** The trailers of a gRPC-Web call, which have room for every violation because they are part of the body. */
 export function bodyTrailersOf(error: ConnectError | undefined, { trailer }: Metadata): ResponseFields {
   const status = error ? statusOf(error) : ok;
   return trailer ? { ...fieldsOf(trailer), ...status } : status;
@@ -20,10 +20,10 @@ export function bodyTrailersOf(error: ConnectError | undefined, { trailer }: Met
 
 const ok: ResponseFields = { "grpc-status": "0" };
 
-// https://grpc.io/docs/guides/metadata: clients accept 8 KiB of metadata by default, and Node sends 64 KiB at most.
+// https://grpc.io/docs/guides/metadata: clients accept 8 KiB of metadata by default, and Node sends at most 64 KiB.
 const maxBytes = 7 * 1024;
 
-/** The status of a refusal, with as many violations as fit into trailers. */
+/** The status of an error, with as many violations as fit into trailers. */
 export function fittingStatusOf(error: ConnectError): ResponseFields {
   const whole = statusOf(error);
   return fits(whole) ? whole : largestFitting(error);
@@ -46,7 +46,7 @@ function largestFitting(error: ConnectError): ResponseFields {
 const fits = (status: ResponseFields) =>
   Object.entries(status).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0) <= maxBytes;
 
-/** The whole status of a refusal. */
+/** The complete status of an error. */
 export function statusOf(error: ConnectError): ResponseFields {
   const { code, rawMessage: message, details } = error;
   const status = { ...metadataOf(error), "grpc-status": String(code), "grpc-message": percentEncoded(message) };
@@ -60,8 +60,8 @@ export function statusOf(error: ConnectError): ResponseFields {
   return { ...status, "grpc-status-details-bin": Buffer.from(bytes).toString("base64").replace(/=+$/, "") };
 }
 
-/** The percent-encoding of gRPC, which keeps printable ASCII except the percent sign. */
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: clients decode the output of encodeURIComponent only in part.
+/** gRPC's percent-encoding, which keeps printable ASCII except the percent sign. */
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: clients only partly decode the output of encodeURIComponent.
 export function percentEncoded(text: string): string {
   if (/^[\x20-\x24\x26-\x7e]*$/.test(text)) return text;
   return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]/gu, (character) => {

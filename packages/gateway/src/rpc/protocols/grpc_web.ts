@@ -6,7 +6,7 @@ import { grpc, grpcTimeout } from "./grpc.ts";
 import { bodyTrailersOf } from "./grpc_status.ts";
 import type { Metadata, Negotiated, Protocol } from "./protocol.ts";
 
-/** Reads a content type of gRPC-Web, binary or text. */
+/** Parses a content type of gRPC-Web, binary or text. */
 export function negotiateGrpcWeb(contentType: string): Negotiated | undefined {
   const type = parseGrpcWebContentType(contentType);
   const protocol = type?.text ? grpcWebText : grpcWeb;
@@ -16,7 +16,7 @@ export function negotiateGrpcWeb(contentType: string): Negotiated | undefined {
 const trailerFlag = 0x80;
 const plainOk = enclose("grpc-status: 0\r\n", trailerFlag);
 
-/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md: gRPC whose trailers are the last frame of the body. */
+/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md: gRPC with its trailers in the last frame of the body. */
 const grpcWeb: Protocol = {
   name: "grpc-web",
   isEnveloped: true,
@@ -42,7 +42,7 @@ const grpcWeb: Protocol = {
   end: (error, metadata) => ({ body: trailerFrame(bodyTrailersOf(error, metadata)) }),
 };
 
-/** The same in base64, each part on its own. */
+/** The same in base64, each part encoded separately. */
 const grpcWebText: Protocol = {
   ...grpcWeb,
   isText: true,
@@ -60,11 +60,11 @@ function trailerFrame(trailers: ResponseFields): Buffer {
   return enclose(text, trailerFlag);
 }
 
-/** Decodes base64; each part of a client or a proxy may have its own padding. */
+/** Decodes base64, in which each part from a client or proxy may have its own padding. */
 export function base64Bytes(body: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe((body.length >> 2) * 3);
   let size = 0;
-  // By groups of four, for parts may be as short: a string and a buffer for each took 0.5 s for a body of 5 MB.
+  // By groups of four, because parts may be as short as that: a string and a buffer for each took 0.5 s for a 5 MB body.
   for (let at = 0; at < body.length; at += 4) {
     const padding = body[at + 3] !== equalsSign ? 0 : body[at + 2] !== equalsSign ? 1 : 2;
     const third = padding === 2 ? 0 : valueAt(body, at + 2);
@@ -81,7 +81,7 @@ export function base64Bytes(body: Buffer): Buffer {
 
 const equalsSign = 0x3d;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-// A character that is no digit sets the sign of a group.
+// A character that is not a digit sets the sign bit of its group.
 const digits = new Int32Array(256).fill(-1);
 for (const [value, digit] of [...alphabet].entries()) digits[digit.charCodeAt(0)] = value;
 

@@ -32,27 +32,27 @@ const statusesByReason: Partial<Record<GatewayReason, number>> = {
   HTTP_VERSION_TOO_OLD: 505,
 };
 
-/** The HTTP status of a refusal. */
+/** The HTTP status of an error. */
 export function httpStatusOf(error: ConnectError): number {
   const reason = reasonOf(error);
   return (reason && statusesByReason[reason]) ?? statuses[error.code];
 }
 
-// HTTP has a status for these and Connect has no code: its clients derive a code from the status.
+// HTTP has a status for these but Connect has no code, so its clients derive a code from the status.
 const refusedByHttp: readonly (GatewayReason | undefined)[] = [
   "UNKNOWN_PATH",
   "METHOD_NOT_ALLOWED",
   "UNSUPPORTED_CONTENT_TYPE",
 ];
 
-/** The HTTP status and the code of a refusal over unary Connect. */
+/** The HTTP status and the code of an error over unary Connect. */
 export function connectStatusOf(error: ConnectError): { readonly status: number; readonly code: Code } {
   if (!refusedByHttp.includes(reasonOf(error))) return { status: codeToHttpStatus(error.code), code: error.code };
   const status = httpStatusOf(error);
   return { status, code: codeFromHttpStatus(status) };
 }
 
-/** The headers of a refusal in a protocol that refuses by HTTP status. */
+/** The headers of an error in a protocol that reports errors by HTTP status. */
 export function httpFieldsOf(error: ConnectError): Record<string, string> {
   const { allow, supported } = infoOf(error)?.metadata ?? {};
   const reason = reasonOf(error);
@@ -67,13 +67,13 @@ export function httpFieldsOf(error: ConnectError): Record<string, string> {
 
 const reasons = new WeakMap<ConnectError, GatewayReason>();
 
-/** Records the reason of the gateway for an error, whatever details its texts give. */
+/** Records the gateway's reason for an error, whatever details its texts add. */
 export function withReason(error: ConnectError, reason: GatewayReason): ConnectError {
   reasons.set(error, reason);
   return error;
 }
 
-/** The reason of a refusal; undefined for reasons other than those of the gateway. */
+/** The gateway's reason for an error; undefined for other reasons. */
 export function reasonOf(error: ConnectError): GatewayReason | undefined {
   const reason = reasons.get(error) ?? infoOf(error)?.reason;
   return reason !== undefined && isReason(reason) ? reason : undefined;

@@ -11,7 +11,7 @@ const defaultHeaders = { "cache-control": "no-store", "x-content-type-options": 
 const plainHeaders: ResponseFields = { "content-type": "application/json", ...defaultHeaders };
 const variedHeaders: ResponseFields = { ...plainHeaders, vary: "accept-encoding" };
 
-/** JSON over HTTP, for clients without a protocol of rpcs: one message, or with `json_stream.ts` many. */
+/** JSON over HTTP, for clients without an rpc protocol: a single message, or many with `json_stream.ts`. */
 export const jsonUnary: Protocol = {
   name: "json",
   isEnveloped: false,
@@ -59,7 +59,7 @@ function withCustom(fields: ResponseFields, { header, trailer }: Metadata): Resp
   return { ...fieldsOf(header), ...fieldsOf(trailer, "trailer-"), ...fields };
 }
 
-/** The JSON error body of a refusal: code, message and details. */
+/** The JSON body of an error: code, message and details. */
 export function errorJson({ code, rawMessage, details }: ConnectError) {
   const written = details.flatMap((detail) => {
     if (!("desc" in detail)) return [];
@@ -71,7 +71,7 @@ export function errorJson({ code, rawMessage, details }: ConnectError) {
 
 const asObject = (value: unknown) => (typeof value === "object" && value !== null ? value : { value });
 
-// A client that sent another type may use Connect, whose conformance suite takes the type without parameters, beside such a
-// status, for an error of Connect.
+// A client that sent another content type may use Connect. With such a status, Connect's conformance suite takes the type without
+// parameters for a Connect error.
 const contentTypeOf = (error: ConnectError) =>
   reasonOf(error) === "UNSUPPORTED_CONTENT_TYPE" ? "application/json; charset=utf-8" : "application/json";

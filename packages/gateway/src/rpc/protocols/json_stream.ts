@@ -16,7 +16,7 @@ const lines: Protocol = {
 const events: Protocol = {
   ...jsonUnary,
   message: (message) => Buffer.from(`${idLine(String(message))}data: ${message}\n\n`),
-  // Not "error": browsers raise events of that name themselves.
+  // Not "error", because browsers raise events of that name themselves.
   end: (error) => ({ body: error && `event: refused\ndata: ${JSON.stringify(errorJson(error))}\n\n` }),
   heartbeat: Buffer.from(":\n\n"),
 };
@@ -24,7 +24,7 @@ const events: Protocol = {
 const negotiatedLines: Negotiated = { protocol: lines, codec: "json", contentType: "application/x-ndjson" };
 const negotiatedEvents: Negotiated = { protocol: events, codec: "json", contentType: "text/event-stream" };
 
-/** Negotiates a stream of JSON: server-sent events if the client accepts them, otherwise lines. */
+/** Negotiates a JSON stream: server-sent events if the client accepts them, otherwise lines. */
 export function negotiateJsonStream({ accept = "" }: Fields): Negotiated {
   return /(^|[\s,])text\/event-stream\b/i.test(accept) ? negotiatedEvents : negotiatedLines;
 }
@@ -34,14 +34,14 @@ function idLine(message: string): string {
   return position === undefined ? "" : `id: ${position}\n`;
 }
 
-/** The position to resume a stream from after a message: its `position`, or that of a message in it. */
+/** The position from which to resume a stream after a message: its own `position`, or that of a message inside it. */
 function positionIn(json: JsonValue): string | undefined {
   if (!isObject(json)) return undefined;
   const holders = [json, ...Object.values(json).filter(isObject)];
   return holders.map(({ position }) => position).find((one) => typeof one === "string");
 }
 
-/** Resumes a stream after the last event that the client has received, by the field `after` of the request, if it has one. */
+/** Resumes a stream after the last event that the client received, using the request's field `after`, if it has one. */
 export function resume(type: DescMessage, request: Message, headers: Fields): void {
   const last = headers["last-event-id"];
   const after = type.fields.find(({ name }) => name === "after");

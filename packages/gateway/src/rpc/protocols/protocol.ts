@@ -4,24 +4,24 @@ import type { Enclosed } from "../../codec/envelope.ts";
 import type { Fields, HeaderFields } from "../../header_fields.ts";
 import type { Response, ResponseFields } from "../../http/exchange.ts";
 
-/** The message of a unary response, and the encoding that it is compressed by, if any. */
+/** The message of a unary response, and the encoding that compressed it, if any. */
 export type Outgoing = { readonly message: Uint8Array | string; readonly encoding: Encoding | undefined };
 
 /** Content type, headers and trailers of a response. */
 export type Metadata = {
   readonly contentType: string;
-  /** Fields that the gate, an interceptor or the implementation has set. */
+  /** Fields set by the gate, an interceptor or the implementation. */
   readonly header: HeaderFields | undefined;
   readonly trailer: HeaderFields | undefined;
 };
 
 /**
- * How one protocol reads requests and writes responses. Of a unary call: `timeout`, `open`, then `respond` or `refuse`. Of a stream:
- * `timeout`, `open` if the client sends one message only, then either `refuse`, or `begin`, `message` for each message, `end`.
+ * How a protocol reads requests and writes responses. For a unary call: `timeout`, `open`, then `respond` or `refuse`. For a stream:
+ * `timeout`, `open` if the client sends a single message, then either `refuse`, or `begin`, `message` for each message, and `end`.
  */
 export type Protocol = {
   readonly name: "grpc" | "grpc-web" | "connect" | "json";
-  /** Whether every message of a stream comes in an envelope, so that a client can send many. */
+  /** Whether every message of a stream has an envelope, so that a client can send many. */
   readonly isEnveloped: boolean;
   /** Whether bodies are in base64. */
   readonly isText: boolean;
@@ -31,7 +31,7 @@ export type Protocol = {
   readonly acceptHeader: string;
   /** The client's deadline in milliseconds; undefined for none. */
   readonly timeout: (headers: Fields) => number | undefined;
-  /** The maximum of bytes that the protocol adds to a message of this size. */
+  /** The maximum number of bytes that the protocol adds to a message of this size. */
   readonly overhead: (messageBytes: number) => number;
   /** Extracts the only message of a complete body. */
   readonly open: (body: Buffer, encoding: Encoding | undefined) => Enclosed;
@@ -45,11 +45,11 @@ export type Protocol = {
   readonly message: (message: Uint8Array | string, isCompressed: boolean) => Uint8Array;
   /** The end of a stream, with its error if it failed. */
   readonly end: (error: ConnectError | undefined, metadata: Metadata) => Pick<Response, "body" | "trailers">;
-  /** Sent while a stream is silent, so that no proxy in between takes it for dead. */
+  /** Sent while a stream is silent, so that no proxy in between assumes that it is dead. */
   readonly heartbeat?: Uint8Array;
 };
 
-/** Protocol and codec of a request and its response. */
+/** The protocol and codec of a request and its response. */
 export type Negotiated = {
   readonly protocol: Protocol;
   readonly codec: "proto" | "json";
@@ -59,7 +59,7 @@ export type Negotiated = {
 
 const none: ResponseFields = {};
 
-/** Custom fields of a response, as the exchange sends them. */
+/** Custom fields of a response, in the form that the exchange sends. */
 export function fieldsOf(header: HeaderFields | undefined, prefix = ""): ResponseFields {
   if (!header) return none;
   const fields: Record<string, string | readonly string[]> = {};
@@ -87,5 +87,5 @@ export function metadataOf({ metadata }: ConnectError): ResponseFields {
 
 const isSendable = (value: string) => /^[\t\x20-\x7e]*$/.test(value);
 
-// A refusal of an encoding lists the supported ones.
+// The error for an unsupported encoding lists the supported ones.
 const acceptFields = new Set(["grpc-accept-encoding", "connect-accept-encoding", "accept-encoding"]);

@@ -1,7 +1,7 @@
 import type { Components, OperationObject, Parameter, Ref } from "../openapi/document.ts";
 import { requestExample } from "./example.ts";
 
-/** A call of an operation at its first path, as samples and the form of the page make it. */
+/** A call of an operation at its first path, as made by the samples and the form of its page. */
 export type Called = {
   readonly verb: string;
   /** `/v1/users/{userId}` */
@@ -10,9 +10,9 @@ export type Called = {
   readonly rpc: string;
   readonly needsToken: boolean;
   readonly parameters: readonly Parameter[];
-  /** The body by example; undefined for an operation without one. */
+  /** The example body; undefined for an operation without one. */
   readonly body: unknown;
-  /** The field of the message that the body is; all other fields when absent. */
+  /** The field of the message that the body stands for; if absent, all the others. */
   readonly bodyField: string | undefined;
   readonly isStream: boolean;
 };
@@ -44,26 +44,26 @@ function resolved(one: Parameter | Ref, { parameters }: Components): Parameter {
   return parameter;
 }
 
-/** A piece of text, or the name of a variable of the environment. */
+/** A piece of text, or the name of an environment variable. */
 export type Piece = { readonly text: string } | { readonly variable: string };
 
-/** The path of a call: text, and variables for the parameters in it. */
+/** The path of a call: text, and variables for its parameters. */
 export const pathOf = ({ path }: Called): Piece[] =>
   path
     .split(/\{([^}]+)\}/)
     .map((part, index) => (index % 2 === 0 ? { text: part } : { variable: variableOf(part) }))
     .filter((piece) => !("text" in piece) || piece.text !== "");
 
-/** The required parameters of the query, with their variables. */
+/** The required query parameters, with their variables. */
 export const queryOf = ({ parameters }: Called) =>
   parameters
     .filter((one) => one.in === "query" && one.required)
     .map(({ name }, index) => ({ prefix: `${index === 0 ? "?" : "&"}${name}=`, name, variable: variableOf(name) }));
 
-/** The variable of the environment for a parameter: `USER_ID` for `userId`. */
+/** The environment variable for a parameter: `USER_ID` for `userId`. */
 export const variableOf = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])|\./g, "_").toUpperCase();
 
-/** The message of a call for gRPC: the body, and a variable for each parameter. */
+/** A call's message for gRPC: the body, and a variable for each parameter. */
 export function messageOf({ parameters, body, bodyField }: Called): Record<string, unknown> {
   const message: Record<string, unknown> = {};
   for (const { name, in: where, required } of parameters)
@@ -82,7 +82,7 @@ function place(message: Record<string, unknown>, [first = "", ...rest]: readonly
   message[first] = inner;
 }
 
-// U+0000 is in no name and in no example.
+// U+0000 occurs in no name and no example.
 const inMessage = (name: string) => `\0${variableOf(name)}\0`;
 
 /** The JSON of a message: text, and the variables in it. */
@@ -91,7 +91,7 @@ export const jsonPieces = (message: unknown): Piece[] =>
     .split(/\\u0000(\w+)\\u0000/)
     .map((part, index) => (index % 2 === 0 ? { text: part } : { variable: part }));
 
-/** JSON on one line where it is short. */
+/** JSON, on one line if it is short. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
   const line = text.replaceAll(/\n */g, " ");

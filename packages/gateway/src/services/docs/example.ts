@@ -1,6 +1,6 @@
 import type { Components, OperationObject, Schema } from "../openapi/document.ts";
 
-/** A body of one content type; its examples win over values that its schema allows. */
+/** A body of one content type; its examples take precedence over values that its schema allows. */
 type Body = {
   readonly schema: Schema;
   readonly example?: unknown;
@@ -9,13 +9,13 @@ type Body = {
 
 type Content = Readonly<Record<string, Body>>;
 
-/** The body of a request by example, with its required fields; undefined for an operation without a body. */
+/** An example request body with its required fields; undefined for an operation without a body. */
 export function requestExample({ requestBody }: OperationObject, components: Components): unknown {
   const body = bodyIn(requestBody?.content);
   return body && bodyValue(body, { components, allFields: false });
 }
 
-/** The body of a response by example, with all fields; undefined when the document describes none. */
+/** An example response body with all fields; undefined if the document describes none. */
 export function responseExample(content: Content, components: Components): unknown {
   const body = bodyIn(content);
   return body && bodyValue(body, { components, allFields: true });
@@ -32,7 +32,7 @@ function bodyValue({ schema, example, examples = {} }: Body, options: Options): 
 type Options = {
   readonly components: Components;
   readonly allFields: boolean;
-  /** The types around a value: a type that holds itself ends there. */
+  /** The types around a value; a recursive type stops here. */
   readonly around?: readonly string[];
 };
 

@@ -18,7 +18,7 @@ export const parameterRows = (parameters: readonly Parameter[]): Row[] =>
     schema: description === undefined ? schema : { ...schema, description },
   }));
 
-/** A table of fields under a caption; a sentence when there are none. */
+/** A table of fields with a caption, or a sentence if there are none. */
 export function fieldTable(caption: string, rows: readonly Row[], direction: "request" | "answer"): Html {
   if (rows.length === 0) return html`<p class="none"><b>${caption}</b> without fields</p>`;
   return html`<div class="scroll"><table><caption>${caption}</caption>
@@ -35,7 +35,7 @@ function fieldRow({ name, note, needed, schema }: Row, direction: "request" | "a
 <td>${prose(schema.description ?? "")} ${bounds}</td></tr>`;
 }
 
-/** The type of a value; a link for a type with a section of its own. */
+/** The type of a value, as a link if the type has a page of its own. */
 export function typeOf(schema: Schema): Html {
   if (schema.$ref) return link(schema.$ref);
   if (schema.items) return html`list of ${typeOf(schema.items)}`;

@@ -1,10 +1,10 @@
 /** A piece of escaped HTML. */
 export type Html = { readonly html: string };
 
-/** What a page shows, and its name. */
+/** The content of a page, and its title. */
 export type Content = { readonly title: string; readonly main: Html };
 
-/** A template of HTML; values that are not Html are escaped. */
+/** An HTML template; values that are not Html are escaped. */
 export function html(
   texts: TemplateStringsArray,
   ...values: readonly (Html | readonly Html[] | string | number)[]
@@ -20,7 +20,7 @@ function writtenOf(value: Html | readonly Html[] | string | number): string {
 
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Text with the words in back quotes as code. */
+/** Text with backquoted words as code. */
 export function prose(text: string): Html {
   const parts = text.split("`").map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
   return html`${parts}`;

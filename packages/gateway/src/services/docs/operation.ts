@@ -9,7 +9,7 @@ import { samplesOf } from "./samples.ts";
 /** An operation with all its paths. */
 export type Entry = { readonly name: string; readonly paths: readonly Placed[] };
 
-/** The operations of a service, under its name in words. */
+/** The operations of a service, under its readable name. */
 export type Group = {
   readonly tag: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export type Group = {
   readonly entries: readonly Entry[];
 };
 
-/** The operations of a service; the paths of one rpc are grouped. */
+/** The operations of a service, with all paths of an rpc grouped. */
 export function entriesOf({ paths }: Document, tag: string): Entry[] {
   const all = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
@@ -64,7 +64,7 @@ ${answerExample(id, operation, components)}
 </section>`;
 }
 
-/** The call as the script of the page makes it. */
+/** The call as made by the page's script. */
 function formOf({ verb, path, needsToken, parameters, body }: Called) {
   const fields = parameters.map(({ name, in: where, required }) => ({ name, in: where, required }));
   return { verb, path, needsToken, parameters: fields, ...(body !== undefined && { body: jsonText(body) }) };
@@ -102,13 +102,13 @@ function answerTable(operation: OperationObject, components: Components): Html {
   return fieldTable("Response", fieldRows(schema), "answer");
 }
 
-/** The schema of the body of a request; undefined for none. */
+/** The schema of a request body; undefined if there is none. */
 export function bodySchema({ requestBody }: OperationObject, components: Components): Schema | undefined {
   const schema = requestBody?.content["application/json"]?.schema;
   return schema && opened(schema, components);
 }
 
-/** The schema of a response; undefined where the document describes none. */
+/** The schema of a response; undefined if the document describes none. */
 export function answerSchema({ responses }: OperationObject, components: Components): Schema | undefined {
   const done = responses[200];
   const [body] = done && !("$ref" in done) ? Object.values(done.content) : [];

@@ -3,12 +3,12 @@ import { type Content, type Html, html, prose } from "./html.ts";
 import { anchorOf, type Entry, type Group, pathList } from "./operation.ts";
 import { pathsIn } from "./paths.ts";
 
-/** The name of a service in words: `User Grant` for `UserGrantService`. */
+/** The readable name of a service: `User Grant` for `UserGrantService`. */
 export const shortName = (tag: string) => tag.replace(/Service$/, "").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
 
 /**
- * The first page: how to call the API, and every operation with a link to its page. Links of the time when the reference was one page
- * name anchors here; the script goes on from them to the page that they meant.
+ * The first page: how to call the API, and every operation with a link to its page. Links from when the reference was a single page name
+ * anchors here; the script redirects them to the right page.
  */
 export function overviewPage({ info, components }: Document, groups: readonly Group[]): Content {
   const main = html`<header><h1>${String(info.title)} API reference</h1>

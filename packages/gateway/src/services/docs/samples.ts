@@ -1,9 +1,9 @@
 import { type Called, jsonPieces, jsonText, messageOf, type Piece, pathOf, queryOf } from "./called.ts";
 
-/** A call in one language; its variables of the environment are URL, TOKEN and one for each parameter. */
+/** A call in one language. It uses the environment variables URL, TOKEN and one per parameter. */
 export type Sample = { readonly language: string; readonly code: string };
 
-/** A call in the shell, over gRPC, in TypeScript, Go and Python, each with nothing but what comes with the language. */
+/** A call in the shell, over gRPC, and in TypeScript, Go and Python, each using only what comes with the language. */
 export const samplesOf = (called: Called): readonly Sample[] => [
   { language: "curl", code: curl(called) },
   { language: "grpcurl", code: grpcurl(called) },
@@ -69,7 +69,7 @@ function typescript(called: Called): string {
   );
 }
 
-/** A key of JSON as TypeScript writes it; any other text as it is. */
+/** A JSON key as TypeScript writes it; any other text unchanged. */
 const unquotedKey = (text: string) => /^"([A-Za-z_]\w*)":$/.exec(text)?.[1]?.concat(":") ?? text;
 
 const quoted = (text: string) => JSON.stringify(text);
@@ -146,7 +146,7 @@ function python(called: Called): string {
   );
 }
 
-/** JSON as a literal of Python: the words of JSON stand outside of its strings. */
+/** JSON as a Python literal: JSON's keywords occur outside of its strings. */
 const inPython = (value: unknown): string =>
   jsonText(value).replaceAll(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (part) => pythonWords[part] ?? part);
 

@@ -4,17 +4,17 @@ import { answerSchema, bodySchema, type Entry, type Group } from "./operation.ts
 import { pathsIn } from "./paths.ts";
 import { valuesOf } from "./type_pages.ts";
 
-/** A page as the search finds it. */
+/** A page as listed in search results. */
 export type Hit = {
   readonly href: string;
   readonly title: string;
-  /** Shown below the title: the path of an operation. */
+  /** Shown below the title; for an operation, its path. */
   readonly note: string;
   /** The words of the page, in lower case. */
   readonly words: string;
 };
 
-/** Everything that the search looks through. */
+/** Everything that the search covers. */
 export function searchIndex({ components }: Document, groups: readonly Group[]): Hit[] {
   const { responses, schemas } = components;
   return [

@@ -9,19 +9,19 @@ import { searchIndex } from "./search.ts";
 import { shell } from "./shell.ts";
 import { typePage, typesPage } from "./type_pages.ts";
 
-/** The API reference as pages, each made when somebody asks for it. */
+/** The API reference as pages, each made on request. */
 export type Site = {
-  /** The page at a path; undefined when there is none. */
+  /** The page at a path; undefined if there is none. */
   readonly pageAt: (path: string) => string | undefined;
-  /** The content security policy of every page. It permits our own style and script, and calls to this server only. */
+  /** The content security policy of every page, which permits only our own style and script, and calls to this server. */
   readonly policy: string;
-  /** What the search of the pages looks through, as JSON. */
+  /** The search index of the pages, as JSON. */
   readonly searchIndex: () => string;
 };
 
 export type SiteOptions = { readonly style: string; readonly makesCalls: boolean };
 
-/** Makes the pages of a document. Without their script they are complete, but have no search and make no calls. */
+/** Makes the pages of a document. Without the script they are complete, but cannot search or make calls. */
 export function docsSite(document: Document, { style, makesCalls }: SiteOptions): Site {
   const groups: readonly Group[] = document.tags.map(({ name, description }) => ({
     ...{ tag: name, name: shortName(name), description },

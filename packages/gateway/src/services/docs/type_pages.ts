@@ -25,5 +25,5 @@ function typeBody(schema: Schema): Html {
   return html`<p>${typeOf(schema)}</p>`;
 }
 
-/** The values of an enumeration, also of one that may grow. */
+/** The values of an enumeration, including an extensible one. */
 export const valuesOf = (schema: Schema) => schema.enum ?? schema["x-extensible-enum"];

@@ -3,13 +3,13 @@ import { pathOf } from "../../rpc/rpc_method.ts";
 import { histogram, record, type Series, seriesIn } from "./series.ts";
 import type { Family } from "./text.ts";
 
-/** Called when a call begins; the returned function is called when it ends. */
+/** Called when a call begins; returns a function to call when it ends. */
 export type Observe = (
   operation: string,
   headers: Pick<Headers, "get">,
 ) => (code: string, milliseconds: number) => void;
 
-/** Counts calls and measures their time. */
+/** Counts calls and measures their duration. */
 export type CallMetrics = { readonly observe: Observe; readonly families: () => Family[] };
 
 /** Counts the calls of these services; calls of other names are counted as `unknown`. */
@@ -37,14 +37,14 @@ export function callMetrics(served: readonly DescService[], prefix: string): Cal
   }
 }
 
-/** The paths of all rpcs; every other name is chosen by a client, and must not become a label. */
+/** The paths of all rpcs; any other name is chosen by a client, and must not become a label. */
 export function operationsOf(served: readonly DescService[]): ReadonlySet<string> {
   return new Set(served.flatMap(({ methods }) => methods.map(pathOf)));
 }
 
 type Door = "grpc" | "grpc_web" | "connect" | "json";
 
-/** The protocol of a call by its headers, the value of the label `door`. */
+/** The protocol of a call by its headers: the value of the label `door`. */
 export function doorOf(headers: Pick<Headers, "get">): Door {
   const type = headers.get("content-type") ?? "";
   if (type.startsWith("application/grpc")) return type.startsWith("application/grpc-web") ? "grpc_web" : "grpc";

@@ -2,7 +2,7 @@ import { constants, monitorEventLoopDelay, PerformanceObserver } from "node:perf
 import { type Family, gauge, together } from "./text.ts";
 import { usageFamilies } from "./usage.ts";
 
-/** Metrics of the process, by the names that dashboards for Node expect. */
+/** Metrics of the process, with the names that Node dashboards expect. */
 export type ProcessMetrics = Disposable & { readonly families: () => Family[] };
 
 const kinds: Readonly<Record<number, string>> = {

@@ -1,16 +1,16 @@
 import { histogram, record, type Series, seriesIn } from "./series.ts";
 import type { Family } from "./text.ts";
 
-/** How a request at a route ended: the status of its response, and the reason of a refusal. */
+/** How a request to a route ended: the status of its response, and the reason for an error. */
 export type RequestOutcome = { readonly status: number; readonly reason?: string | undefined };
 
-/** Called when a request arrives; the returned function is called when it ends. */
+/** Called when a request arrives; returns a function to call when it ends. */
 export type ObserveRequest = (endpoint: string) => (outcome: RequestOutcome, milliseconds: number) => void;
 
-/** Counts requests at routes and measures their time. */
+/** Counts requests to routes and measures their duration. */
 export type RequestMetrics = { readonly observe: ObserveRequest; readonly families: () => Family[] };
 
-/** Counts requests by endpoint and outcome, whose values become labels: a client must not choose any of them. */
+/** Counts requests by endpoint and outcome. These become labels, so clients must not be able to choose any of them. */
 export function requestMetrics(prefix: string): RequestMetrics {
   const endpoints = new Map<string, Series>();
   let running = 0;

@@ -2,10 +2,10 @@ import type { Sample } from "./text.ts";
 
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The durations that were measured under the same labels, and how often each outcome ended one. */
+/** The durations measured for the same labels, and the number of times each outcome occurred. */
 export type Series = { readonly outcomes: Map<string, number>; readonly buckets: number[]; sum: number; count: number };
 
-/** The series of a key, which is made when it is first asked for. */
+/** The series of a key, created on first use. */
 export function seriesIn<Key>(all: Map<Key, Series>, key: Key): Series {
   const existing = all.get(key);
   if (existing) return existing;

@@ -6,7 +6,7 @@ export type Sample = {
   readonly suffix?: string;
 };
 
-/** How the numbers of several processes become one: their sum, the most or the least of them. */
+/** How the numbers of several processes are combined: as their sum, maximum or minimum. */
 export type Together = "sum" | "most" | "least";
 
 /** A metric with all its samples. */
@@ -15,7 +15,7 @@ export type Family = {
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";
   readonly samples: readonly Sample[];
-  /** How samples of several processes are put together; their sum when absent. */
+  /** How samples of several processes are combined; by default, they are added up. */
   readonly together?: Together;
 };
 
@@ -51,7 +51,7 @@ export const gauge = (name: string, help: string, value: number): Family => ({
   samples: [{ value }],
 });
 
-/** The metric, whose samples of several processes are put together in this way. */
+/** The metric, with the way to combine the samples of several processes. */
 export const together = (how: Together, family: Family): Family => ({ ...family, together: how });
 
 /** A counter with one sample. */

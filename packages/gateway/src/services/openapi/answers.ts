@@ -45,7 +45,7 @@ const moreHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ["retry-after"],
 };
 
-/** A response for each status that operations are refused with. */
+/** A response for each status with which operations fail. */
 export function refusals(
   options: Pick<ApiOptions, "reasons" | "responseHeaders" | "errorExamples">,
   isUsed: (status: string) => boolean,
@@ -75,14 +75,14 @@ const withExample = (response: Response, example: unknown): Response => ({
 
 const ref = (name: string): Ref => ({ $ref: `#/components/schemas/${name}` });
 
-/** The schemas of the error body, of its reasons and of its details. */
+/** The schemas of the error body, its reasons and its details. */
 export function errorSchemas(
   types: Schemas,
   { domain, reasons }: Pick<ApiOptions, "domain" | "reasons">,
 ): Record<string, Schema> {
   const names = [...reasons.values()].flat().sort();
   return {
-    // Clients that are generated with a closed enumeration fail on the reasons of a newer server.
+    // Clients generated with a closed enumeration fail on a newer server's reasons.
     Reason: {
       type: "string",
       description: "The reason of a refusal; stable. Others may follow.",
@@ -117,7 +117,7 @@ const detailTypes = [
 ] as const;
 
 /**
- * A detail of a refusal: its type, and the fields of all types together. Generators make poor types of a union, and fail on details that
+ * A detail of an error: its type, and the fields of all types together. Generators turn a union into poor types, and fail on details that
  * it does not list.
  */
 function errorDetail(types: Schemas, domain: string): Schema {

@@ -6,10 +6,10 @@ import { httpStatusOf, withReason } from "../../rpc/protocols/http_error.ts";
 import { pathOf, type RpcMethod } from "../../rpc/rpc_method.ts";
 import type { ApiOptions } from "./options.ts";
 
-/** Texts and options of an OpenAPI document; all have defaults. */
+/** Texts and options of an OpenAPI document, all of which have defaults. */
 export type OpenapiOptions = Partial<Omit<ApiOptions, "info" | "methods"> & ApiOptions["info"]>;
 
-/** The rpcs that the defaults of a document are made from. */
+/** The rpcs from which a document's defaults are derived. */
 export type DefaultOptions = {
   readonly methods: readonly RpcMethod[];
   /** Whether rpcs are served at the paths of `google.api.http`. */
@@ -17,7 +17,7 @@ export type DefaultOptions = {
   readonly refuse: Refuse;
 };
 
-/** Makes the options of a document from the served rpcs; `overrides` win. */
+/** Makes a document's options from the served rpcs; `overrides` take precedence. */
 export function defaultOptions(served: DefaultOptions, overrides: OpenapiOptions): ApiOptions {
   const methods = served.methods.map(({ method }) => method);
   const byMethod = new Map(served.methods.map((rpc) => [rpc.method as DescMethod, rpc]));
@@ -44,7 +44,7 @@ export function defaultOptions(served: DefaultOptions, overrides: OpenapiOptions
   };
 }
 
-/** A title, a version and the common package of services. */
+/** A title, a version, and the common package of the services. */
 function namesOf(methods: readonly DescMethod[]) {
   const services = [...new Set(methods.map(({ parent }) => parent))];
   const packages = [...new Set(services.map(({ file }) => file.proto.package))];
@@ -65,13 +65,13 @@ function factsOf(rpc: RpcMethod | undefined, rest: boolean) {
   };
 }
 
-/** The rule of an rpc without one: it accepts JSON at its gRPC path, unless it streams requests. */
+/** The rule for an rpc without one: it accepts JSON at its gRPC path, unless it streams requests. */
 function plainRules(method: DescMethod): HttpRule[] {
   if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") return [];
   return [create(HttpRuleSchema, { pattern: { case: "post", value: pathOf(method) }, body: "*" })];
 }
 
-/** The reasons of the gateway by their HTTP status, and their domain, as `refuse` makes them. */
+/** The gateway's reasons by HTTP status, and their domain, as `refuse` makes them. */
 function refusalsBy(refuse: Refuse): Pick<ApiOptions, "domain" | "reasons"> {
   const refusals = (Object.keys(gatewayReasons) as GatewayReason[]).map((reason) => {
     const error = withReason(refuse(reason, {}), reason);

@@ -1,17 +1,17 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** A JSON Schema, as far as the contract needs one. */
+/** A JSON Schema, to the extent that the contract needs. */
 export type Schema = {
   readonly $ref?: string;
   readonly type?: string;
-  /** The name that generators give the type of a schema in place. */
+  /** The name that generators give the type of an inline schema. */
   readonly title?: string;
   readonly description?: string;
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly pattern?: string;
   readonly enum?: readonly string[];
-  /** Known values of a text that may have others. */
+  /** The known values of a text that may have others. */
   readonly "x-extensible-enum"?: readonly string[];
   readonly default?: string | boolean;
   readonly minimum?: number;
@@ -46,7 +46,7 @@ export type Parameter = {
 /** A header of a response. */
 export type Header = { readonly description: string; readonly schema: Schema };
 
-/** A body by its content type. */
+/** A body by content type. */
 export type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
 
 /** A response of an operation. */
@@ -68,12 +68,12 @@ export type OperationObject = {
   readonly responses: Readonly<Record<string, Response | Ref>>;
   /** The same operation for gRPC, gRPC-Web and Connect. */
   readonly "x-rpc": string;
-  /** The field of its request that the body is, where that is one field. */
+  /** The request field that the body stands for, if it is a single one. */
   readonly "x-body-field"?: string;
   readonly "x-permission"?: string;
 };
 
-/** The operations of a path by their method, in lower case. */
+/** The operations of a path by method, in lower case. */
 export type PathItem = Readonly<Record<string, OperationObject>>;
 
 /** How callers authenticate. */

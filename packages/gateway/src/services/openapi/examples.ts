@@ -3,7 +3,7 @@ import type { Binding } from "../../rest/binding.ts";
 import type { Content, OperationObject, Parameter, Ref, Response } from "./document.ts";
 import type { Example } from "./options.ts";
 
-/** Adds an example to an operation: to its parameters, its body and its answer. */
+/** Adds an example to an operation's parameters, body and response. */
 export function withExample(
   operation: OperationObject,
   binding: Binding,

@@ -6,7 +6,7 @@ import type { ApiOptions } from "./options.ts";
 import { schemas } from "./schemas.ts";
 import { wellKnownTexts } from "./well_known_texts.ts";
 
-/** Describes every rpc as OpenAPI 3.1, from the descriptors alone; calls are served between one rpc and the next. */
+/** Describes every rpc as OpenAPI 3.1, using only the descriptors. Between one rpc and the next, calls are served. */
 export async function openapi(options: ApiOptions): Promise<Document> {
   const { info, methods, parameters, bearer } = options;
   const comments = { ...wellKnownTexts, ...options.comments };

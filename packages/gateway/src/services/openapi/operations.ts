@@ -63,7 +63,7 @@ function describeRule({ method, facts, comment, rule, schemas, index, options }:
   return { path: pathOf(template, binding), method: verb.toLowerCase(), object: described };
 }
 
-/** Schemas of which an object in place has a title. */
+/** Makes schemas in which inline objects have a title. */
 const titled = (schemas: Schemas, title: string): Schemas => ({
   ...schemas,
   object: (type, fields, direction) => ({ title, ...schemas.object(type, fields, direction) }),
@@ -82,7 +82,7 @@ function pathOf(template: string, { variables }: Binding): string {
 function pathParameters({ variables }: Binding, schemas: Schemas): Parameter[] {
   return variables.map(({ fields }) => {
     const { schema, ...about } = parameter(fields, schemas);
-    // An empty segment is another path.
+    // An empty segment would be another path.
     const filled = schema.type === "string" ? { minLength: 1, ...schema } : schema;
     return { ...about, schema: filled, in: "path", required: true };
   });
@@ -103,7 +103,7 @@ function queryParameters(method: DescMethod, binding: Binding, schemas: Schemas)
     });
 }
 
-/** Adds to the description of an update mask how it follows from the body. */
+/** Explains in the description of an update mask how it derives from the body. */
 function withMaskRule({ description = "", ...rest }: Parameter): Parameter {
   return { ...rest, description: `${description} By default the keys of the body.`.trim() };
 }

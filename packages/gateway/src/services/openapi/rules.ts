@@ -8,13 +8,13 @@ import {
 } from "../../../gen/buf/validate/validate_pb.ts";
 import type { Schema } from "./document.ts";
 
-/** The rules of a field; undefined without any. */
+/** The rules of a field; undefined if it has none. */
 export function rulesOf(field: DescField): FieldRules | undefined {
   const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
   return rules && rules.ignore === Ignore.UNSPECIFIED ? rules : undefined;
 }
 
-/** The rules of a field as JSON Schema, as far as it can express them; of a list, those of the list itself. */
+/** A field's rules as JSON Schema, as far as it can express them; for a list, those of the list itself. */
 export function keywords({ type }: FieldRules): Schema {
   switch (type.case) {
     case "string":
@@ -34,7 +34,7 @@ export function keywords({ type }: FieldRules): Schema {
         ...(maxItems > 0n && { maxItems: Number(maxItems) }),
       };
     }
-    // In JSON these are texts, lists or objects, or true and false, whose rules it has no keyword for.
+    // In JSON these are texts, lists, objects or booleans, for whose rules JSON Schema has no keyword.
     case "int64":
     case "uint64":
     case "sint64":
@@ -53,7 +53,7 @@ export function keywords({ type }: FieldRules): Schema {
   }
 }
 
-// Python has no classes of Unicode, and JavaScript without the flag u takes them for letters: clients would refuse what the server takes.
+// Python has no Unicode classes, and JavaScript without the u flag reads them as letters: clients would reject what the server accepts.
 const isPortable = (pattern: string) => !/\\p/i.test(pattern);
 
 function textKeywords({ minLen, maxLen, pattern, in: allowed, wellKnown }: StringRules): Schema {
@@ -67,7 +67,7 @@ function textKeywords({ minLen, maxLen, pattern, in: allowed, wellKnown }: Strin
   };
 }
 
-// The formats of JSON Schema that are the same as a rule.
+// The JSON Schema formats that are equivalent to a rule.
 const formats: Readonly<Record<string, string>> = {
   email: "email",
   hostname: "hostname",
@@ -87,7 +87,7 @@ type Range<Value> = {
 };
 
 function bounds({ greaterThan: above, lessThan: below }: Range<number>): Schema {
-  // A lower bound over the upper one excludes the values between them.
+  // If the lower bound exceeds the upper one, the values between them are excluded.
   if (above.case && below.case && above.value > below.value) return {};
   return {
     ...(above.case && { [above.case === "gte" ? "minimum" : "exclusiveMinimum"]: above.value }),
@@ -109,7 +109,7 @@ export function isNeeded(rules: FieldRules): boolean {
   return refusesZero || refusesEmpty || format === "email" || (allowed !== undefined && !allowed.includes(""));
 }
 
-// Rules are in RE2, which has syntax that JavaScript lacks.
+// Rules use RE2, which has syntax that JavaScript lacks.
 function matchesEmpty(pattern: string): boolean {
   try {
     return new RegExp(pattern, "u").test("");
@@ -128,7 +128,7 @@ export function remarks(field: DescField): string[] {
       ? [`${greaterThan.case === "gte" ? "At least" : "More than"} ${seconds(greaterThan.value)}.`]
       : []),
     ...(lessThan?.value ? [`${lessThan.case === "lte" ? "At most" : "Less than"} ${seconds(lessThan.value)}.`] : []),
-    // Not uniqueItems: generators make a set of it, which is awkward to call with, and wrong for values of an enumeration.
+    // Not uniqueItems: generators turn it into a set, which is awkward to use, and wrong for enumeration values.
     ...(unique ? ["All different."] : []),
   ];
 }

@@ -4,7 +4,7 @@ import type { Schema } from "./document.ts";
 import type { ApiOptions } from "./options.ts";
 import { isNeeded, itemRules, keywords, remarks, rulesOf } from "./rules.ts";
 
-/** The direction of a message, which decides its required fields: those a request must have, or those a response always has. */
+/** The direction of a message, which decides its required fields: those that a request must have, or a response always has. */
 export type Direction = "request" | "answer";
 
 /** Makes schemas of messages, and collects those that they refer to. */
@@ -65,7 +65,7 @@ function object(context: SchemaContext, type: DescMessage, fields: readonly Desc
     ),
     properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(context, field)])),
     ...(required.length > 0 && { required }),
-    // Not additionalProperties, which openapi-generator reads as "any", and then makes types that take every name.
+    // Not additionalProperties, which openapi-generator reads as "any", making types that accept every name.
     ...(context.direction === "request" && { unevaluatedProperties: false }),
   };
 }
@@ -117,7 +117,7 @@ function commentOf({ options }: SchemaContext, { parent, name, message }: DescFi
   return inJson([...parent.fields, ...(message?.fields ?? [])], options.comments[`${parent.typeName}.${name}`] ?? "");
 }
 
-/** A comment of the proto with field names in their JSON spelling. */
+/** A proto comment with field names in their JSON spelling. */
 export function inJson(fields: readonly DescField[], comment: string): string {
   const names = new Map(fields.map(({ name, jsonName }) => [name, jsonName]));
   return comment.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => names.get(word) ?? word);
@@ -140,7 +140,7 @@ function isRequired(field: DescField, direction: Direction): boolean {
   return rules !== undefined && (rules.required || isImplicit(field)) && isNeeded(rules);
 }
 
-/** The default of an absent field, where it says something: empty texts, empty lists and unspecified values do not. */
+/** The default of an absent field, if it means anything: empty texts, empty lists and unspecified values do not. */
 function defaultOf(field: DescField): Schema {
   if (!isImplicit(field) || isRequired(field, "request")) return {};
   const [first] = field.enum?.values ?? [];
@@ -148,7 +148,7 @@ function defaultOf(field: DescField): Schema {
   return field.fieldKind === "scalar" && field.scalar === ScalarType.BOOL ? { default: false } : {};
 }
 
-// Generators of clients fail on `oneOf` and `not` about the presence of properties, so this is a sentence.
+// Client generators fail on `oneOf` and `not` about the presence of properties, so this is a sentence.
 function atMostOne({ fields }: DescOneof): string {
   const names = fields.map(({ jsonName }) => `\`${jsonName}\``);
   return names.length > 1 ? `At most one of ${names.slice(0, -1).join(", ")} and ${names.at(-1)} is set.` : "";
@@ -170,7 +170,7 @@ function scalar(type: ScalarType | undefined): Schema {
     case ScalarType.UINT32:
     case ScalarType.FIXED32:
       return { type: "integer", format: "uint32", minimum: 0 };
-    // Numbers of JSON lose digits beyond 2^53, so proto3 JSON writes 64 bits as text; it reads numbers too.
+    // JSON numbers lose digits beyond 2^53, so proto3 JSON writes 64-bit numbers as text; it accepts numbers too.
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
       return { type: "string", format: "uint64", pattern: "^[0-9]+$" };

@@ -1,4 +1,4 @@
-/** Descriptions of the public types that errors are made of, by full name: generated code has no comments. */
+/** Descriptions of the public types that errors consist of, by full name, because generated code has no comments. */
 export const wellKnownTexts: Readonly<Record<string, string>> = {
   "google.rpc.BadRequest": "The wrong fields of a request.",
   "google.rpc.BadRequest.field_violations": "One for each wrong field.",
