@@ -95,7 +95,7 @@ function objectIn(text: string, response: IncomingMessage): JsonObject {
     const value: JsonValue = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Rejected below, like any other text that is not an object.
+    // Refused below, like any other text that is not an object.
   }
   throw serviceFailure(`the answer (HTTP status ${response.statusCode}) is not JSON of this service`);
 }

@@ -105,7 +105,7 @@ function isWorthwhile(queued: number, { starts: [oldest], jobs }: UnderWay, wort
   return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest >= longMs;
 }
 
-/** Takes the next statement's jobs out of a queue, and rejects those that nobody waits for any more. */
+/** Takes the next statement's jobs out of a queue, and refuses those that nobody waits for any more. */
 function taken<J>(queue: readonly Waiting<J>[], { most, weights, keysOf }: BatchOptions<J>) {
   const batch: Waiting<J>[] = [];
   const later: Waiting<J>[] = [];

@@ -5,7 +5,7 @@ import type { Violation as Broken } from "@bufbuild/protovalidate";
 import { FieldRulesSchema, field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Violation } from "../errors.ts";
 
-/** What is wrong with a field: a violation without its location. */
+/** What is wrong with a field: a violation without its place. */
 export type Defect = Omit<Violation, "field">;
 
 /** The text of each rule that the contract uses, and the parameters taken from the field's rules. */

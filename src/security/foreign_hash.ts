@@ -21,7 +21,7 @@ const most = { m: 65_536, t: 10, p: 16, bcrypt: 13, scryptBytes: 64 << 20, pbkdf
 
 const lengths = { minSalt: 8, maxSalt: 64, minHash: 16, maxHash: 64 } as const;
 
-/** Parses a hash in PHC or modular format, and rejects one that costs too much, based on its text alone. */
+/** Parses a hash in PHC or modular format, and refuses one that costs too much, based on its text alone. */
 export function foreignHash(text: string): ForeignHash | HashFault {
   for (const parse of [argon2Hash, bcryptHash, scryptHash, pbkdf2Hash]) {
     const found = parse(text);

@@ -4,7 +4,7 @@ import { CreateUsersItemSchema } from "../../gen/postern/v1/user_pb.ts";
 import type { Item } from "./item.ts";
 import type { Note } from "./note.ts";
 
-/** An item with its position in the file. */
+/** An item with its place in the file. */
 export type Placed<I extends Item = Item> = {
   readonly at: string;
   readonly json: unknown;

@@ -77,7 +77,7 @@ async function answeredOf<I>(sent: readonly { readonly item: I }[], send: (items
 const isUnsaid = (outcome: Outcome | undefined): boolean =>
   typeof outcome === "object" && outcome.params?.omitted !== undefined && (outcome.violations ?? []).length === 0;
 
-/** The outcome of one item, with paths relative to it: its position in the request tells users nothing. */
+/** The outcome of one item, with paths relative to it: its place in the request tells users nothing. */
 function ofItem(outcome: Outcome = { message: "got no answer" }, at: number): Outcome {
   if (typeof outcome === "string" || !outcome.violations?.length) return outcome;
   const start = `items[${at}].`;

@@ -54,13 +54,13 @@ function lineOf(refusal: object, item: unknown): string {
   }
 }
 
-/** The file of refused items: their positions, the reasons, and the items themselves, so that they can be corrected. */
+/** The file of refused items: their places, the reasons, and the items themselves, so that they can be corrected. */
 export type RefusedFile = AsyncDisposable & {
   readonly path: string;
   readonly write: (at: string, reasons: Reasons, json: unknown) => Promise<void>;
 };
 
-/** The file of what was changed or lost in the transfer: the position and kind of each item, and what became of it. */
+/** The file of what was changed or lost in the transfer: the place and kind of each item, and what became of it. */
 export type NotesFile = AsyncDisposable & {
   readonly path: string;
   readonly write: (at: string, kind: ItemKind, notes: readonly Note[]) => Promise<void>;

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import type { ItemKind } from "./item.ts";
 import type { Note } from "./note.ts";
 
-/** An item to import, as found in its file: its position, and its JSON or the reason why there is none. */
+/** An item to import, as found in its file: its place, and its JSON or the reason why there is none. */
 export type SourceItem = {
   /** `line 12`, or `users[3]`. */
   readonly at: string;

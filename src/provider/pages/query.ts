@@ -7,7 +7,7 @@ const formType = "application/x-www-form-urlencoded";
 
 /**
  * Redirects a POST to a GET with the same parameters: from another site, browsers send SameSite=Lax cookies only with a GET. Repeated
- * parameters stay repeated, and are rejected there.
+ * parameters stay repeated, and are refused there.
  */
 export function asGet({ headers, body }: HttpRequest, path: string): Response {
   const query = new URLSearchParams(Buffer.from(body).toString("utf8")).toString();
@@ -17,7 +17,7 @@ export function asGet({ headers, body }: HttpRequest, path: string): Response {
   return redirect(`${path}?${query}`, { cookies: [] });
 }
 
-/** Rejects a query that is too long for our pages, whose forms return it. */
+/** Refuses a query that is too long for our pages, whose forms return it. */
 export function refuseLong(query: string): void {
   if (query.length > queryMaxLength)
     throw new PageError("request_malformed", {

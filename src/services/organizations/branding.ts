@@ -105,7 +105,7 @@ const mostPixels = 2_000;
 
 export const brandingRules = [messageRule(SetBrandingRequestSchema, wrongLogo)];
 
-/** Rejects a logo that is no image, or that would take a browser too much memory. */
+/** Refuses a logo that is no image, or that would take a browser too much memory. */
 function wrongLogo({ logo }: SetBrandingRequest): Violation[] {
   if (logo === undefined || logo.length === 0) return [];
   const raster = rasterOf(logo);

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { sendNotice } from "../verification/notice.ts";
 
+/** How long a browser stays known after its last full sign-in. */
 export const knownSeconds = 90 * 86_400;
 
 /** The maximum number of known browsers per user; beyond it, those with the oldest sign-ins are forgotten. */

@@ -102,7 +102,7 @@ const notInForce: Violation = {
 
 export const accountRules = [messageRule(RequestPasswordResetRequestSchema, notOne)];
 
-/** Rejects a request that names both a login name and an address, or neither. */
+/** Refuses a request that names both a login name and an address, or neither. */
 function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] {
   if ((loginName === "") !== (email === "")) return [];
   const isBoth = loginName !== "";

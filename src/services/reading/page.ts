@@ -38,7 +38,7 @@ export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, k
 export const pageRule = <R extends PageRequest>(type: GenMessage<R>, keys: number) =>
   messageRule(type, (request) => tokenFaults(type, request as R, keys), ["pageToken"]);
 
-/** Rejects a token that the list did not issue, or issued for another query. */
+/** Refuses a token that the list did not issue, or issued for another query. */
 export function tokenFaults(type: DescMessage, request: PageRequest, keys: number): readonly Violation[] {
   if (!request.pageToken) return [];
   const token = tokenIn(request.pageToken, keys);

@@ -79,7 +79,7 @@ const nothingNamed: Violation = {
   reason: "MASK_EMPTY",
 };
 
-/** Whether the field's rules reject an empty text, which is what an unset text means. */
+/** Whether the field's rules refuse an empty text, which is what an unset text means. */
 function isNeeded(field: DescField): boolean {
   const type = hasOption(field, fieldRules) ? getOption(field, fieldRules).type : undefined;
   return type?.case === "string" && type.value.minLen > 0n;

@@ -63,6 +63,7 @@ export const keepUndoCode: readonly string[] = [
   `delete from mail_codes c using $input i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null`,
 ];
 
+/** The maximum number of wrong codes from one address per minute on this node. */
 export type UndoSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
 /** Makes the restoring of a former address, by the code from its mail. */

@@ -48,7 +48,7 @@ function textsOf(filter: UserFilter, region: string | undefined): TextFilter[] {
   ]);
 }
 
-/** Rejects a phone filter without a digit, which would filter nothing. */
+/** Refuses a phone filter without a digit, which would filter nothing. */
 export const wrongPhones = ({ filter }: ListUsersRequest): Violation[] =>
   (["phone", "phonePrefix"] as const).flatMap((name) =>
     filter?.[name] && digitsOf(filter[name]) === ""

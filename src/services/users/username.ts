@@ -49,7 +49,7 @@ export const usernameRules = [messageRule(ChangeUsernameRequestSchema, longName)
 
 const longestLoginName = 200;
 
-/** Rejects a username whose compatibility form is too long; it can be many times as long as the text typed. */
+/** Refuses a username whose compatibility form is too long; it can be many times as long as the text typed. */
 export function longName({ username }: { readonly username: string }): Violation[] {
   if ([...loginNameOf(username)].length <= longestLoginName) return [];
   const params = { max: longestLoginName };
