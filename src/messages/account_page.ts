@@ -3,7 +3,7 @@ import type { Texts } from "./language.ts";
 /** The texts of the pages of a user's account. */
 export const accountTexts = {
   account: { en: "Your account", de: "Ihr Konto", fr: "Votre compte", es: "Su cuenta" },
-  account_email: { en: "E-mail address", de: "E-Mail-Adresse", fr: "Adresse e-mail", es: "Correo electrónico" },
+  account_email: { en: "Email address", de: "E-Mail-Adresse", fr: "Adresse e-mail", es: "Correo electrónico" },
   email_confirmed: {
     en: "Your address {email} is confirmed.",
     de: "Ihre Adresse {email} ist bestätigt.",
@@ -11,7 +11,7 @@ export const accountTexts = {
     es: "Su dirección {email} está confirmada.",
   },
   email_unconfirmed: {
-    en: "Your address {email} is not confirmed yet. Enter the code from the mail that was sent to it.",
+    en: "Your address {email} is not confirmed yet. Enter the code from the email that was sent to it.",
     de: "Ihre Adresse {email} ist noch nicht bestätigt. Geben Sie den Code aus der E-Mail ein, die an sie ging.",
     fr: "Votre adresse {email} n’est pas encore confirmée. Saisissez le code du message qui lui a été envoyé.",
     es: "Su dirección {email} aún no está confirmada. Introduzca el código del mensaje que se le envió.",
@@ -23,7 +23,7 @@ export const accountTexts = {
     es: "Enviar un código nuevo",
   },
   email_sent: {
-    en: "A mail with a new code is on its way to {email}.",
+    en: "An email with a new code is on its way to {email}.",
     de: "Eine E-Mail mit einem neuen Code ist unterwegs an {email}.",
     fr: "Un message avec un nouveau code est en route vers {email}.",
     es: "Un mensaje con un código nuevo está en camino a {email}.",
@@ -44,13 +44,13 @@ export const accountTexts = {
     es: "Ha cerrado la sesión",
   },
   signed_out_text: {
-    en: "Applications that you signed in to from here are signed out, too, once they ask again.",
+    en: "Applications that you signed in to from here will sign you out, too, the next time they check.",
     de: "Auch Anwendungen, bei denen Sie sich von hier aus angemeldet haben, sind abgemeldet, sobald sie hier wieder nachfragen.",
     fr: "Les applications auxquelles vous vous êtes connecté d’ici seront déconnectées elles aussi, dès qu’elles interrogeront de nouveau ce service.",
     es: "Las aplicaciones en las que inició sesión desde aquí también la cerrarán, en cuanto vuelvan a consultar este servicio.",
   },
   account_closed: {
-    en: "Nobody is signed in to this page.",
+    en: "Nobody is signed in on this page.",
     de: "Auf dieser Seite ist niemand angemeldet.",
     fr: "Personne n’est connecté à cette page.",
     es: "Nadie ha iniciado sesión en esta página.",
@@ -115,7 +115,7 @@ export const accountTexts = {
     es: "Cerrar todas las sesiones",
   },
   stays_connected: {
-    en: "Devices and applications that stay connected while you are away are still connected. You can end that, too.",
+    en: "Devices and applications that stay connected while you are away are still connected. You can disconnect them, too.",
     de: "Geräte und Anwendungen, die verbunden bleiben, während Sie abwesend sind, sind weiterhin verbunden. Auch das können Sie beenden.",
     fr: "Les appareils et applications qui restent connectés en votre absence le sont toujours. Vous pouvez aussi y mettre fin.",
     es: "Los dispositivos y aplicaciones que siguen conectados mientras usted no está lo siguen estando. También puede ponerle fin.",
@@ -156,20 +156,20 @@ export const accountTexts = {
     es: "¿Eliminar este factor?",
   },
   remove_text: {
-    en: "You cannot sign in with it any more.",
+    en: "You will no longer be able to sign in with it.",
     de: "Sie können sich damit nicht mehr anmelden.",
     fr: "Vous ne pourrez plus vous connecter avec lui.",
     es: "Ya no podrá iniciar sesión con él.",
   },
   remove_last: {
-    en: "It is your last second factor. Your recovery codes go with it, and your password alone signs you in.",
+    en: "It is your last second factor. Removing it also removes your recovery codes, and your password alone will sign you in.",
     de: "Er ist Ihr letzter zweiter Faktor. Ihre Wiederherstellungscodes entfallen mit ihm, und für die Anmeldung genügt Ihr Passwort.",
     fr: "C’est votre dernier second facteur. Vos codes de récupération disparaissent avec lui, et votre mot de passe suffira pour vous connecter.",
     es: "Es su último segundo factor. Sus códigos de recuperación desaparecen con él y bastará con la contraseña para iniciar sesión.",
   },
   keep_factor: { en: "Keep it", de: "Behalten", fr: "Le conserver", es: "Conservarlo" },
   new_codes: {
-    en: "Make new recovery codes",
+    en: "Create new recovery codes",
     de: "Neue Wiederherstellungscodes erzeugen",
     fr: "Créer de nouveaux codes de récupération",
     es: "Crear nuevos códigos de recuperación",
@@ -181,7 +181,7 @@ export const accountTexts = {
     es: "Sus códigos de recuperación",
   },
   new_codes_text: {
-    en: "Print them or write them down: they are shown this once. Each works once, and earlier ones do not work any more.",
+    en: "Print them or write them down: they are shown only once. Each code works once, and your earlier codes no longer work.",
     de: "Drucken Sie sie aus oder schreiben Sie sie auf: Sie werden nur dieses eine Mal angezeigt. Jeder gilt einmal, frühere gelten nicht mehr.",
     fr: "Imprimez-les ou notez-les\u202f: ils ne sont affichés que cette fois-ci. Chacun ne sert qu’une fois, et les précédents ne sont plus valables.",
     es: "Imprímalos o anótelos: solo se muestran esta vez. Cada uno sirve una sola vez, y los anteriores ya no son válidos.",

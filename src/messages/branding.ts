@@ -9,7 +9,7 @@ export const brandingTexts = {
     es: "Debe ser una imagen PNG, JPEG o WebP.",
   },
   LOGO_TOO_LARGE: {
-    en: "Must have between 1 and {max} pixels each way.",
+    en: "Must be between 1 and {max} pixels in width and in height.",
     de: "Das Bild muss in jeder Richtung zwischen 1 und {max} Pixel haben.",
     fr: "L’image doit avoir entre 1 et {max} pixels dans chaque sens.",
     es: "La imagen debe tener entre 1 y {max} píxeles en cada sentido.",

@@ -15,7 +15,7 @@ export const callTexts = {
     es: "El token es desconocido, ha caducado o ha sido revocado.",
   },
   TOKEN_IS_JWT: {
-    en: "The token is a JWT; this API takes only opaque tokens, those of first-party applications asked for with resource.",
+    en: "The token is a JWT; this API accepts only opaque tokens, which first-party applications request with the parameter resource.",
     de: "Das Token ist ein JWT; diese API nimmt nur opake Tokens an, die von First-Party-Anwendungen mit resource angefordert wurden.",
     fr: "Le jeton est un JWT\u202f; cette API n’accepte que des jetons opaques, que des applications internes ont demandés avec resource.",
     es: "El token es un JWT; esta API solo acepta tokens opacos, solicitados con resource por aplicaciones propias.",
@@ -27,25 +27,25 @@ export const callTexts = {
     es: "No tiene el permiso {permission}.",
   },
   HOLDS_MORE: {
-    en: "The user holds more than you do: {permission}, in a place that you may not see.",
+    en: "The user has a permission that you do not have: {permission}, in a place that you may not see.",
     de: "Der Benutzer hat mehr Rechte als Sie: {permission}, an einer Stelle, die Sie nicht sehen dürfen.",
     fr: "L’utilisateur a plus de droits que vous\u202f: {permission}, à un endroit que vous ne pouvez pas voir.",
     es: "El usuario tiene más derechos que usted: {permission}, en un lugar que no puede ver.",
   },
   HOLDS_MORE_ON_INSTANCE: {
-    en: "The user holds more than you do: {permission}, on the instance.",
+    en: "The user has a permission that you do not have: {permission}, on the instance.",
     de: "Der Benutzer hat mehr Rechte als Sie: {permission}, auf der Instanz.",
     fr: "L’utilisateur a plus de droits que vous\u202f: {permission}, sur l’instance.",
     es: "El usuario tiene más derechos que usted: {permission}, en la instancia.",
   },
   HOLDS_MORE_IN: {
-    en: "The user holds more than you do: {permission}, in organization {organizationId}.",
+    en: "The user has a permission that you do not have: {permission}, in organization {organizationId}.",
     de: "Der Benutzer hat mehr Rechte als Sie: {permission}, in der Organisation {organizationId}.",
     fr: "L’utilisateur a plus de droits que vous\u202f: {permission}, dans l’organisation {organizationId}.",
     es: "El usuario tiene más derechos que usted: {permission}, en la organización {organizationId}.",
   },
   GIVES_MORE: {
-    en: "The roles give more than you hold there: {permission}.",
+    en: "The roles include a permission that you do not have there: {permission}.",
     de: "Die Rollen geben mehr, als Sie dort haben: {permission}.",
     fr: "Les rôles donnent plus que ce que vous y détenez\u202f: {permission}.",
     es: "Los roles dan más de lo que usted tiene allí: {permission}.",
@@ -81,7 +81,7 @@ export const callTexts = {
     es: "El token de página no pertenece a esta lista.",
   },
   POSITION_INVALID: {
-    en: "The position is not one that this server gave out.",
+    en: "The position was not issued by this server.",
     de: "Die Position stammt nicht von diesem Server.",
     fr: "Cette position n’a pas été émise par ce serveur.",
     es: "La posición no procede de este servidor.",
@@ -93,13 +93,13 @@ export const callTexts = {
     es: "La clave de idempotencia ya se usó para otra solicitud.",
   },
   CONFLICT: {
-    en: "Others kept changing the same object; please try again.",
+    en: "Other calls kept changing the same object; please try again.",
     de: "Das Objekt wurde gleichzeitig von anderen geändert; bitte versuchen Sie es erneut.",
     fr: "D’autres modifient ce même objet\u202f; veuillez réessayer.",
     es: "Otros están modificando el mismo objeto; vuelva a intentarlo.",
   },
   CONFLICT_WITH_SEQUENCE: {
-    en: "The object has changed meanwhile; its sequence is {currentSequence} now.",
+    en: "The object has changed in the meantime; its sequence is now {currentSequence}.",
     de: "Das Objekt hat sich inzwischen geändert; seine Sequenz ist jetzt {currentSequence}.",
     fr: "L’objet a changé entre-temps\u202f; sa séquence est maintenant {currentSequence}.",
     es: "El objeto ha cambiado entretanto; su secuencia es ahora {currentSequence}.",
@@ -111,7 +111,7 @@ export const callTexts = {
     es: "No hay nada en esta ruta.",
   },
   METHOD_NOT_ALLOWED: {
-    en: "This path exists, but not for this HTTP method: it takes {allow}.",
+    en: "This path does not accept this HTTP method; it accepts {allow}.",
     de: "Diesen Pfad gibt es, aber nicht für diese HTTP-Methode: Er nimmt {allow}.",
     fr: "Ce chemin existe, mais pas pour cette méthode HTTP\u202f: il accepte {allow}.",
     es: "Esta ruta existe, pero no para este método HTTP: admite {allow}.",
@@ -123,7 +123,7 @@ export const callTexts = {
     es: "Este servidor no ofrece esta operación.",
   },
   UNSUPPORTED_CONTENT_TYPE: {
-    en: "The content type of the request is not supported here; these are: {supported}.",
+    en: "The content type of the request is not supported here; use one of {supported}.",
     de: "Der Inhaltstyp der Anfrage wird hier nicht unterstützt, sondern diese: {supported}.",
     fr: "Le type de contenu de la requête n’est pas pris en charge ici, mais ceux-ci le sont\u202f: {supported}.",
     es: "El tipo de contenido de la solicitud no se admite aquí; se admiten: {supported}.",
@@ -141,13 +141,13 @@ export const callTexts = {
     es: "Un mensaje está marcado como comprimido, pero la solicitud no indica ninguna compresión.",
   },
   MALFORMED_REQUEST: {
-    en: "The request does not follow the rules of HTTP.",
+    en: "The request is not valid HTTP.",
     de: "Die Anfrage hält sich nicht an die Regeln von HTTP.",
     fr: "La requête ne respecte pas les règles de HTTP.",
     es: "La solicitud no cumple las reglas de HTTP.",
   },
   HTTP_VERSION_TOO_OLD: {
-    en: "Only HTTP/2 carries gRPC.",
+    en: "HTTP/2 is required for gRPC.",
     de: "Für gRPC ist HTTP/2 nötig.",
     fr: "Seul HTTP/2 transporte gRPC.",
     es: "Solo HTTP/2 transporta gRPC.",
@@ -159,13 +159,13 @@ export const callTexts = {
     es: "Las cabeceras de la solicitud superan el tamaño que acepta este servidor.",
   },
   BODY_TOO_LARGE: {
-    en: "The request is larger than {limit} bytes, the most that this call takes.",
+    en: "The request is larger than {limit} bytes, the limit of this call.",
     de: "Die Anfrage ist größer als {limit} Bytes; mehr nimmt dieser Aufruf nicht an.",
     fr: "La requête dépasse {limit} octets, le maximum que cet appel accepte.",
     es: "La solicitud supera los {limit} bytes, el máximo que admite esta llamada.",
   },
   RATE_LIMIT: {
-    en: "There were too many calls; please wait a moment before the next one.",
+    en: "Too many calls; please wait a moment before the next one.",
     de: "Es gab zu viele Aufrufe; bitte warten Sie einen Moment bis zum nächsten.",
     fr: "Il y a eu trop d’appels\u202f; veuillez patienter un instant avant le suivant.",
     es: "Ha habido demasiadas llamadas; espere un momento antes de la siguiente.",
@@ -207,7 +207,7 @@ export const callTexts = {
     es: "La llamada fue cancelada por quien la hizo.",
   },
   INTERNAL: {
-    en: "Something went wrong on our side; the request id leads us to the cause.",
+    en: "Something went wrong on our side; the request id helps us find the cause.",
     de: "Bei uns ist ein Fehler aufgetreten; die Anfrage-ID führt uns zur Ursache.",
     fr: "Une erreur s’est produite de notre côté\u202f; l’identifiant de la requête permet d’en retrouver la cause.",
     es: "Se ha producido un error por nuestra parte; el identificador de la solicitud nos lleva a la causa.",

@@ -15,13 +15,13 @@ export const choiceTexts = {
     es: "¿Permitir que {application} acceda a su cuenta?",
   },
   consent_text: {
-    en: "The application {application} of {organization} asks to:",
+    en: "The application {application} of {organization} wants to:",
     de: "Die Anwendung {application} von {organization} möchte:",
     fr: "L’application {application} de {organization} demande à\u202f:",
     es: "La aplicación {application} de {organization} solicita permiso para:",
   },
   consent_end: {
-    en: "You can end this at any time on the page of your account.",
+    en: "You can end this at any time on your account page.",
     de: "Sie können das jederzeit auf der Seite Ihres Kontos beenden.",
     fr: "Vous pouvez y mettre fin à tout moment sur la page de votre compte.",
     es: "Puede ponerle fin en cualquier momento en la página de su cuenta.",
@@ -41,7 +41,7 @@ export const choiceTexts = {
     es: "ver su nombre y su nombre de usuario",
   },
   scope_email: {
-    en: "see your e-mail address",
+    en: "see your email address",
     de: "Ihre E-Mail-Adresse sehen",
     fr: "voir votre adresse e-mail",
     es: "ver su dirección de correo electrónico",
@@ -77,7 +77,7 @@ export const choiceTexts = {
     es: "seguir conectada mientras usted no está",
   },
   scope_organization: {
-    en: "sign you in for the organization {organization}",
+    en: "sign you in to the organization {organization}",
     de: "Sie für die Organisation {organization} anmelden",
     fr: "vous connecter pour l’organisation {organization}",
     es: "iniciar sesión en su nombre para la organización {organization}",

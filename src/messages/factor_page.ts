@@ -16,7 +16,7 @@ export const factorPageTexts = {
   },
   code: { en: "Code", de: "Code", fr: "Code", es: "Código" },
   wrong_code: {
-    en: "The code is wrong, or was used already.",
+    en: "The code is wrong or was already used.",
     de: "Der Code ist falsch oder wurde schon verwendet.",
     fr: "Le code est incorrect, ou a déjà été utilisé.",
     es: "El código no es correcto o ya se ha usado.",
@@ -28,7 +28,7 @@ export const factorPageTexts = {
     es: "Ha tardado demasiado o algo ha cambiado. Inicie sesión de nuevo.",
   },
   factor_passkey_text: {
-    en: "Use one of your passkeys to go on.",
+    en: "Use one of your passkeys to continue.",
     de: "Verwenden Sie einen Ihrer Passkeys, um fortzufahren.",
     fr: "Utilisez l’une de vos clés d’accès pour continuer.",
     es: "Use una de sus llaves de acceso para continuar.",
@@ -46,7 +46,7 @@ export const factorPageTexts = {
     es: "No ha funcionado. Vuelva a intentarlo o elija otra forma.",
   },
   passkey_script: {
-    en: "Passkeys need JavaScript, which is off in this browser.",
+    en: "Passkeys need JavaScript, which is turned off in this browser.",
     de: "Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist.",
     fr: "Les clés d’accès exigent JavaScript, qui est désactivé dans ce navigateur.",
     es: "Las llaves de acceso necesitan JavaScript, que está desactivado en este navegador.",
@@ -70,7 +70,7 @@ export const factorPageTexts = {
     es: "Necesita un segundo factor para acceder a {application}.",
   },
   enrol_choose: {
-    en: "Choose what you want to sign in with, besides your password.",
+    en: "Choose what you want to sign in with in addition to your password.",
     de: "Wählen Sie, womit Sie sich neben Ihrem Passwort anmelden wollen.",
     fr: "Choisissez ce qui servira à vous connecter, outre votre mot de passe.",
     es: "Elija con qué quiere iniciar sesión, además de su contraseña.",
@@ -83,7 +83,7 @@ export const factorPageTexts = {
   },
   enrol_passkey: { en: "Passkey", de: "Passkey", fr: "Clé d’accès", es: "Llave de acceso" },
   enrol_app_text: {
-    en: "Scan the picture with your authenticator app, or type the secret into it. Then enter the code that it shows.",
+    en: "Scan the QR code with your authenticator app, or type the secret into the app. Then enter the code that it shows.",
     de: "Scannen Sie das Bild mit Ihrer Authenticator-App, oder geben Sie dort den geheimen Schlüssel ein. Geben Sie dann den Code ein, den sie anzeigt.",
     fr: "Scannez l’image avec votre application d’authentification, ou saisissez-y la clé secrète. Entrez ensuite le code qu’elle affiche.",
     es: "Escanee la imagen con su aplicación de autenticación o escriba en ella la clave secreta. Después introduzca el código que muestre.",
@@ -122,7 +122,7 @@ export const factorPageTexts = {
     es: "Su factor está configurado",
   },
   codes_text: {
-    en: "Keep these recovery codes in a safe place: each signs you in once, if you lose your factor. They are not shown again.",
+    en: "Keep these recovery codes in a safe place. If you lose your factor, each code lets you sign in once. They are not shown again.",
     de: "Bewahren Sie diese Wiederherstellungscodes sicher auf: Mit jedem können Sie sich einmal anmelden, falls Sie Ihren Faktor verlieren. Sie werden nicht noch einmal angezeigt.",
     fr: "Gardez ces codes de récupération en lieu sûr\u202f: chacun vous permet de vous connecter une fois si vous perdez votre facteur. Ils ne seront plus affichés.",
     es: "Guarde estos códigos de recuperación en un lugar seguro: cada uno le permite entrar una vez si pierde su factor. No se volverán a mostrar.",

@@ -1,6 +1,6 @@
 import type { Language } from "./language.ts";
 
-/** The kinds of mails that tell of a change of an account. */
+/** The kinds of mail that tell users about a change to their account. */
 export const noticeKinds = [
   "password_changed",
   "factor_added",
@@ -10,36 +10,36 @@ export const noticeKinds = [
   "new_device",
 ] as const;
 
-/** A kind of mail that tells of a change of an account. */
+/** A kind of mail that tells users about a change to their account. */
 export type NoticeKind = (typeof noticeKinds)[number];
 
-/** A subject of such mails, as the settings name it. */
+/** What such a mail is about, as named in the settings. */
 export type NoticeTopic = "password" | "factor" | "email" | "device";
 
 /** The kinds of mail. */
 export type MailKind = "verify_email" | "reset_password" | "invitation" | NoticeKind;
 
-/** Whether a mail of this kind only tells of a change. */
+/** Whether a mail of this kind only tells users about a change. */
 export const isNotice = (kind: MailKind): kind is NoticeKind => noticeKinds.some((notice) => notice === kind);
 
-// The user alone knows whether the change was meant.
+// Only the user knows whether the change was intended.
 const otherwise = {
-  en: "If it was you, there is nothing to do. Otherwise tell those who run this service, too.",
+  en: "If this was you, there is nothing to do. If not, also tell the people who run this service.",
   de: "Wenn Sie das selbst waren, müssen Sie nichts tun. Andernfalls sagen Sie es auch denen, die diesen Dienst betreiben.",
   fr: "Si c’était vous, vous n’avez rien à faire. Sinon, prévenez aussi les responsables de ce service.",
   es: "Si ha sido usted, no tiene que hacer nada. Si no, avise también a los responsables de este servicio.",
 } as const;
 
-/** The sentences of a mail: its subject, those before its codes and those after them. */
+/** The sentences of a mail: its subject, what comes before its codes and what comes after them. */
 export type MailTexts = { readonly subject: string; readonly before: string; readonly after: string };
 
-/** The texts of every mail, in every language. */
+/** The texts of each kind of mail, in each language. */
 export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, MailTexts>>>> = {
   verify_email: {
     en: {
-      subject: "Confirm your e-mail address",
-      before: "Enter this code to confirm your e-mail address:",
-      after: "The code is valid for one hour. If you did not ask for it, ignore this message.",
+      subject: "Confirm your email address",
+      before: "Enter this code to confirm your email address:",
+      after: "The code is valid for one hour. If you did not request it, ignore this message.",
     },
     de: {
       subject: "Bestätigen Sie Ihre E-Mail-Adresse",
@@ -60,9 +60,9 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
   reset_password: {
     en: {
       subject: "Choose a new password",
-      before: "A new password was requested for this e-mail address. Enter the code of your account to choose one:",
+      before: "A new password was requested for this email address. To choose one, enter the code for your account:",
       after:
-        "Each code is valid for one hour and works once. If you did not ask for it, ignore this message: the password stays as it is.",
+        "Each code is valid for one hour and works once. If you did not request it, ignore this message: your password does not change.",
     },
     de: {
       subject: "Wählen Sie ein neues Passwort",
@@ -89,8 +89,8 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
   invitation: {
     en: {
       subject: "Your account is ready",
-      before: "An account was made for you. Enter its code to choose your first password:",
-      after: "The code is valid for one day and works once. If you do not expect an account, ignore this message.",
+      before: "An account was created for you. Enter its code to choose your first password:",
+      after: "The code is valid for one day and works once. If you are not expecting an account, ignore this message.",
     },
     de: {
       subject: "Ihr Konto ist bereit",
@@ -176,10 +176,10 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
   },
   email_changed: {
     en: {
-      subject: "The e-mail address of your account was changed",
-      before: "The e-mail address of your account was changed, or has to be confirmed again.",
+      subject: "The email address of your account was changed",
+      before: "The email address of your account was changed, or has to be confirmed again.",
       after:
-        "The page works for three days. It ends all sessions and access tokens of your account, and restores this address. Your password stays as it is: choose a new one afterwards. If you changed the address yourself, ignore this message.",
+        "The page works for three days. It ends all sessions of your account, revokes its access tokens and restores this address. Your password does not change: choose a new one afterwards. If you changed the address yourself, ignore this message.",
     },
     de: {
       subject: "Die E-Mail-Adresse Ihres Kontos wurde geändert",
@@ -202,8 +202,8 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
   },
   email_replaced: {
     en: {
-      subject: "Your account has another e-mail address",
-      before: "The e-mail address of your account was changed, or has to be confirmed again.",
+      subject: "Your account has a new email address",
+      before: "The email address of your account was changed, or has to be confirmed again.",
       after: otherwise.en,
     },
     de: {
@@ -225,7 +225,7 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
   new_device: {
     en: {
       subject: "A new browser signed in",
-      before: "Somebody signed in to your account in a browser that was not known before.",
+      before: "Someone signed in to your account in a browser that we have not seen before.",
       after: otherwise.en,
     },
     de: {
@@ -246,7 +246,7 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
   },
 };
 
-/** Introduces the login name of an account, in every language. */
+/** Introduces the login name of an account, in each language. */
 export const accountLabel: Readonly<Record<Language, string>> = {
   en: "Account:",
   de: "Konto:",
@@ -254,7 +254,7 @@ export const accountLabel: Readonly<Record<Language, string>> = {
   es: "Cuenta:",
 };
 
-/** Introduces the link to a page that takes the code, in every language. */
+/** Introduces the link to a page that takes the code, in each language. */
 export const linkLabel: Readonly<Record<Language, string>> = {
   en: "Or open this page:",
   de: "Oder öffnen Sie diese Seite:",
@@ -262,9 +262,9 @@ export const linkLabel: Readonly<Record<Language, string>> = {
   es: "O abra esta página:",
 };
 
-/** Introduces the link by which a user takes a change back, in every language. */
+/** Introduces the link that lets a user undo a change, in each language. */
 export const wayBackLabel: Readonly<Record<Language, string>> = {
-  en: "If it was not you, open this page:",
+  en: "If this was not you, open this page:",
   de: "Wenn Sie das nicht waren, öffnen Sie diese Seite:",
   fr: "Si ce n’était pas vous, ouvrez cette page\u202f:",
   es: "Si no ha sido usted, abra esta página:",

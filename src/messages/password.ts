@@ -9,7 +9,7 @@ export const passwordTexts = {
     es: "El nombre de inicio de sesión o la contraseña no son correctos.",
   },
   PASSWORD_ATTEMPTS: {
-    en: "There were too many wrong passwords; please try again later.",
+    en: "Too many wrong passwords; please try again later.",
     de: "Es gab zu viele falsche Passwörter; bitte versuchen Sie es später noch einmal.",
     fr: "Il y a eu trop de mots de passe incorrects\u202f; veuillez réessayer plus tard.",
     es: "Ha habido demasiadas contraseñas incorrectas; vuelva a intentarlo más tarde.",
@@ -33,7 +33,7 @@ export const passwordTexts = {
     es: "El usuario ya tiene una contraseña.",
   },
   PASSWORD_CHANGE_REQUIRED: {
-    en: "The password must be changed; sign in with a new one beside it.",
+    en: "The password must be changed; sign in with the current password and a new one.",
     de: "Das Passwort muss geändert werden; melden Sie sich zusammen mit einem neuen an.",
     fr: "Le mot de passe doit être changé\u202f; connectez-vous en indiquant aussi le nouveau.",
     es: "Hay que cambiar la contraseña; inicie sesión indicando también una nueva.",
@@ -93,7 +93,7 @@ export const passwordTexts = {
     es: "La contraseña debe contener un símbolo.",
   },
   PASSWORD_TOO_COMMON: {
-    en: "The password is one of those that are guessed first.",
+    en: "The password is one of those that attackers guess first.",
     de: "Das Passwort gehört zu denen, die zuerst erraten werden.",
     fr: "Ce mot de passe fait partie de ceux que l’on devine en premier.",
     es: "La contraseña es de las primeras que se adivinan.",

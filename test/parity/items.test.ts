@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { errorText } from "../../src/messages/catalogue.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { type DoorCall, openDoors } from "./doors.ts";
 import { methods } from "./play.ts";
@@ -61,7 +62,7 @@ test("a list inside of a list is named by its path", async () => {
   );
 });
 
-const inAll = "must contain no more than 10000 items in its inner lists together";
+const inAll = errorText("LIST_MAX_INNER", { max: 10000 });
 
 test("lists of which none is too long are refused when they are together", async () => {
   const refusal = [`VALIDATION_FAILED\nitems REPEATED_MAX_INNER_ITEMS ${inAll}`];

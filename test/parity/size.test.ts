@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { errorText } from "../../src/messages/catalogue.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { type Door, openDoors } from "./doors.ts";
 import { methods } from "./play.ts";
@@ -49,7 +50,7 @@ describe.each(rows)("%s takes %i bytes at every door", (...row) => {
       expect([door.name, reason, message]).toEqual([
         door.name,
         "BODY_TOO_LARGE",
-        `the request is larger than ${limit} bytes, the most that this call takes`,
+        errorText("BODY_TOO_LARGE", { limit }),
       ]);
       expect(details, door.name).toContainEqual(expect.objectContaining({ metadata: { limit: String(limit) } }));
     }

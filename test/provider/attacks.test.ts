@@ -1,5 +1,6 @@
 import { importJWK, SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
 import {
@@ -252,7 +253,7 @@ test("a password that has to be changed is changed on the page", async () => {
   await strict.admin.put(`/v1/users/${person.userId}/password`, { newPassword: person.password });
   const browser = openBrowser(at);
   const page = await signIn(browser, authorizeUrl(at, app), person);
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Your password has to be changed")]);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining(pageText("must_change", "en"))]);
   const values = { login_name: person.username, password: person.password };
   const short = await browser.submit(page, { ...values, new_password: "short" });
   expect([short.status, short.text]).toEqual([400, expect.stringContaining("10")]);

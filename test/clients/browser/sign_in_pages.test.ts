@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { foreignApplication } from "../../fixture/connection.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
@@ -153,7 +154,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(click, "[value=sign_out]", {});
     const consent = "Allow Shop access?";
     expect(titles).toEqual([
-      ...["Sign in", "Sign in", consent, "This sign-in cannot go on", "Second factor", consent, "Choose an account"],
+      ...["Sign in", "Sign in", consent, pageText("error", "en"), "Second factor", consent, "Choose an account"],
       ...["You are signed in", "Your account", "Sessions", "Connected applications", "Continue to Tool?", consent],
       ...["Choose an account", "Factors", "Your recovery codes", "Factors", "Set up a second factor"],
       ...["Sign in on a device", "Forgotten password", "Do you want to sign out?", "You are signed out"],

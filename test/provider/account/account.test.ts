@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { connected } from "../../fixture/connection.ts";
 import { enrolPasskey, enrolTotp, keyFor, withTotp } from "../../fixture/factors.ts";
@@ -55,7 +56,7 @@ test("whoever cancels the sign-in is told that nobody is signed in", async () =>
   const browser = openBrowser(issuer);
   const page = await browser.open(`${issuer}/account`);
   const closed = await browser.submit(page, {}, "cancel");
-  expect([closed.status, closed.text]).toEqual([200, expect.stringContaining("Nobody is signed in to this page.")]);
+  expect([closed.status, closed.text]).toEqual([200, expect.stringContaining(pageText("account_closed", "en"))]);
 });
 
 test("no application has the client id of our pages, and they give out no code", async () => {
@@ -106,7 +107,7 @@ test("the page of the address says what it is worth, mails a code in its languag
   const early = await click(browser, page, { action: "confirm", code: "234567" });
   expect([early.status, early.text]).toEqual([400, expect.stringContaining('role="alert"')]);
   const sent = await click(browser, page, { action: "send" });
-  expect(sent.text).toContain(`A mail with a new code is on its way to ${email}.`);
+  expect(sent.text).toContain(pageText("email_sent", "en", { email }));
   const [mail] = await mailsTo(postern, email);
   const code = /^[2-9B-Z]{6}$/m.exec(mail?.text ?? "")?.[0] ?? "";
   const wrong = await click(browser, sent, { action: "confirm", code: "<wrong>" });
@@ -131,7 +132,7 @@ test("nobody ends the session of somebody else", async () => {
 test("a connected application is shown in plain words, and disconnected with its tokens", async () => {
   const one = await connected(postern, { scope: "openid email offline_access", name: "Shop" });
   const page = await one.browser.open(`${issuer}/account/applications`);
-  const lines = ["<h2>Shop</h2>", "see your e-mail address", "It stays connected while you are away."];
+  const lines = ["<h2>Shop</h2>", pageText("scope_email", "en"), "It stays connected while you are away."];
   for (const line of lines) expect(page.text).toContain(line);
   const [appId = ""] = valuesOf(page, "application");
   expect(appId).toBe(one.app.appId);
@@ -175,13 +176,13 @@ test("before a factor is removed the page asks, and says what goes with it", asy
   const ask = async (factor: string) => click(browser, await list(), { action: "ask_remove", factor });
   const other = await ask(passkey);
   expect(other.text).toContain("<h1>Remove this factor?</h1>");
-  expect(other.text).toContain("You cannot sign in with it any more.");
+  expect(other.text).toContain(pageText("remove_text", "en"));
   expect(await kinds()).toEqual(["FACTOR_KIND_TOTP", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_PASSKEY"]);
   // The recovery codes stay while another factor does.
   expect((await browser.submit(other, {}, "remove")).status).toBe(200);
   expect(await kinds()).toEqual(["FACTOR_KIND_TOTP", "FACTOR_KIND_RECOVERY_CODES"]);
   const last = await ask(person.factorId);
-  expect(last.text).toContain("Your recovery codes go with it");
+  expect(last.text).toContain(pageText("remove_last", "en"));
   expect((await browser.open(issuer + /class="button plain" href="([^"]*)"/.exec(last.text)?.[1])).status).toBe(200);
   expect(await kinds()).toHaveLength(2);
   expect((await browser.submit(last, {}, "remove")).text).toContain("There are none.");

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { text } from "../../../src/messages/catalogue.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { keyFor, withTotp, wrongCodeOf } from "../../fixture/factors.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
@@ -229,14 +230,14 @@ test("an enrolment that is not there any more, a second app, and a policy that a
   const { browser } = await entered(person);
   const page = await browser.open(addUrl());
   const late = await browser.submit(page, { code: "123456" }, "confirm_app");
-  expect([late.status, late.text]).toEqual([400, expect.stringContaining("never began")]);
+  expect([late.status, late.text]).toEqual([400, expect.stringContaining(text("ENROLMENT_EXPIRED", "en"))]);
   const other = await withTotp(postern);
   const second = await signedInWithCode(other);
   const refused = await second.submit(await second.open(addUrl()), {}, "app");
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("already has an app")]);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(text("FACTOR_EXISTS", "en"))]);
   const off = await entered(await personUnder("OFF"));
   const none = await off.browser.submit(await off.browser.open(addUrl()), {}, "app");
-  expect([none.status, none.text]).toEqual([400, expect.stringContaining("allows no enrolment")]);
+  expect([none.status, none.text]).toEqual([400, expect.stringContaining(text("FACTORS_OFF", "en"))]);
 });
 
 async function signedInWithCode(person: Awaited<ReturnType<typeof withTotp>>) {

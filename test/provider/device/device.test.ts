@@ -1,5 +1,6 @@
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
@@ -58,7 +59,7 @@ test("a code in the URI is shown to be compared, and the device is signed in onl
   const codes = await beginDevice(issuer, app);
   const page = await browser.open(`${codes.verification_uri}?user_code=${codes.user_code}`);
   expect(titleOf(page)).toEqual([200, "Sign in on a device"]);
-  expect(page.text).toContain("Go on only if your device shows this very code.");
+  expect(page.text).toContain(pageText("device_compare", "en"));
   expect(page.text).toContain(`value="${codes.user_code}"`);
   const confirmation = await browser.submit(page, { user_code: codes.user_code }, "code");
   const { body } = await postern.admin.get(`/v1/projects/${app.projectId}/applications/${app.appId}`);
@@ -144,7 +145,7 @@ test("after its time a code is expired to the device, and unknown to the page", 
   await ask(postern.databaseUrl, "update device_codes set expiration_date = now() - interval '1 second'");
   expect(refusal(await poll(issuer, app, codes))).toEqual([400, "expired_token"]);
   expect(problemOf(await browser.submit(page, {}, "continue"))).toEqual([400, "device_over"]);
-  expect((await enterCode(issuer, codes.user_code)).page.text).toContain("This code is wrong, was used already");
+  expect((await enterCode(issuer, codes.user_code)).page.text).toContain(pageText("device_unknown", "en"));
   const approved = await beginDevice(issuer, app);
   await approve(issuer, approved, person);
   await ask(postern.databaseUrl, "update device_codes set expiration_date = now() - interval '1 second'");

@@ -1,6 +1,7 @@
 import { decodeJwt, importJWK, SignJWT } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
 import {
@@ -286,7 +287,7 @@ test.each([
   ["de", "Möchten Sie sich abmelden?", "Sie sind abgemeldet", "Diese Abmeldung kann nicht fortgesetzt werden"],
   ["fr", "Voulez-vous vous déconnecter\u202f?", "Vous êtes déconnecté", "La déconnexion ne peut pas se poursuivre"],
   ["es", "¿Quiere cerrar la sesión?", "Ha cerrado la sesión", "Este cierre de sesión no puede continuar"],
-  ["ja", "Do you want to sign out?", "You are signed out", "This sign-out cannot go on"],
+  ["ja", "Do you want to sign out?", "You are signed out", pageText("sign_out_error", "en")],
 ])("pages are in the language %s of ui_locales", async (ui_locales, asks, ends, fails) => {
   const { browser } = await signedIn();
   expect(titleOf(await browser.open(endUrl({ ui_locales, client_id: "nobody" })))).toEqual([400, fails]);

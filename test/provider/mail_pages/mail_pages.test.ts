@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { allMails, mailsTo } from "../../notify/mail_log.ts";
@@ -58,7 +59,7 @@ test("who forgot the password goes from the sign-in page by a mail back to the s
   const browser = openBrowser(issuer);
   const asked = await browser.submit(await browser.open(authorizeUrl(issuer, app)), {}, "forgotten");
   expect([asked.status, titleOf(asked)]).toEqual([200, "Forgotten password"]);
-  expect(titleOf(await browser.submit(asked, { account: username }, "send"))).toBe("Check your mail");
+  expect(titleOf(await browser.submit(asked, { account: username }, "send"))).toBe(pageText("mail_title", "en"));
   const page = await browser.open(await linkTo(email));
   expect([page.status, page.url, titleOf(page)]).toEqual([200, `${issuer}/password`, "Choose a new password"]);
   const weak = await browser.submit(page, { new_password: "short" }, "save");
@@ -84,7 +85,7 @@ test("a request that no cookie can hold is let go, and the password is set all t
   const browser = openBrowser(issuer);
   const long = authorizeUrl(issuer, app, { id_token_hint: undefined, extra: "x".repeat(4_000) });
   const asked = await browser.submit(await browser.open(long), {}, "forgotten");
-  expect(titleOf(await browser.submit(asked, { account: email }, "send"))).toBe("Check your mail");
+  expect(titleOf(await browser.submit(asked, { account: email }, "send"))).toBe(pageText("mail_title", "en"));
   const done = await choose(await linkTo(email), browser);
   expect([titleOf(done), /href="\/oauth/.test(done.text)]).toEqual(["Your password is set", false]);
 });
@@ -149,11 +150,7 @@ test("a code works once, and a link that is opened or scanned uses nothing up", 
   for (const method of ["GET", "HEAD"]) expect((await openBrowser(issuer).send(link, { method })).status).toBe(303);
   expect(titleOf(await choose(link))).toBe("Your password is set");
   const again = await choose(link, openBrowser(issuer), "Blue-Teapot-78");
-  expect([again.status, alertOf(again), bearsCode(again)]).toEqual([
-    400,
-    "The code is wrong, was used already, or has expired.",
-    false,
-  ]);
+  expect([again.status, alertOf(again), bearsCode(again)]).toEqual([400, pageText("code_over", "en"), false]);
   expect(again.text).toContain('href="/password/forgotten"');
 });
 
@@ -228,7 +225,7 @@ test("an invitation leads to a first password", async () => {
   const answer = await signIn(browser, authorizeUrl(issuer, app), { username, password: newPassword });
   expect(answerIn(answer).code).toEqual(expect.any(String));
   const again = await choose(link);
-  expect([again.status, again.text]).toEqual([400, expect.stringContaining("ask those who invited you")]);
+  expect([again.status, again.text]).toEqual([400, expect.stringContaining(pageText("invite_again", "en"))]);
 });
 
 test("an address is verified by the form of its link, and never by opening it", async () => {
@@ -242,12 +239,12 @@ test("an address is verified by the form of its link, and never by opening it", 
   const page = await browser.open(link);
   expect([page.url, titleOf(page), await isVerified()]).toEqual([
     `${issuer}/email`,
-    "Confirm your e-mail address",
+    pageText("confirm_title", "en"),
     false,
   ]);
   const done = await browser.submit(page, {}, "confirm");
-  expect([titleOf(done), await isVerified()]).toEqual(["Your e-mail address is confirmed", true]);
-  expect(titleOf(await browser.submit(page, {}, "confirm"))).toBe("Your e-mail address is confirmed");
+  expect([titleOf(done), await isVerified()]).toEqual([pageText("confirmed_title", "en"), true]);
+  expect(titleOf(await browser.submit(page, {}, "confirm"))).toBe(pageText("confirmed_title", "en"));
 });
 
 test("a link of an earlier mail, or one that nobody sent, verifies nothing and uses no try up", async () => {
@@ -261,7 +258,7 @@ test("a link of an earlier mail, or one that nobody sent, verifies nothing and u
     const page = await browser.open(link);
     return page.status === 200 ? browser.submit(page, {}, "confirm") : page;
   };
-  const over = "The link is not valid, or not any more. Open the newest mail, or ask for another one.";
+  const over = pageText("link_over", "en");
   for (const link of [
     first,
     second.slice(0, -4),
@@ -272,7 +269,7 @@ test("a link of an earlier mail, or one that nobody sent, verifies nothing and u
     const refused = await confirm(link);
     expect([refused.status, alertOf(refused)]).toEqual([400, over]);
   }
-  expect(titleOf(await confirm(second))).toBe("Your e-mail address is confirmed");
+  expect(titleOf(await confirm(second))).toBe(pageText("confirmed_title", "en"));
 });
 
 test.each(["/password/forgotten", "/password", "/invitation", "/email", "/email/restore"])(
@@ -309,7 +306,7 @@ test("a password that has to be changed is changed at the sign-in, by one that t
   const browser = openBrowser(issuer);
   const app = { ...made.body, redirectUri: "https://app.example/cb" };
   const asked = await signIn(browser, authorizeUrl(issuer, app), user);
-  expect([asked.status, alertOf(asked)]).toEqual([200, expect.stringContaining("has to be changed")]);
+  expect([asked.status, alertOf(asked)]).toEqual([200, expect.stringContaining(pageText("must_change", "en"))]);
   const change = (page: Shown, text: string) =>
     browser.submit(page, { login_name: user.username, password: user.password, new_password: text });
   const short = await change(asked, "Tea-77");

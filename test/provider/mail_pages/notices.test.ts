@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mailTexts, wayBackLabel } from "../../../src/messages/mail.ts";
+import { pageText } from "../../../src/messages/page.ts";
 import { enrolTotp, withTotp } from "../../fixture/factors.ts";
 import { type Client, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { allMails, mailsTo } from "../../notify/mail_log.ts";
@@ -85,7 +87,7 @@ describe("the mail to a former address", () => {
     await linkTo(stolen);
     const browser = openBrowser(issuer);
     const page = await browser.open(link);
-    expect([page.url, titleOf(page)]).toEqual([`${issuer}/email/restore`, "Take your account back"]);
+    expect([page.url, titleOf(page)]).toEqual([`${issuer}/email/restore`, pageText("restore_title", "en")]);
     // Scanners of mail open links, with HEAD and GET.
     expect([(await userOf(userId)).email, await isIn(thief)]).toEqual([stolen, true]);
     const done = await browser.submit(page, {}, "restore");
@@ -105,10 +107,10 @@ describe("the mail to a former address", () => {
     await postern.admin.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", returnCode: {} });
     expect(titleOf(await restore(link))).toBe("Your address is restored");
     const again = await restore(link);
-    expect([again.status, alertOf(again)]).toEqual([400, expect.stringContaining("was used already")]);
+    expect([again.status, alertOf(again)]).toEqual([400, expect.stringContaining("was already used")]);
     const browser = openBrowser(issuer);
     const confirmed = await browser.submit(await browser.open(verifying), {}, "confirm");
-    expect([titleOf(confirmed), (await userOf(userId)).email]).toEqual(["Your e-mail address is confirmed", email]);
+    expect([titleOf(confirmed), (await userOf(userId)).email]).toEqual([pageText("confirmed_title", "en"), email]);
   });
 
   test("is over after three days", async () => {
@@ -161,7 +163,7 @@ describe("the mail to a former address", () => {
     await setAddress(plain.userId, { isVerified: true });
     for (const one of [email, plain.email]) {
       const [mail = expect.unreachable()] = await mailsTo(postern, one);
-      expect(mail.subject).toBe("Your account has another e-mail address");
+      expect(mail.subject).toBe(mailTexts.email_replaced.en.subject);
       expect(mail.text).toContain(`${issuer}/account\n`);
     }
     await using probe = openProbe(postern.databaseUrl);
@@ -183,7 +185,7 @@ describe("a mail tells", () => {
     const mails = await mailsTo(postern, email, 3);
     expect(mails.map(({ subject }) => subject)).toEqual(Array(3).fill("Your password was changed"));
     for (const { text, html } of mails) {
-      expect(text).toContain(`If it was not you, open this page:\n${issuer}/password/forgotten\n`);
+      expect(text).toContain(`${wayBackLabel.en}\n${issuer}/password/forgotten\n`);
       expect([text, html].join()).toContain(loginName);
     }
     await askFor(loginName);

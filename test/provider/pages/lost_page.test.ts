@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, startPostern } from "../../harness.ts";
 
 let postern: Postern;
@@ -28,7 +29,7 @@ test.each(unknown)("a person at %s, where nothing is, reads so on a page", async
 test.each(forms)("a person who opens %s, which takes forms, reads so on a page", async (path) => {
   const answer = await open(path);
   expect([answer.status, answer.headers.get("allow")]).toEqual([405, expect.stringContaining("POST")]);
-  expect(await answer.text()).toContain("This address only takes forms.");
+  expect(await answer.text()).toContain(pageText("lost_form", "en"));
 });
 
 test("the page speaks the language of the browser, and HEAD has its headers", async () => {

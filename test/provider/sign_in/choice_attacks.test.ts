@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { connected, foreignApplication } from "../../fixture/connection.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { holdStatement } from "../../fixture/held_row.ts";
@@ -161,7 +162,7 @@ test("no page says that its user is signed in when the application gets an error
   const app = await foreign();
   const more = { response_mode: "form_post", prompt: "none" };
   const { text } = await openBrowser(issuer).open(authorizeUrl(issuer, app, more));
-  expect([text.includes("login_required"), /<h1>([^<]*)/.exec(text)?.[1]]).toEqual([true, "This sign-in cannot go on"]);
+  expect([text.includes("login_required"), /<h1>([^<]*)/.exec(text)?.[1]]).toEqual([true, pageText("error", "en")]);
 });
 
 test("an application that is first-party no more asks at the next sign-in", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { connected, foreignApplication } from "../../fixture/connection.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
@@ -29,10 +30,10 @@ test("the page names application, organization and scopes, and the user is asked
   const asked = await signIn(browser, url, person);
   expect(isConsent(asked)).toEqual([200, true]);
   expect(asked.text).toMatch(/<h1>Allow App \d+ \w+ access\?<\/h1>/);
-  expect(asked.text).toMatch(/The application App \d+ \w+ of Organization \d+ \w+ asks to:/);
+  expect(asked.text).toMatch(/The application App \d+ \w+ of Organization \d+ \w+ wants to:/);
   const lines = [...asked.text.matchAll(/<li>([^<]*)<\/li>/g)].map(([, line]) => line);
   const who = "know who you are and which organization you belong to";
-  expect(lines).toEqual([who, "see your e-mail address", "see your roles in its project"]);
+  expect(lines).toEqual([who, pageText("scope_email", "en"), "see your roles in its project"]);
   expect(asked.headers.get("content-security-policy")).toContain("form-action 'self';");
   expect(errorOf(await browser.open(authorizeUrl(issuer, app, silent)))).toBe("consent_required");
   const { code = "" } = answerIn(await browser.submit(asked, {}, "allow"));

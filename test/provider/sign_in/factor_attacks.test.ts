@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import type { Page } from "../../fixture/authenticator.ts";
 import { withPasskey, withTotp } from "../../fixture/factors.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
@@ -102,7 +103,7 @@ describe.each([
     const [first, second] = [await entered(person), await entered(person)];
     expect((await send(first.browser, first.page, { action: "factor", code })).status).toBe(200);
     const again = await send(second.browser, second.page, { action: "factor", code });
-    expect(outcomeOf(again)).toEqual([401, "The code is wrong, or was used already."]);
+    expect(outcomeOf(again)).toEqual([401, pageText("wrong_code", "en")]);
     expect(await refusalsOf(nodes.one, person.factorId)).toMatchObject([{ reason: "FACTOR_REFUSAL_CODE" }]);
     expect(answerIn({ url: again.url }).code).toBe(undefined);
   });

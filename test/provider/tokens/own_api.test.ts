@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AccountService } from "../../../gen/postern/v1/account_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { permissions } from "../../../src/guards/permissions.ts";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp } from "../../harness.ts";
 import { openDoors } from "../../parity/doors.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
@@ -160,7 +161,7 @@ test("a device of a first-party application gets a token that calls, narrowed by
   const asks = { resource: issuer, scope: "openid offline_access user.read" };
   const codes = await beginDevice(postern.url, tool, asks);
   const { page, browser } = await untilConfirmation(postern.url, codes, owner);
-  expect(page.text).toContain("It gets access to Postern itself, and acts there in your name.");
+  expect(page.text).toContain(pageText("device_api", "en"));
   expect((await browser.submit(page, {}, "continue")).status).toBe(200);
   const { access_token, refresh_token, scope } = done(await poll(postern.url, tool, codes, { resource: issuer }));
   expect(scope).toBe(asks.scope);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { withTokens } from "../../fixture/many_tokens.ts";
@@ -211,7 +212,7 @@ test("a machine makes its successor, which ends no later than the token that mad
       {
         field: "expirationDate",
         reason: "EXPIRATION_LATE",
-        description: `must not be later than that of the token that makes it, ${end}`,
+        description: errorText("EXPIRATION_AFTER_MAKER", { until: end }),
       },
     ]);
   }

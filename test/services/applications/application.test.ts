@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
 
 let postern: Postern;
@@ -190,7 +191,7 @@ test("every malformed origin is refused by its index, together with the flow tha
     fieldViolations ? [fieldViolations] : [],
   );
   expect(violations?.map(({ field, description }) => [field, description])).toEqual([
-    ["responseTypes[0]", "needs the grant type IMPLICIT"],
+    ["responseTypes[0]", errorText("FLOW_NEEDS_GRANT", { grant: "IMPLICIT" })],
     ["additionalOrigins[1]", "must be scheme://hostname[:port]: it has a path"],
     ["additionalOrigins[2]", "must be scheme://hostname[:port]: it has user information"],
     ["additionalOrigins[3]", "must be scheme://hostname[:port]: it has no scheme://"],

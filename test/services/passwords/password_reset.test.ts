@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { mailTexts } from "../../../src/messages/mail.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { allMails, mailsTo } from "../../notify/mail_log.ts";
@@ -276,7 +277,7 @@ test("a user who was created as the README says gets a mail for a forgotten pass
   const { username, email } = { username: `ada-${randomBytes(6).toString("hex")}`, email: newAddress() };
   const names = { username, givenName: "Ada", familyName: "Lovelace", email, password: "Correct-Horse-42" };
   answered(await postern.admin.post("/v1/users/human", names));
-  expect((await mailsTo(postern, email))[0]?.subject).toBe("Confirm your e-mail address");
+  expect((await mailsTo(postern, email))[0]?.subject).toBe(mailTexts.verify_email.en.subject);
   answered(await ask({ loginName: username }));
   answered(await reset(await codeTo(email, 2)));
   answered(await signIn(username, newPassword));

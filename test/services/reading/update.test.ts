@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HumanUserUpdateSchema, UpdateHumanUserRequestSchema } from "../../../gen/postern/v1/user_pb.ts";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { changesOf, updateRule } from "../../../src/services/reading/update_mask.ts";
 import { unique } from "../../events/log_of.ts";
 import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
@@ -173,7 +174,7 @@ test("an update for another sequence is refused at once, and says which one ther
   done(await patch(`${path}?expectedSequence=1`, { givenName: "Augusta" }));
   const late = await patch(`${path}?expectedSequence=1`, { givenName: "Grace" });
   expect([...refused(late), infoOf(late).metadata]).toEqual([409, "CONFLICT", { currentSequence: "2" }]);
-  expect(late.body.message).toBe("the object has changed meanwhile; its sequence is 2 now");
+  expect(late.body.message).toBe(errorText("CONFLICT_WITH_SEQUENCE", { currentSequence: 2 }));
   const name = { username: unique("late"), expectedSequence: "1" };
   expect(refused(await postern.admin.put(`/v1/users/${userId}/username`, name))).toEqual([409, "CONFLICT"]);
   done(await patch(`${path}?expectedSequence=2`, { givenName: "Grace" }));
@@ -214,15 +215,15 @@ test("a path of the mask that is unknown or cannot change is refused by its name
   const path = `/v1/users/${userId}/human`;
   const masked = (mask: string) => patch(`${path}?updateMask=${mask}`, { givenName: "Eve" });
   expect(wrong(await masked("email,givenName,id"))).toEqual([
-    'updateMask: no field "email" can be changed here',
-    'updateMask: no field "id" can be changed here',
+    `updateMask: ${errorText("MASK_PATH", { path: "email" })}`,
+    `updateMask: ${errorText("MASK_PATH", { path: "id" })}`,
   ]);
   expect(wrong(await masked("givenName.first"))).toEqual([
-    'updateMask: no field "givenName.first" can be changed here',
+    `updateMask: ${errorText("MASK_PATH", { path: "givenName.first" })}`,
   ]);
   expect(wrong(await masked("familyName"))).toEqual(["human.familyName: is required"]);
   expect(wrong(await masked("*"))).toEqual(["human.familyName: is required"]);
-  expect(wrong(await patch(path, {}))).toEqual(["updateMask: names no field, and none is populated"]);
+  expect(wrong(await patch(path, {}))).toEqual([`updateMask: ${errorText("MASK_NOTHING")}`]);
   expect(wrong(await patch(path, { givenName: null }))).toEqual(["human.givenName: is required"]);
   expect(wrong(await patch(path, { givenName: " ", email: "eve@example.com" }))).toEqual([
     "human.email: is not a field of this request",

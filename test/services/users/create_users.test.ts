@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { folds } from "../../../src/runtime/modules.ts";
 import { base32Bytes, totpCode, totpStep } from "../../../src/security/totp.ts";
@@ -55,7 +56,9 @@ test("an item that repeats the name or the id of an earlier one is refused and n
   const again = { human: { ...human().human, username: first.machine.username.toUpperCase() } };
   const batch = await create([first, again, robot({ userId }), robot({ userId })]);
   expect(outcomesOf(batch)).toEqual(["created", "VALIDATION_FAILED", "created", "VALIDATION_FAILED"]);
-  expect(JSON.stringify(batch.body.outcomes[1])).toContain("is the same as that of items[0].machine.username");
+  expect(JSON.stringify(batch.body.outcomes[1])).toContain(
+    errorText("ITEM_REPEATED", { other: "items[0].machine.username" }),
+  );
   expect(JSON.stringify(batch.body.outcomes[3])).toContain("items[3].machine.userId");
 });
 

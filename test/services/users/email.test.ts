@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { mailTexts } from "../../../src/messages/mail.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { type Answer, machine, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
@@ -58,7 +59,7 @@ test("a changed address is unverified until the code from the mail is typed, how
 
   const { text, html, subject } = await lastMail(email);
   const code = codeIn(text);
-  expect(subject).toBe("Confirm your e-mail address");
+  expect(subject).toBe(mailTexts.verify_email.en.subject);
   expect(html).toContain(code);
   const typed = ` ${code.slice(0, 3).toLowerCase()}-${code.slice(3)} `;
   expect(answered(await verify(userId, typed, client)).details).toMatchObject({ sequence: "3", creationDate: /Z$/ });
