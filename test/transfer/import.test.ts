@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
+import { errorText } from "../../src/messages/catalogue.ts";
 import { userIdFor } from "../../src/transfer/user_id.ts";
 import { organization } from "../harness.ts";
 import {
@@ -135,7 +136,8 @@ test("what is refused is in a file for its owner only, with place and reasons, a
     "line 14": "human must be an object",
   });
   const costly = refused.find((one) => one.at === "line 10");
-  expect(JSON.stringify(costly.violations)).toContain("cost is 31, and may be at most 13");
+  const description = errorText("PASSWORD_HASH_TOO_COSTLY", { parameter: "cost", value: 31, most: 13 });
+  expect(costly.violations).toContainEqual({ field: "human.passwordHash", description });
   expect(costly.item.human.givenName).toBe("Ada");
   expect((await stat(`${path}.refused`)).mode & 0o777).toBe(0o600);
 });
