@@ -54,18 +54,18 @@ export const signInSettings = {
   oauthTokenLifetimeSeconds: whole(
     "OAUTH_TOKEN_LIFETIME_SECONDS",
     600,
-    "Lifetime of the access tokens and ID tokens that applications get",
+    "Lifetime of the access tokens and ID tokens that applications get, unless an application has its own",
     { most: 86_400 },
   ),
   refreshIdleSeconds: whole(
     "REFRESH_IDLE_SECONDS",
     2_592_000,
-    "A refresh token becomes invalid if it is not used for this long",
+    "A refresh token becomes invalid if it is not used for this long, unless its application has its own time",
   ),
   refreshLifetimeSeconds: whole(
     "REFRESH_LIFETIME_SECONDS",
     7_776_000,
-    "Longest time for which an application gets new tokens without a new sign-in",
+    "Longest time for which an application gets new tokens without a new sign-in, unless it has its own",
   ),
   backchannelLogoutSeconds: whole(
     "BACKCHANNEL_LOGOUT_SECONDS",

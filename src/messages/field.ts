@@ -149,6 +149,12 @@ export const fieldTexts = {
     fr: "Doit être une durée de 0 ou plus.",
     es: "Debe ser una duración de 0 o más.",
   },
+  VALUE_DURATION_WHOLE: {
+    en: "Must be a whole number of seconds.",
+    de: "Die Dauer muss eine ganze Zahl von Sekunden sein.",
+    fr: "Doit être un nombre entier de secondes.",
+    es: "Debe ser un número entero de segundos.",
+  },
   VALUE_FIELD_MASK: {
     en: 'Must be field names separated by commas, such as "name,displayName".',
     de: "Hier müssen Feldnamen stehen, durch Kommas getrennt wie „name,displayName“.",

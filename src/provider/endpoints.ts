@@ -18,7 +18,7 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
   const { deps, settings, keys, issuer, isRegistered } = parts;
   const shared = { isRegistered };
   const authenticate = clientAuthentication(deps, { issuer, keysOf: clientKeys(outwardFetch(settings)) });
-  const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
+  const maker = { keys, issuer, ids: deps.ids, settings };
   const token = tokenEndpoint({ deps, settings, maker, authenticate });
   const userinfo = userinfoEndpoint({ deps, keys, issuer });
   const introspect = introspectionEndpoint({ deps, keys, issuer, authenticate });

@@ -29,7 +29,7 @@ export type ProviderRoutes = { readonly files: readonly HttpRoute[]; readonly re
 /** The OpenID Provider: sign-in at the applications of this instance, as routes of its port. */
 export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   const { deps, settings, keys, issuer } = parts;
-  const maker = { keys, issuer, ids: deps.ids, seconds: settings.oauthTokenLifetimeSeconds };
+  const maker = { keys, issuer, ids: deps.ids, settings };
   const steps = signInSteps({ ...parts, maker });
   const enrolment = enrolmentPages(parts, steps);
   const files = [...documents(parts), ...pageFiles(), ...brandFiles(deps.sql)];

@@ -28,6 +28,7 @@ export function clientOf(client: Named, project: string): ClientLine {
     return { json: { apiApplication, ...inactive }, notes };
   }
   const [redirects, logouts] = [urisOf(client, textsOf(client.redirectUris)), urisOf(client, logoutUrisOf(attributes))];
+  const lifespan = lifespanOf(attributes);
   const application = {
     ...named,
     redirectUris: redirects.uris,
@@ -36,11 +37,12 @@ export function clientOf(client: Named, project: string): ClientLine {
     // A plus sign stands for the origins of the redirect URIs, which are always allowed.
     additionalOrigins: textsOf(client.webOrigins).filter((origin) => /^https?:/.test(origin)),
     ...flowOf(client, attributes),
+    ...lifespan.json,
     authMethodType: `OIDC_AUTH_METHOD_TYPE_${method}`,
     ...secretOf(client, method),
     ...key,
   };
-  const more = [...redirects.notes, ...logouts.notes, ...flowNotes(client, redirects.uris)];
+  const more = [...redirects.notes, ...logouts.notes, ...lifespan.notes, ...flowNotes(client, redirects.uris)];
   return { json: { application, ...inactive }, notes: [...notes, ...more] };
 }
 
@@ -111,6 +113,17 @@ function urisOf(
     return [];
   });
   return { uris: kept, notes: notes.filter((one, n) => notes.findIndex(({ what }) => what === one.what) === n) };
+}
+
+const [leastSeconds, mostSeconds] = [60, 86_400];
+
+/** The lifetime of a client's access tokens, which is that of its ID tokens too; without one, the realm's applied. */
+function lifespanOf(attributes: Named): { readonly json: JsonObject; readonly notes: readonly Note[] } {
+  const asked = Number(text(attributes["access.token.lifespan"]));
+  if (!Number.isSafeInteger(asked) || asked <= 0) return { json: {}, notes: [] };
+  const seconds = Math.min(Math.max(asked, leastSeconds), mostSeconds);
+  const notes = seconds === asked ? [] : [changed("its tokens' lifetime, which is from one minute to 24 hours here")];
+  return { json: { accessTokenLifetime: `${seconds}s`, idTokenLifetime: `${seconds}s` }, notes };
 }
 
 function flowNotes(client: Named, redirectUris: readonly string[]): Note[] {

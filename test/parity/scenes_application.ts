@@ -35,6 +35,10 @@ const every = {
   idTokenRoleAssertion: true,
   idTokenUserinfoAssertion: true,
   clockSkew: "1.5s",
+  accessTokenLifetime: "300s",
+  idTokenLifetime: "600s",
+  refreshTokenIdleLifetime: "3600s",
+  refreshTokenLifetime: "86400s",
   additionalOrigins: ["https://portal.example:8443", "app://localhost"],
   skipNativeAppSuccessPage: true,
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
@@ -122,6 +126,16 @@ export const applicationScenes: readonly Scene[] = [
   ),
   refuses("a clock skew below 0", ["clockSkew"], { clockSkew: "-1s" }),
   refuses("a clock skew above an hour", ["clockSkew"], { clockSkew: "3601s" }),
+  refuses(
+    "lifetimes of tokens that are too short, too long, or no whole seconds",
+    ["accessTokenLifetime", "refreshTokenIdleLifetime", "refreshTokenLifetime", "idTokenLifetime"],
+    {
+      accessTokenLifetime: "59s",
+      idTokenLifetime: "60.5s",
+      refreshTokenIdleLifetime: "31622401s",
+      refreshTokenLifetime: "-1s",
+    },
+  ),
   creates("problems of a public client that is under development", {
     redirectUris: [
       "http://portal.example/cb",

@@ -76,6 +76,10 @@ const every = {
   idTokenRoleAssertion: true,
   idTokenUserinfoAssertion: true,
   clockSkew: "1.5s",
+  accessTokenLifetime: "300s",
+  idTokenLifetime: "600s",
+  refreshTokenIdleLifetime: "3600s",
+  refreshTokenLifetime: "86400s",
   additionalOrigins: ["https://portal.example:8443"],
   skipNativeAppSuccessPage: true,
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
@@ -197,7 +201,13 @@ export const updateScenes: readonly Scene[] = [
     "fields that are wrong, and paths that are",
     "VALIDATION_FAILED",
     application({
-      application: { name: " ", appType: 99, clockSkew: "-1s", additionalOrigins: ["a.example"] },
+      application: {
+        name: " ",
+        appType: 99,
+        clockSkew: "-1s",
+        idTokenLifetime: "1.5s",
+        additionalOrigins: ["a.example"],
+      },
       updateMask: "clientId,name",
     }),
     {
@@ -205,6 +215,7 @@ export const updateScenes: readonly Scene[] = [
         "application.name",
         "application.appType",
         "application.clockSkew",
+        "application.idTokenLifetime",
         "application.additionalOrigins[0]",
         "updateMask",
       ],

@@ -40,7 +40,10 @@ async function shop(organizationId: string) {
       },
     },
     {
-      application: { project: "Shop", name: "Web", clientId: named("client"), clientSecretHash, backChannelLogoutUri },
+      application: {
+        ...{ project: "Shop", name: "Web", clientId: named("client"), clientSecretHash, backChannelLogoutUri },
+        ...{ accessTokenLifetime: "900s", refreshTokenLifetime: "3600s" },
+      },
     },
     { apiApplication: { project: "Shop", name: "API", clientId: named("client"), clientSecretHash } },
     human(ada, { address: { locality: "London", country: "United Kingdom" } }),
@@ -194,6 +197,7 @@ test("what an organization exports another one imports", async () => {
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(lines).toHaveLength(7);
+  expect(stdout).toContain('"accessTokenLifetime":"900s"');
   expect(stdout).not.toContain(clientSecretHash);
   // Ids and names are taken where they come from, so they are others here.
   const renamed = stdout.replace(/"(username|userId|clientId)":"([^"]+)"/g, '"$1":"$2-2"');

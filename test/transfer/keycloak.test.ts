@@ -24,7 +24,7 @@ test("a realm of Keycloak becomes a project, applications, users who sign in, an
         secret: "s3cret",
         redirectUris: ["https://shop.example/cb"],
         webOrigins: ["+"],
-        attributes: { "backchannel.logout.url": "https://shop.example/logout" },
+        attributes: { "backchannel.logout.url": "https://shop.example/logout", "access.token.lifespan": "900" },
       },
       { clientId: named("masked"), secret: "**********", protocol: "openid-connect" },
       { clientId: named("spa"), publicClient: true },
@@ -50,6 +50,11 @@ test("a realm of Keycloak becomes a project, applications, users who sign in, an
   expect(apps.map(({ oidc }: { oidc: { backChannelLogoutUri: string } }) => oidc.backChannelLogoutUri).sort()).toEqual([
     ...["", "", "https://shop.example/logout"],
   ]);
+  expect(apps).toContainEqual(
+    expect.objectContaining({
+      oidc: expect.objectContaining({ accessTokenLifetime: "900s", idTokenLifetime: "900s" }),
+    }),
+  );
   expect(userGrants).toMatchObject([{ userId: id, roleKeys: ["reader", "shop/buyer"] }]);
   expect((await signIn(username, "password")).status).toBe(200);
 });
@@ -174,6 +179,7 @@ test("clients of Keycloak keep how they authenticate and whether they are enable
     client({ name: "Wild", publicClient: true, redirectUris: ["https://shop.example/*"] }),
     client({ name: "Rooted", publicClient: true, rootUrl: "https://shop.example", redirectUris: ["/callback"] }),
     client({ name: "Rootless", publicClient: true, redirectUris: ["/callback", "https://shop.example/cb"] }),
+    client({ name: "Brief", publicClient: true, attributes: { "access.token.lifespan": "30" } }),
     client({ name: "Masked", secret: "*****", serviceAccountsEnabled: true }),
     client({ name: "Tls", clientAuthenticatorType: "client-x509" }),
     client({ name: "Saml", protocol: "saml" }),
@@ -183,7 +189,7 @@ test("clients of Keycloak keep how they authenticate and whether they are enable
   // biome-ignore lint/suspicious/noExplicitAny: answers of the service.
   const of = (name: string): any => apps.find((one) => one.name === name);
   expect(apps.map(({ name }) => name).sort()).toEqual([
-    ...["Api", "Jwt", "Keyless", "Masked", "Off", "Rooted", "Rootless", "Wild"],
+    ...["Api", "Brief", "Jwt", "Keyless", "Masked", "Off", "Rooted", "Rootless", "Wild"],
   ]);
   expect([of("Off").state, of("Jwt").state]).toEqual(["APPLICATION_STATE_INACTIVE", "APPLICATION_STATE_ACTIVE"]);
   expect(of("Jwt").oidc.authMethodType).toBe("OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT");
@@ -196,7 +202,9 @@ test("clients of Keycloak keep how they authenticate and whether they are enable
   expect([of("Wild"), of("Rooted"), of("Rootless")].map(({ oidc }) => oidc.redirectUris)).toEqual([
     ...[[], ["https://shop.example/callback"], ["https://shop.example/cb"]],
   ]);
+  expect(of("Brief").oidc.accessTokenLifetime).toBe("60s");
   for (const line of [
+    "applications, 1: its tokens' lifetime, which is from one minute to 24 hours here",
     "applications, 1: redirect URIs with a wildcard: each address is registered as it is",
     "applications, 1: sign-in: nobody can sign in before it has a redirect URI",
     "applications, 1: relative redirect URIs, for want of a root URL",
@@ -207,10 +215,10 @@ test("clients of Keycloak keep how they authenticate and whether they are enable
     "applications, 1: a client of saml",
   ])
     expect(stdout).toContain(line);
-  expect(stdout).toMatch(/^applications +7 /m);
+  expect(stdout).toMatch(/^applications +8 /m);
   // A second run changes nothing, and says the same.
   const again = await run("import", path, "--organization", organizationId, "--from", "keycloak");
-  expect(again.stdout).toContain("0 made, 9 there already, 0 refused\n");
+  expect(again.stdout).toContain("0 made, 10 there already, 0 refused\n");
 });
 
 test("a folder of Keycloak's own export is imported, with the users of all its files and their grants", async () => {

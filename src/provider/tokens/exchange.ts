@@ -7,6 +7,7 @@ import { later, type ProviderSettings } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
 import type { ClientWith, End } from "./grant_read.ts";
+import type { Lifetimes } from "./lifetimes.ts";
 import { endSignOn, type SignOnEnd } from "./sign_on.ts";
 import {
   type AccessToken,
@@ -72,13 +73,13 @@ export async function reused(deps: Deps, { end, call, reason }: Reuse): Promise<
   return notInForce();
 }
 
-/** Makes a refresh token with its expiry: after a period without use, and at the latest with its sign-in. */
+/** Makes a refresh token with its expiry: after a period without use, and at the latest at the end of all refreshing. */
 export function newRefresh(
-  settings: ProviderSettings,
+  { refreshIdle }: Lifetimes,
   text: string,
   { now, end }: { now: Date; end: Date },
 ): RefreshToken {
-  const idle = later(now, settings.refreshIdleSeconds);
+  const idle = later(now, refreshIdle);
   return { text, expirationDate: idle < end ? idle : end };
 }
 
@@ -94,15 +95,15 @@ export async function signedWhile(maker: TokenMaker, of: TokenOf, { write, acces
 }
 
 type Made = {
-  readonly access: { readonly text: string; readonly scope: string };
+  readonly access: Pick<AccessToken, "text" | "scope" | "seconds">;
   readonly refresh: string | undefined;
   readonly idToken: string | undefined;
 };
 
-export const tokenResponse = ({ seconds }: TokenMaker, { access, refresh, idToken }: Made): TokenResponse => ({
+export const tokenResponse = ({ access, refresh, idToken }: Made): TokenResponse => ({
   access_token: access.text,
   token_type: "Bearer",
-  expires_in: seconds,
+  expires_in: access.seconds,
   scope: access.scope,
   ...(refresh === undefined ? {} : { refresh_token: refresh }),
   ...(idToken === undefined ? {} : { id_token: idToken }),

@@ -7,6 +7,7 @@ import type { AuthorizationRequest } from "../request/authorization_request.ts";
 import { isForeign } from "../request/own_client.ts";
 import { skewOf } from "./claims.ts";
 import { signOnRead } from "./grant_read.ts";
+import { lifetimesOf } from "./lifetimes.ts";
 import { type NewSignOn, type Permitted, signOnWrite } from "./sign_on.ts";
 import { newAccessToken, newIdToken, type TokenMaker, writeAccessToken } from "./tokens.ts";
 
@@ -19,7 +20,7 @@ export type SessionOfUser = { readonly sessionId: string; readonly owner: string
 
 /** Makes the response to a request of a signed-in user: a code, or tokens. */
 export function issuing(parts: Parts) {
-  const { deps, settings, maker } = parts;
+  const { deps, settings } = parts;
   const write = writingOf(parts);
   const tokens = tokensOf(parts, write);
 
@@ -36,7 +37,7 @@ export function issuing(parts: Parts) {
     const { redirectUri, challenge } = request;
     const codeEnd = later(now, settings.codeLifetimeSeconds);
     // The expiry of the access token that the code yields, so that exchanging it need not change the sign-in.
-    const expirationDate = later(codeEnd, maker.seconds + skewOf(request.client));
+    const expirationDate = later(codeEnd, lifetimesOf(request.client, settings).access + skewOf(request.client));
     const stored = { code, redirectUri, challenge, expirationDate: codeEnd };
     await write(request, { ...writing, expirationDate, code: stored });
     return { code };
@@ -62,12 +63,12 @@ function writingOf({ deps, settings }: Parts): Write {
 }
 
 /** Makes the tokens of a response without a code. */
-function tokensOf({ deps: { sql }, maker }: Parts, write: Write) {
+function tokensOf({ deps: { sql }, settings, maker }: Parts, write: Write) {
   const readSignOn = signOnRead(sql);
   return async (request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> => {
     const { client, responseType } = request;
     const { signOnId, now } = writing;
-    const expirationDate = later(now, maker.seconds + skewOf(client));
+    const expirationDate = later(now, lifetimesOf(client, settings).access + skewOf(client));
     await write(request, { ...writing, expirationDate });
     const signOn = await readSignOn(signOnId, now);
     if (!signOn) throw ended();
@@ -78,7 +79,7 @@ function tokensOf({ deps: { sql }, maker }: Parts, write: Write) {
     return {
       access_token: access.text,
       token_type: "Bearer",
-      expires_in: String(maker.seconds),
+      expires_in: String(access.seconds),
       scope: access.scope,
       id_token: await newIdToken(maker, of, { accessToken: access.text }),
     };

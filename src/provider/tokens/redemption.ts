@@ -16,6 +16,7 @@ import {
   tokenResponse,
 } from "./exchange.ts";
 import type { FoundCode } from "./grant_read.ts";
+import { lifetimesOf } from "./lifetimes.ts";
 import { refreshGrant } from "./refresh_grant.ts";
 import { firstRefreshToken } from "./refresh_token.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
@@ -42,11 +43,12 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
     if (!signOn) throw notInForce();
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
-    const refreshEnd = later(now, settings.refreshLifetimeSeconds);
+    const lifetimes = lifetimesOf(client, settings);
+    const refreshEnd = later(now, lifetimes.refresh);
     const refresh = isRefreshable(client, signOn)
-      ? newRefresh(settings, firstRefreshToken(), { now, end: refreshEnd })
+      ? newRefresh(lifetimes, firstRefreshToken(), { now, end: refreshEnd })
       : undefined;
-    const end = refresh ? refreshEnd : access.expirationDate;
+    const end = refresh && refreshEnd > access.expirationDate ? refreshEnd : access.expirationDate;
     const written = async () => {
       const done = await redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
       for (const one of done?.surplus ?? []) await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY);
@@ -55,7 +57,7 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
     const write = () => triedAgain(written, call).catch(refuseEnded);
     const { idToken, isWritten } = await signedWhile(maker, { client, signOn, now }, { write, access });
     if (!isWritten) throw await late(found, call, of);
-    return tokenResponse(maker, { access, refresh: refresh?.text, idToken });
+    return tokenResponse({ access, refresh: refresh?.text, idToken });
   };
 
   /** The error for a code that was used, or whose sign-in ended, since it was read. */

@@ -18,6 +18,7 @@ import {
   tokenResponse,
 } from "./exchange.ts";
 import { clientAndRefresh, type FoundRefresh } from "./grant_read.ts";
+import { lifetimesOf } from "./lifetimes.ts";
 import { nextRefreshToken } from "./refresh_token.ts";
 import { SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
@@ -45,17 +46,19 @@ function refreshing({ deps, settings, maker }: ExchangeParts) {
     const signOn = rightRefresh(found);
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
     const of = { client, signOn: { ...signOn, nonce: null }, now };
+    const lifetimes = lifetimesOf(client, settings);
+    const end = later(new Date(signOn.createdAt * 1000), lifetimes.refresh);
+    if (end <= now) throw notInForce();
     const access = await newAccessToken(maker, of, narrowed(signOn.scope, form.get("scope")));
-    const end = later(new Date(signOn.createdAt * 1000), settings.refreshLifetimeSeconds);
-    const successor = newRefresh(settings, nextRefreshToken(old), { now, end });
+    const successor = newRefresh(lifetimes, nextRefreshToken(old), { now, end });
     const sealed = sealSuccessor(secrets.keyring, old, successor.text);
     const replaced = () => replaceRefresh(sql, { old, successor, sealed }, access);
     const write = async () => found.replacedMs === null && triedAgain(replaced, call).catch(refuseEnded);
     const { idToken, isWritten } = await signedWhile(maker, of, { write, access });
-    if (isWritten) return tokenResponse(maker, { access, refresh: successor.text, idToken });
+    if (isWritten) return tokenResponse({ access, refresh: successor.text, idToken });
     const written = () => writeAccessToken(sql, signOn.signOnId, access);
     if (!(await triedAgain(written, call).catch(refuseEnded))) throw notInForce();
-    return tokenResponse(maker, { access, refresh: await successorOf(proof.clientId, old), idToken });
+    return tokenResponse({ access, refresh: await successorOf(proof.clientId, old), idToken });
   };
 
   /** The successor that another use of a refresh token created a moment ago. */

@@ -8,16 +8,18 @@ import { later, secondsOf } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";
 import { signJwt } from "./jwt.ts";
+import { type LifetimeSettings, lifetimesOf } from "./lifetimes.ts";
 import { familyOf } from "./refresh_token.ts";
 import type { Algorithm, SigningKeys } from "./signing_keys.ts";
 import type { SignOn } from "./subject.ts";
 
-/** An access token: its text, the value whose hash identifies its row, and its expiry. */
+/** An access token: its text, the value whose hash identifies its row, its lifetime in seconds, and when Postern stops accepting it. */
 export type AccessToken = {
   readonly text: string;
   readonly value: string;
   readonly scope: string;
   readonly created: Date;
+  readonly seconds: number;
   readonly expirationDate: Date;
 };
 
@@ -25,7 +27,7 @@ export type TokenMaker = {
   readonly keys: SigningKeys;
   readonly issuer: () => string;
   readonly ids: () => string;
-  readonly seconds: number;
+  readonly settings: LifetimeSettings;
 };
 
 /** The client and sign-in of a token, and the time. */
@@ -36,14 +38,15 @@ export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: stri
   const { client, signOn, now } = of;
   const isJwt = isJwtClient(client) && !signOn.forApi;
   // A JWT stays valid beyond its lifetime for clients with a slow clock, so it stays valid here as well.
-  const expirationDate = later(now, maker.seconds + (isJwt ? skewOf(client) : 0));
-  const token = { scope, created: now, expirationDate };
+  const { access: seconds } = lifetimesOf(client, maker.settings);
+  const expirationDate = later(now, seconds + (isJwt ? skewOf(client) : 0));
+  const token = { scope, created: now, seconds, expirationDate };
   if (!isJwt) {
     const text = newToken("oa");
     return { ...token, text, value: text };
   }
   const jti = maker.ids();
-  const claims = accessTokenClaims(client, signOn, issueOf(maker, now), { jti, scope });
+  const claims = accessTokenClaims(client, signOn, issueOf(maker, now, seconds), { jti, scope });
   return { ...token, text: await signJwt(maker.keys, { type: "at+jwt", algorithm: "RS256", claims }), value: jti };
 }
 
@@ -52,7 +55,8 @@ export function newIdToken(
   { client, signOn, now }: TokenOf,
   companion: Companion = {},
 ): Promise<string> {
-  const claims = idTokenClaims(client, signOn, issueOf(maker, now), companion);
+  const { id: seconds } = lifetimesOf(client, maker.settings);
+  const claims = idTokenClaims(client, signOn, issueOf(maker, now, seconds), companion);
   return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
 }
 
@@ -60,7 +64,11 @@ export function newIdToken(
 export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
   oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
-const issueOf = ({ issuer, seconds }: TokenMaker, now: Date) => ({ issuer: issuer(), now: secondsOf(now), seconds });
+const issueOf = ({ issuer }: TokenMaker, now: Date, seconds: number) => ({
+  issuer: issuer(),
+  now: secondsOf(now),
+  seconds,
+});
 
 export type RefreshToken = { readonly text: string; readonly expirationDate: Date };
 
@@ -170,9 +178,13 @@ export async function isUsed(sql: Sql, { code, table }: Pick<CodeIn, "code" | "t
 /** A refresh token to replace, and its successor. */
 export type Replacement = { readonly old: string; readonly successor: RefreshToken; readonly sealed: Uint8Array };
 
-/** Replaces a refresh token and writes an access token; false if another request was first. The sign-in is locked first, as above. */
+/**
+ * Replaces a refresh token and writes an access token; false if another request was first. The sign-in is locked first, as above, and lasts
+ * as long as they do: the application may have had other lifetimes when it began.
+ */
 export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Replacement, access: AccessToken) {
   const { created: now } = access;
+  const end = successor.expirationDate > access.expirationDate ? successor.expirationDate : access.expirationDate;
   const rows = await sql`
     with held as materialized (
       select o.sign_on_id from refresh_tokens r join sign_ons o on o.sign_on_id = r.sign_on_id
@@ -190,6 +202,10 @@ export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Repla
       insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
       select ${hashToken(successor.text)}, sign_on_id, ${familyOf(successor.text) !== undefined},
         ${successor.expirationDate} from replaced
+    ),
+    kept as (
+      update sign_ons o set expiration_date = ${end} from replaced
+      where o.sign_on_id = replaced.sign_on_id and o.expiration_date < ${end}
     )
     select from replaced`;
   return rows.length > 0;
@@ -198,6 +214,10 @@ export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Repla
 /** Writes an access token of a sign-in; false if the sign-in has ended. */
 export async function writeAccessToken(sql: Sql, signOnId: string, access: AccessToken): Promise<boolean> {
   const made = await sql`
+    with kept as (
+      update sign_ons o set expiration_date = ${access.expirationDate}
+      where o.sign_on_id = ${signOnId} and o.expiration_date < ${access.expirationDate}
+    )
     insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
     select ${hashToken(access.value)}, o.sign_on_id, ${access.scope}, ${access.created}, ${access.expirationDate}
     from sign_ons o where o.sign_on_id = ${signOnId}`;

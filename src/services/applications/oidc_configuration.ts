@@ -14,7 +14,7 @@ export const configurationOf = (request: CreateOidcApplicationRequest): OidcConf
   completed({ ...request, additionalOrigins: originsOf(request.additionalOrigins) });
 
 export function completed(settings: Settings): OidcConfiguration {
-  const { clockSkew } = settings;
+  const { clockSkew, accessTokenLifetime, idTokenLifetime, refreshTokenIdleLifetime, refreshTokenLifetime } = settings;
   return create(OidcConfigurationSchema, {
     ...flowOf(settings),
     redirectUris: settings.redirectUris,
@@ -33,6 +33,10 @@ export function completed(settings: Settings): OidcConfiguration {
     backChannelLogoutUri: settings.backChannelLogoutUri,
     firstParty: settings.firstParty,
     ...(clockSkew ? { clockSkew } : {}),
+    ...(accessTokenLifetime ? { accessTokenLifetime } : {}),
+    ...(idTokenLifetime ? { idTokenLifetime } : {}),
+    ...(refreshTokenIdleLifetime ? { refreshTokenIdleLifetime } : {}),
+    ...(refreshTokenLifetime ? { refreshTokenLifetime } : {}),
   } satisfies Settings);
 }
 
@@ -81,11 +85,20 @@ const grantName = {
   [IMPLICIT]: { grant: "IMPLICIT" },
 } as const;
 
-/** Finds a malformed clock skew and malformed origins; `path` leads to them in the request. */
-export function settingViolations(settings: Pick<Settings, "clockSkew" | "additionalOrigins">, path = ""): Violation[] {
-  const violations = [...skewViolations(settings), ...originViolations(settings)];
+/** Finds malformed durations and origins; `path` leads to them in the request. */
+export function settingViolations(settings: Checked, path = ""): Violation[] {
+  const violations = [...skewViolations(settings), ...lifetimeViolations(settings), ...originViolations(settings)];
   return violations.map(({ field, ...rest }) => ({ field: `${path}${field}`, ...rest }));
 }
+
+const lifetimes = [
+  "accessTokenLifetime",
+  "idTokenLifetime",
+  "refreshTokenIdleLifetime",
+  "refreshTokenLifetime",
+] as const;
+
+type Checked = Pick<Settings, "clockSkew" | "additionalOrigins" | (typeof lifetimes)[number]>;
 
 const longestSeconds = 315_576_000_000n;
 
@@ -94,6 +107,13 @@ function skewViolations({ clockSkew }: Pick<Settings, "clockSkew">): Violation[]
   const { seconds, nanos } = clockSkew;
   const valid = seconds >= 0n && seconds <= longestSeconds && nanos >= 0 && nanos < 1_000_000_000;
   return valid ? [] : [{ field: "clockSkew", text: "VALUE_DURATION_POSITIVE", reason: "DURATION_MALFORMED" }];
+}
+
+/** Clients learn lifetimes in whole seconds (RFC 6749, 5.1). */
+function lifetimeViolations(settings: Checked): Violation[] {
+  return lifetimes
+    .filter((field) => settings[field] && settings[field].nanos !== 0)
+    .map((field) => ({ field, text: "VALUE_DURATION_WHOLE", reason: "DURATION_MALFORMED" }));
 }
 
 function originViolations({ additionalOrigins }: Pick<Settings, "additionalOrigins">): Violation[] {

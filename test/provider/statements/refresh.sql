@@ -84,5 +84,9 @@ with held as materialized (
       insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
       select $9, sign_on_id, $10,
         $11 from replaced
+    ),
+    kept as (
+      update sign_ons o set expiration_date = $12 from replaced
+      where o.sign_on_id = replaced.sign_on_id and o.expiration_date < $13
     )
     select from replaced;

@@ -111,6 +111,10 @@ test("every field is kept as it was given", async () => {
     idTokenRoleAssertion: true,
     idTokenUserinfoAssertion: true,
     clockSkew: "1.500s",
+    accessTokenLifetime: "300s",
+    idTokenLifetime: "86400s",
+    refreshTokenIdleLifetime: "60s",
+    refreshTokenLifetime: "31622400s",
     additionalOrigins: ["https://app.example:8443", "capacitor://localhost"],
     skipNativeAppSuccessPage: true,
     idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
@@ -230,6 +234,12 @@ test("bounds and enums are refused naming the field", async () => {
     [{ clockSkew: "-1s" }, "clockSkew"],
     [{ clockSkew: "3600.000000001s" }, "clockSkew"],
     [{ clockSkew: "315576000000s" }, "clockSkew"],
+    [{ accessTokenLifetime: "0s" }, "accessTokenLifetime"],
+    [{ accessTokenLifetime: "86401s" }, "accessTokenLifetime"],
+    [{ idTokenLifetime: "59s" }, "idTokenLifetime"],
+    [{ idTokenLifetime: "300.5s" }, "idTokenLifetime"],
+    [{ refreshTokenIdleLifetime: "-60s" }, "refreshTokenIdleLifetime"],
+    [{ refreshTokenLifetime: "31622401s" }, "refreshTokenLifetime"],
   ];
   for (const [body, field] of rows) {
     const answer = await create(body);
