@@ -4,6 +4,13 @@ import { spawnSync } from "node:child_process";
 const toolchains = {
   curl: { clients: "curl", probes: [["curl", "--version"]] },
   chromium: { clients: "the clients in a browser", probes: [["chromium", "--version"]] },
+  apache: {
+    clients: "mod_auth_openidc",
+    probes: [
+      ["apache2", "-v"],
+      ["ls", "/usr/lib/apache2/modules/mod_auth_openidc.so"],
+    ],
+  },
   go: { clients: "grpc-go, connect-go, grpcurl and go-oidc", probes: [["go", "version"]] },
   python: { clients: "grpcio and Authlib", probes: [["python3", "-c", "import ensurepip, venv"]] },
   java: {
