@@ -12,6 +12,7 @@ export type RelyingPartyEnvironment = {
   readonly ISSUER: string;
   readonly CLIENT_ID: string;
   readonly CLIENT_SECRET: string;
+  readonly PROJECT_ID: string;
   /** A JSON Web Key by which the server authenticates; empty where it has none. */
   readonly PRIVATE_KEY: string;
   readonly AUTH_METHOD: string;
@@ -176,9 +177,10 @@ async function newKey() {
   return { own, publicKey: { kty, n, e, kid: "k1", alg: "RS256" } as JWK };
 }
 
-type Ways = Pick<Registration, "method" | "algorithm"> & { readonly privateKey: JWK | undefined };
+type Ways = Pick<Registration, "method" | "algorithm"> & { readonly privateKey?: JWK | undefined };
 
-const environmentOf = (
+/** The environment of a relying party that is registered as an application. */
+export const environmentOf = (
   postern: Postern,
   app: Application,
   { method, algorithm, privateKey }: Ways,
@@ -186,6 +188,7 @@ const environmentOf = (
   ISSUER: issuerOf(postern),
   CLIENT_ID: app.clientId,
   CLIENT_SECRET: app.clientSecret,
+  PROJECT_ID: app.projectId,
   PRIVATE_KEY: privateKey ? JSON.stringify(privateKey) : "",
   AUTH_METHOD: method,
   ID_TOKEN_ALGORITHM: algorithm,
