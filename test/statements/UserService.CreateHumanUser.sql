@@ -87,10 +87,10 @@ facts as (
         and s.time > (m.notice->>'since')::timestamptz
       offset (m.notice->>'mostToAddress')::integer - 1)) d
    on conflict (email, purpose, n) do nothing),
-"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
          requires_factor, active, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
          (
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
          f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),

@@ -100,7 +100,7 @@ export function emailVerification({ log, sql, clock, secrets }: Deps, settings: 
   };
 }
 
-const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean`;
+const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor`;
 
 /** The folds of facts about a user's e-mail address: they write its row, its code and the mail that brings it. */
 export const emailFolds = {

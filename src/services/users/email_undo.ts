@@ -52,13 +52,14 @@ export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
 }
 
 /**
- * Credentials of a changed address that the old address can undo. An administrator's change ends the codes of earlier ones: administrators
+ * Credentials of a changed address that the old address can undo. Whoever set the old address counts as the creator of the code, because
+ * they may read it; the statement sees the user as it was before. An administrator's change ends the codes of earlier ones: administrators
  * decide whose mailboxes these are.
  */
 export const keepUndoCode: readonly string[] = [
-  `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
+  `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.undo->>'id', i.owner, i.stream, 'undo', c.undo->>'email', c.undo->>'id', decode(c.undo->>'mac', 'hex'),
-     (c.undo->>'expirationDate')::timestamptz
+     (c.undo->>'expirationDate')::timestamptz, (select u.email_setter from users u where u.user_id = i.stream)
    from $input i cross join lateral (select i.secret->'undo' as undo) c where c.undo is not null`,
   `delete from mail_codes c using $input i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null`,
 ];

@@ -21,14 +21,14 @@ const loginName = `insert into login_names (login_name, owner, user_id)
 
 const ofHuman = userInserted(
   ["phoneVerified", "name", "locked", "lockedUntil"],
-  `owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+  `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
          requires_factor, active, version, created, changed`,
 );
 
 const ofMachine = userInserted(
   [
-    ...(["givenName", "familyName", "email", "emailVerified", "phone", "phoneVerified", "address"] as const),
-    ...(["requiresFactor", "locked", "lockedUntil"] as const),
+    ...(["givenName", "familyName", "email", "emailVerified", "emailSetter", "phone", "phoneVerified"] as const),
+    ...(["address", "requiresFactor", "locked", "lockedUntil"] as const),
   ],
   "owner, user_id, kind, username, name, active, version, created, changed",
 );
@@ -102,7 +102,7 @@ export const userFolds = {
     views: [
       `insert into users (${ofHuman})
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
          ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
          f.version, f.time, f.time from $facts f`,
       loginName,

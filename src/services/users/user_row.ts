@@ -17,10 +17,15 @@ const known = {
 
 const history = { version: "bigint", created: "timestamptz", changed: "timestamptz" } as const;
 
-/** A user's columns other than the id, from which its row, select lists and inserts derive. */
-export const userRow = { ...names, ...known, ...history };
+/** Columns that are written, but not read with the others. */
+const unread = { emailSetter: "text?" } as const;
 
-export type UserRow = RowOf<typeof userRow> & { readonly id: string };
+const read = { ...names, ...known, ...history };
+
+/** A user's columns other than the id, from which its row, select lists and inserts derive. */
+export const userRow = { ...read, ...unread };
+
+export type UserRow = RowOf<typeof read> & { readonly id: string };
 
 export const userColumns = [names, known, history].map((columns) => selected("u", Object.keys(columns))).join(",\n  ");
 

@@ -8,6 +8,9 @@ import {
   signedUp,
   startPostern,
 } from "../../harness.ts";
+import { mailsTo } from "../../notify/mail_log.ts";
+import { issuerOf } from "../../provider/application.ts";
+import { openBrowser } from "../../provider/browser.ts";
 
 let postern: Postern;
 let acme: string;
@@ -80,6 +83,34 @@ test("codes that a lesser administrator was answered, or had sent, end too", asy
   expect(refused(await postern.as().post("/v1/password-resets:complete", reset))).toEqual([400, "CODE_INVALID"]);
   const verified = await postern.admin.post(`/v1/users/${userId}/phone:verify`, { verificationCode: phone });
   expect(verified.status).toBe(400);
+});
+
+/** A user whose address was set by somebody, and who has replaced it; answers the link that the mail to the former one has. */
+async function moved(setter: Client): Promise<{ userId: string; link: string }> {
+  const userId = await person();
+  const [former, password] = [`${userId}@former.example`, "Blue-Kettle-42"];
+  done(await setter.post(`/v1/users/${userId}/email`, { email: former, isVerified: true }));
+  done(await owner.put(`/v1/users/${userId}/password`, { newPassword: password }));
+  const { username: loginName } = done(await owner.get(`/v1/users/${userId}`)).user;
+  const client = postern.as(done(await postern.as().post("/v1/sessions", { loginName, password })).token);
+  done(await client.post("/v1/users/me/email", { email: `${userId}@own.example` }));
+  const mails = await mailsTo(postern, former, 2);
+  const [link = expect.unreachable()] = mails.flatMap(({ text }) => /^http\S+restore\S+$/m.exec(text)?.[0] ?? []);
+  return { userId, link };
+}
+
+test("a link that undoes a new address ends if a lesser administrator had set the former one", async () => {
+  const [managers, owners] = [await moved(manager), await moved(owner)];
+  const ended = [await promote(managers.userId), await promote(owners.userId)];
+  expect(ended.map(({ endedCredentials }) => endedCredentials)).toEqual([1, 0]);
+  const restored = await Promise.all(
+    [managers, owners].map(async ({ link }) => {
+      const browser = openBrowser(issuerOf(postern));
+      const page = await browser.open(link);
+      return page.status === 200 ? (await browser.submit(page, {}, "restore")).status : page.status;
+    }),
+  );
+  expect(restored).toEqual([400, 200]);
 });
 
 test("an invitation by somebody who holds the role as well goes on", async () => {

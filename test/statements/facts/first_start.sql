@@ -55,10 +55,10 @@ facts as (
 "project.created/0" as (insert into projects (owner, project_id, name, grant_required, version, created, changed)
        select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
          f.version, f.time, f.time from (select * from facts where type = 'project.created') f),
-"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, phone, address,
+"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
          requires_factor, active, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.payload->>'phone',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
          (
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
          f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),

@@ -8,7 +8,7 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
-"user.email_changed/0" as (update users t set email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, version = f.version, changed = f.time
+"user.email_changed/0" as (update users t set email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor, version = f.version, changed = f.time
    from (select * from facts where type = 'user.email_changed') f where t.owner = f.owner and t.user_id = f.stream),
 "user.email_changed/1" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
@@ -24,9 +24,9 @@ facts as (
 "user.email_changed/3" as (insert into mail_sends (email, purpose, n, user_id, time)
    select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
-"user.email_changed/4" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date)
+"user.email_changed/4" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.undo->>'id', i.owner, i.stream, 'undo', c.undo->>'email', c.undo->>'id', decode(c.undo->>'mac', 'hex'),
-     (c.undo->>'expirationDate')::timestamptz
+     (c.undo->>'expirationDate')::timestamptz, (select u.email_setter from users u where u.user_id = i.stream)
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'undo' as undo) c where c.undo is not null),
 "user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null),
 "user.email_changed/6" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
