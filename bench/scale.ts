@@ -1,7 +1,9 @@
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import { interleave, middle, type Pace, ratio } from "../packages/gateway/bench/rounds.ts";
 import { round } from "../packages/gateway/bench/stats.ts";
-import { endOfLog, type Position } from "../src/events/follow.ts";
+import { endOfLog } from "../src/events/follow.ts";
+import { numberAll } from "../src/events/numbering.ts";
+import type { Position } from "../src/events/position.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import type { Recipe } from "../test/fixture/recipes.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";
@@ -144,6 +146,7 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
   const { system } = side;
   await using second = await servePostern({ env: system.env });
   await using sql = openClient(system.databaseUrl);
+  await numberAll(sql.client);
   const since = await endOfLog(sql.client);
   const before = await grantsIn(sql.client, side, since);
   let granted = 0;
@@ -181,10 +184,10 @@ async function nodes(side: Side, pace: Pace): Promise<Row[]> {
 
 /** Counts the grants in the projects of this run, and the events since a place in the log that added one. */
 async function grantsIn(sql: ReturnType<typeof openClient>["client"], { firstProject }: Side, since: Position) {
-  const { epoch, xid, position } = since;
+  await numberAll(sql);
   const [row] = await sql<{ grants: number; events: number }[]>`
     select (select count(*)::int from user_grants where project_id >= ${idOf("project", firstProject)}) as grants,
-      (select count(*)::int from events e where e.type = 'user_grant.added'
-       and (e.epoch, e.xid, e.position) > (${epoch}, ${xid}::text::xid8, ${position}::bigint)) as events`;
+      (select count(*)::int from event_numbers n join events e using (epoch, xid, position)
+       where n.number > ${since.number} and e.type = 'user_grant.added') as events`;
   return row ?? { grants: 0, events: 0 };
 }

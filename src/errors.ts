@@ -45,6 +45,7 @@ export const reasons = {
   MALFORMED_BODY: Code.InvalidArgument,
   PAGE_TOKEN_INVALID: Code.InvalidArgument,
   POSITION_INVALID: Code.InvalidArgument,
+  POSITION_LOST: Code.FailedPrecondition,
   PASSWORD_MISMATCH: Code.InvalidArgument,
   PASSWORD_UNCHANGED: Code.InvalidArgument,
   PASSWORD_POLICY: Code.InvalidArgument,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { create, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { EventSchema, EventService, WatchEventsRequestSchema } from "../../gen/postern/v1/event_pb.ts";
 import type { Connection } from "./connection.ts";
 import { ownContract } from "./contract.ts";
@@ -18,13 +19,18 @@ export type EventFilter = {
 /** How a watch ends, and how its caller learns of a broken stream. */
 export type WatchOptions = {
   readonly signal: AbortSignal;
-  /** Called when the stream broke and is being reopened. */
-  readonly onLost: () => void;
+  /** Called when the stream broke and is being reopened; with the position to go on after if the log lost the end of its history. */
+  readonly onLost: (position?: string) => void;
 };
 
 const pauseMs = 1_000;
+// The service names the last ten positions that it still has, out of thousands of events.
+const mostSeen = 10_000;
 
-/** Yields events as they happen. A broken stream resumes after the last event, so none is missed. */
+/**
+ * Yields events as they happen. A broken stream resumes after the last event, so none is missed; if the log lost that event, after the
+ * last one seen that the log still has.
+ */
 export async function* watchEvents(
   connection: Connection,
   filter: EventFilter,
@@ -32,6 +38,7 @@ export async function* watchEvents(
 ): AsyncGenerator<JsonObject> {
   const { watchEvents } = createClient(EventService, connection.transport("connect"));
   let { after } = filter;
+  let seen: string[] = [];
   for (let isOpen = false; ; ) {
     const request = create(WatchEventsRequestSchema, { ...filter, types: [...filter.types], after });
     const onHeader = () => {
@@ -42,12 +49,23 @@ export async function* watchEvents(
         if (!event) continue;
         yield toJson(EventSchema, event, { registry: ownContract.types, alwaysEmitImplicit: true }) as JsonObject;
         after = event.position;
+        if (seen.push(after) >= 2 * mostSeen) seen = seen.slice(-mostSeen);
       }
+      onLost();
     } catch (error) {
       const known = ConnectError.from(error);
-      if (!isOpen || known.code !== Code.Unavailable || signal.aborted) throw failureOf(known);
+      const held = seen.length > 0 ? heldPosition(known, new Set(seen)) : undefined;
+      if (held === undefined && (!isOpen || known.code !== Code.Unavailable || signal.aborted)) throw failureOf(known);
+      after = held ?? after;
+      onLost(held);
     }
-    onLost();
     await pause(pauseMs, undefined, { signal });
   }
+}
+
+/** The last position seen that the log still has, or its beginning, if the log lost the end of its history. */
+function heldPosition(error: ConnectError, seen: ReadonlySet<string>): string | undefined {
+  const info = error.findDetails(ErrorInfoSchema)[0];
+  if (info?.reason !== "POSITION_LOST") return undefined;
+  return info.metadata.positions?.split(",").find((position) => seen.has(position)) ?? "0";
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 import { type Fold, ofType } from "./fold.ts";
-import type { Position } from "./follow.ts";
+import type { StoredAt } from "./position.ts";
 
 /** Makes functions that fold facts within the server, which keeps their plans until the end of the transaction. */
 export async function makeFoldFunctions(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<void> {
@@ -9,7 +9,7 @@ export async function makeFoldFunctions(client: Sql, folds: ReadonlyMap<string, 
 }
 
 /** Consecutive facts in the log, each about a different object. */
-export type Batch = readonly Position[];
+export type Batch = readonly StoredAt[];
 
 /** Folds batches in order, up to one that would violate a unique key, which changes nothing; returns how many were folded. */
 export async function foldBatches(client: Sql, batches: readonly Batch[]): Promise<number> {
@@ -24,7 +24,7 @@ export async function foldBatches(client: Sql, batches: readonly Batch[]): Promi
   return row?.folded ?? 0;
 }
 
-const keyOf = ({ epoch, xid, position }: Position, name: "first" | "last") => ({
+const keyOf = ({ epoch, xid, position }: StoredAt, name: "first" | "last") => ({
   [`${name}_epoch`]: epoch,
   [`${name}_xid`]: xid,
   [`${name}_position`]: position.toString(),

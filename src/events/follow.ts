@@ -1,142 +1,170 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Sql } from "../postgres/pool/connect.ts";
-
-/** A position in the log. */
-export type Position = { readonly epoch: number; readonly xid: string; readonly position: bigint };
-
-/** A position, and the earlier transactions that were still open when it was read, so that their events were not seen. */
-export type Mark = Position & { readonly open: readonly string[] };
+import type { Fragment, Sql } from "../postgres/pool/connect.ts";
+import { beginning, type Position, type StoredAt } from "./position.ts";
 
 /** An event as stored in the log. */
-export type StoredEvent = Position & {
-  readonly owner: string;
-  readonly stream: string;
-  readonly version: bigint;
-  readonly type: string;
-  readonly payload: JsonValue;
-  readonly actor: string | null;
-  readonly requestId: string;
-  readonly time: Date;
-};
+export type StoredEvent = Position &
+  StoredAt & {
+    readonly owner: string;
+    readonly stream: string;
+    readonly version: bigint;
+    readonly type: string;
+    readonly payload: JsonValue;
+    readonly actor: string | null;
+    readonly requestId: string;
+    readonly time: Date;
+  };
 
-/** The position before the first event. */
-export const beginning: Position = { epoch: 0, xid: "0", position: 0n };
-
-/** Formats a position for clients: `1.740.58`, or `1.740.58~3.1` while the transactions 737 and 739 are open. */
-export function formatPosition({ epoch, xid, position, open = [] }: Position & Partial<Mark>): string {
-  // With too many open transactions, the position moves back before all of them, and later events are read again.
-  if (open.length > mostOpen) return formatPosition({ epoch, xid: least(open), position: 0n });
-  const behind = open.map((one) => BigInt(xid) - BigInt(one)).join(".");
-  return `${epoch}.${xid}.${position}${behind && `~${behind}`}`;
-}
-
-/** Parses a client's position; undefined for any other text. */
-export function parsePosition(text: string): Mark | undefined {
-  const [, epoch = "", xid = "", position = "", behind] = written.exec(text) ?? [];
-  if (!epoch || BigInt(xid) >= 2n ** 64n) return undefined;
-  const open = behind?.split(".").map((one) => BigInt(xid) - BigInt(one)) ?? [];
-  if (open.some((one) => one < 0n)) return undefined;
-  return { epoch: Number(epoch), xid, position: BigInt(position), open: open.map(String) };
-}
-
-const mostOpen = 100;
-const written = /^(\d{1,9})\.(\d{1,20})\.(\d{1,18})(?:~(\d{1,20}(?:\.\d{1,20}){0,99}))?$/;
-
-/** The position from which to read for a client that has seen the log up to the mark. */
-export function beginOf({ open, ...place }: Mark): Position {
-  return open.length > 0 ? { ...place, xid: least(open), position: 0n } : place;
-}
-
-export function isUnseen(event: Position, mark: Mark): boolean {
-  return isAfter(event, mark) || (event.epoch === mark.epoch && mark.open.includes(event.xid));
-}
-
-export function isAfter(one: Position, other: Position): boolean {
-  if (one.epoch !== other.epoch) return one.epoch > other.epoch;
-  if (one.xid !== other.xid) return BigInt(one.xid) > BigInt(other.xid);
-  return one.position > other.position;
-}
-
-const least = (xids: readonly string[]): string => String(xids.map(BigInt).reduce((a, b) => (a < b ? a : b)));
-
+/** The columns of an event `events`, without its number. */
 export const eventColumns = (sql: Sql) => sql`
-  epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time`;
+  epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time`;
 
-/** Reads the next events after a position, in log order, up to the first event that a slow writer might still precede. */
-export function eventsAfter(sql: Sql, { epoch, xid, position }: Position, limit: number): Promise<StoredEvent[]> {
-  return sql<StoredEvent[]>`
+/** The id of the batch in which the event `numbered` got its number. */
+export const batchOf = (sql: Sql) => sql`
+  (select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1)`;
+
+/** Numbered events after a number, and up to another, that match a condition on `events`. */
+type Stretch = { readonly after: bigint; readonly upTo?: bigint; readonly limit: number; readonly where?: Fragment };
+
+/** A select of the next events in the order of the log. */
+export const eventsIn = (sql: Sql, { after, upTo, limit, where = sql`true` }: Stretch) => sql`
+  select numbered.number, ${batchOf(sql)} as batch, events.*
+  from (
+    select * from event_numbers where number > ${after} ${upTo === undefined ? sql`` : sql`and number <= ${upTo}`}
+    order by number ${upTo === undefined ? sql`limit ${limit}` : sql``}
+  ) numbered cross join lateral (
     select ${eventColumns(sql)} from events
-    where (events.epoch, events.xid, events.position) > (${epoch}, ${xid}::text::xid8, ${position})
-      and is_settled(events.epoch, events.xid)
-    order by events.epoch, events.xid, events.position limit ${limit}`;
-}
+    where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
+  ) events
+  where ${where} order by numbered.number limit ${limit}`;
 
-/** Reads the end of the log; every later event comes after it. */
+/** Reads the next events after a number, in the order of the log. */
+export const eventsAfter = (sql: Sql, after: bigint, limit: number) =>
+  sql<StoredEvent[]>`${eventsIn(sql, { after, limit })}`;
+
+/** The position of the last numbered event; every later event comes after it. */
 export async function endOfLog(sql: Sql): Promise<Position> {
   const [end] = await sql<Position[]>`
-    select epoch, xid::text as xid, position from events
-    where is_settled(events.epoch, events.xid) order by events.epoch desc, events.xid desc, events.position desc limit 1`;
+    select last as number, id as batch from event_batches order by first desc limit 1`;
   return end ?? beginning;
 }
 
-/** How many seconds the oldest event that no follower may read yet has been waiting; 0 if there is none. */
-export async function unsettledSeconds(sql: Sql): Promise<number> {
-  const [row] = await sql<{ seconds: number }[]>`
-    select greatest(0, extract(epoch from now() - e.time))::float8 as seconds from events e
-    where (e.epoch, e.xid) >= ((select i.epoch from instance i), pg_snapshot_xmin(pg_current_snapshot()))
-    order by e.epoch, e.xid, e.position limit 1`;
-  return row?.seconds ?? 0;
+/** Whether the log still has the history to which a position belongs. */
+const isHeldIn = (sql: Sql, { number, batch }: Position) =>
+  batch
+    ? sql`coalesce((select b.last >= ${number} and b.id = ${batch} from event_batches b
+      where b.first <= ${number} order by b.first desc limit 1), false)`
+    : sql`true`;
+
+export async function isHeld(sql: Sql, position: Position): Promise<boolean> {
+  const [row] = await sql<{ held: boolean }[]>`select ${isHeldIn(sql, position)} as held`;
+  return row?.held ?? false;
 }
+
+/** What a listener of the tail hears. */
+export type Listener = {
+  /** Called with every event from now on, in the order of the log. */
+  readonly events: (events: readonly StoredEvent[]) => void;
+  /** Called if the log lost its last events, by a restore or a failover; the listener then hears of the history that there is now. */
+  readonly lost: () => void;
+};
 
 /** A follower of the log, shared by many listeners. */
 export type Tail = AsyncDisposable & {
-  /** Reads the log at once, because something was appended. */
+  /** Numbers and reads events at once, because something was appended. */
   readonly poke: () => void;
-  /** Calls the listener with every event from now on, in order; returns a function that removes it. */
-  readonly listen: (listener: (events: readonly StoredEvent[]) => void) => () => void;
-  /** How long ago the end of the readable log was reached. */
+  /** Adds a listener; returns a function that removes it. */
+  readonly listen: (listener: Listener) => () => void;
+  /** How long ago the end of the log was reached. */
   readonly behindMs: () => number;
 };
 
 export type TailOptions = {
-  readonly sql: Sql;
+  /** Numbers events; returns whether there are more. */
+  readonly number: () => Promise<boolean>;
+  /** Runs a short read apart from the statements of calls. */
+  readonly read: <T>(statement: (sql: Sql) => Promise<T>) => Promise<T>;
   /** The interval between reads if nothing was appended here. */
   readonly everyMs: number;
+  /** Called with the first of several consecutive failures. */
   readonly onError: (error: unknown) => void;
 };
 
-/** Follows the log from its end, for listeners that need all nodes' events. */
-export async function followTail({ sql, everyMs, onError }: TailOptions): Promise<Tail> {
-  const listeners = new Set<(events: readonly StoredEvent[]) => void>();
-  let at = await endOfLog(sql);
+/** Numbers the log's events and follows it from its end, for listeners that need all nodes' events. */
+export async function followTail({ number, read, everyMs, onError }: TailOptions): Promise<Tail> {
+  const listeners = new Set<Listener>();
+  let at = await read(endOfLog);
   let atEnd = performance.now();
-  const looking = lookAgain({ everyMs, restMs, onError, look });
+  // What other nodes have numbered is read even if this one cannot number events.
+  const reading = lookAgain({ everyMs, restMs, ...reported(onError, look) });
+  const numbering = lookAgain({ everyMs, restMs, ...reported(onError, () => number().finally(reading.poke)) });
 
   return {
-    poke: looking.poke,
+    poke: numbering.poke,
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     behindMs: () => performance.now() - atEnd,
-    [Symbol.asyncDispose]: looking.stop,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([numbering.stop(), reading.stop()]);
+    },
   };
 
   async function look(): Promise<boolean> {
-    const events = await eventsAfter(sql, at, 1000);
-    const last = events.at(-1);
-    if (events.length < 1000) atEnd = performance.now();
-    if (!last) return false;
-    at = last;
-    for (const listener of listeners) listener(events);
-    return events.length === 1000;
+    const { held, events } = await read((sql) => news(sql, at));
+    if (!held) {
+      at = await read(endOfLog);
+      for (const { lost } of listeners) lost();
+      return true;
+    }
+    const isFull = events.length === most;
+    if (!isFull) atEnd = performance.now();
+    at = events.at(-1) ?? at;
+    if (events.length > 0) for (const listener of listeners) listener.events(events);
+    return isFull;
   }
+}
+
+/** Makes a poll that reports the first of several consecutive failures. */
+function reported(
+  onError: (error: unknown) => void,
+  look: () => Promise<boolean>,
+): Pick<LookOptions, "look" | "onError"> {
+  let fails = false;
+  return {
+    async look() {
+      const isMore = await look();
+      fails = false;
+      return isMore;
+    },
+    onError(error) {
+      if (!fails) onError(error);
+      fails = true;
+    },
+  };
+}
+
+const most = 1_000;
+
+type News = { readonly held: boolean; readonly events: readonly StoredEvent[] };
+
+/** Reads the events after a position, unless it belongs to another history. */
+async function news(sql: Sql, at: Position): Promise<News> {
+  const rows = await sql<({ held: boolean } & (StoredEvent | { number: null }))[]>`
+    with history as materialized (select ${isHeldIn(sql, at)} as held)
+    select history.held, e.* from history
+    left join lateral (${eventsIn(sql, { after: at.number, limit: most })}) e on history.held order by e.number`;
+  return { held: rows[0]?.held ?? false, events: rows.filter((row) => row.number !== null) as StoredEvent[] };
 }
 
 // Reading the log after every command of a lone caller cost a quarter of its throughput.
 const restMs = 20;
 
-export type LookOptions = Pick<TailOptions, "everyMs" | "onError"> & {
+export type LookOptions = {
+  /** The interval between polls if nothing pokes. */
+  readonly everyMs: number;
+  readonly onError: (error: unknown) => void;
   /** Polls once; returns whether there may be more. */
   readonly look: () => Promise<boolean>;
   /** The minimum interval between polls, unless there may be more. */

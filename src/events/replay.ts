@@ -1,10 +1,10 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 import { foldBatches } from "./fold_functions.ts";
-import { beginning, type Position } from "./follow.ts";
+import type { StoredAt } from "./position.ts";
 import type { Rewrite } from "./rewrite.ts";
 
 /** A fact in the log, its type, and the object that it is about. */
-type Entry = Position & { readonly stream: string; readonly type: string };
+type Entry = StoredAt & { readonly stream: string; readonly type: string };
 
 /** How to replay the log: the types of facts that share a batch with no others, and how tables are rewritten. */
 export type Replaying = { readonly crossNoun: ReadonlySet<string>; readonly rewrite: Rewrite };
@@ -12,7 +12,7 @@ export type Replaying = { readonly crossNoun: ReadonlySet<string>; readonly rewr
 /** Replays the log in order, using the functions of this transaction. */
 export async function replay(client: Sql, { crossNoun, rewrite }: Replaying): Promise<void> {
   let late: readonly Entry[] = [];
-  let entries: readonly Entry[] = await entriesAfter(client, beginning);
+  let entries: readonly Entry[] = await entriesAfter(client, first);
   for (let [head] = entries; head; [head] = entries) {
     const batches = batchesOf(entries, { late, crossNoun });
     const folded = await foldBatches(client, batches);
@@ -75,11 +75,12 @@ async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly E
   return still;
 }
 
+const first: StoredAt = { epoch: 0, xid: "0", position: 0n };
 const stretch = 1_000;
 // The server keeps a batch's facts in memory, with payloads as large as messages may be.
 const largestBatch = 200;
 
-const entriesAfter = (client: Sql, { epoch, xid, position }: Position) => client<Entry[]>`
+const entriesAfter = (client: Sql, { epoch, xid, position }: StoredAt) => client<Entry[]>`
   select epoch, xid::text as xid, position, owner || '/' || stream as stream, type from events
   where (events.epoch, events.xid, events.position) > (${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)
   order by events.epoch, events.xid, events.position limit ${stretch}`;

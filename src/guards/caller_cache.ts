@@ -207,10 +207,5 @@ const revokesBy = {
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));
 
-/** The types of facts that revoke no caller. */
-export const revokingNobody: readonly string[] = Object.entries(revokesBy)
-  .filter(([, revokes]) => revokes === nobody)
-  .map(([type]) => type);
-
 // A node of a newer release may write facts of types unknown here, which could revoke any caller.
 const revokesOf = (type: string): Revokes => revokesByType.get(type) ?? everyone;

@@ -79,8 +79,11 @@ export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDi
   const look = passwordFileCheck(runtime, config);
   // The tail reports a change immediately; the interval is for a failed check, or a file that appears later.
   const looking = lookAgain({ everyMs: 60_000, restMs: 200, onError, look });
-  const stop = tail.listen((events) => {
-    if (events.some(({ type }) => type === "user.password_changed" || type === "user.deleted")) looking.poke();
+  const stop = tail.listen({
+    events(events) {
+      if (events.some(({ type }) => type === "user.password_changed" || type === "user.deleted")) looking.poke();
+    },
+    lost: looking.poke,
   });
   return {
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { createLogger } from "../config/logger.ts";
-import { unsettledSeconds } from "../events/follow.ts";
 import { type JobsHealth, jobsHealth } from "../events/job.ts";
+import { unnumberedSeconds } from "../events/numbering.ts";
 import { rebuild } from "../events/rebuild.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
@@ -34,7 +34,6 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     good("keys: the master key is the one of this database"),
     await clockFinding(sql),
     await logFinding(sql),
-    ...(await openTransactionFindings(sql)),
     deliveryFinding("sms", await smsHealth(sql)),
     deliveryFinding("mail", await mailHealth(sql)),
     // Applications that do not accept sign-outs are not the service's fault.
@@ -75,44 +74,15 @@ async function clockFinding(sql: Sql): Promise<Finding> {
 }
 
 async function logFinding(sql: Sql): Promise<Finding> {
-  const [row] = await sql<{ events: bigint; unsettled: bigint; epoch: number }[]>`
-    select count(*) as events, count(*) filter (where not is_settled(e.epoch, e.xid)) as unsettled,
-      (select epoch from instance) as epoch from events e`;
-  return good(`log: ${row?.events} events in epoch ${row?.epoch}, ${row?.unsettled} not settled yet`);
+  const [row] = await sql<{ events: bigint; epoch: number }[]>`
+    select last as events, (select i.epoch from instance i) as epoch from event_batches order by first desc limit 1`;
+  const waiting = await unnumberedSeconds(sql);
+  const late = waiting > longestWaitSeconds ? `, one of them without a number for ${Math.round(waiting)} s` : "";
+  return { ok: !late, line: `log: ${row?.events} events in epoch ${row?.epoch}${late}` };
 }
 
-/** An open transaction that has written; its age is null if the role may not see it. */
-type OpenTransaction = { readonly database: string; readonly pid: number | null; readonly gid: string | null } & {
-  readonly seconds: number | null;
-};
-
-// A command that changes a million rows takes half a minute, most others milliseconds.
-const longTransactionSeconds = 5;
-
-/** Warns about transactions that hold up followers of the log; nothing else waits for them. */
-async function openTransactionFindings(sql: Sql): Promise<Finding[]> {
-  const unsettled = await unsettledSeconds(sql);
-  const open = await openTransactions(sql);
-  return open.flatMap(({ database, pid, gid, seconds }, at) => {
-    // The first has the oldest id, so it is the one that events are waiting for.
-    const known = seconds ?? (at === 0 ? unsettled : 0);
-    if (known < longTransactionSeconds) return [];
-    const name = pid === null ? `the prepared transaction ${JSON.stringify(gid)}` : `the transaction of process ${pid}`;
-    const age = `${seconds === null ? "at least " : ""}${Math.round(known)} s`;
-    const line = `log: WatchEvents waits for ${name} in database ${database}, open for ${age}`;
-    return [{ ok: true, warns: true, line }];
-  });
-}
-
-// Read-only transactions have no id and hold up nobody. Any role sees process, database and id, but seeing the age of another role's
-// transaction requires pg_read_all_stats.
-const openTransactions = (sql: Sql) => sql<OpenTransaction[]>`
-  select database, pid, gid, extract(epoch from clock_timestamp() - began)::float8 as seconds from (
-    select datname::text as database, pid, null as gid, backend_xid as xid, xact_start as began
-    from pg_stat_activity where backend_xid is not null
-    union all
-    select database::text, null, gid, transaction, prepared from pg_prepared_xacts
-  ) open order by age(xid) desc limit 10`;
+// A running node numbers an event a moment after its commit.
+const longestWaitSeconds = 10;
 
 type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 

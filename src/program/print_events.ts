@@ -15,7 +15,12 @@ export async function printEvents(line: CommandLine): Promise<number> {
   void stopSignal().then(() => stopping.abort());
   abortWithReader(stopping);
   const { signal } = stopping;
-  const onLost = () => warn("the connection was lost; trying again");
+  const onLost = (position?: string) =>
+    warn(
+      position === undefined
+        ? "the connection was lost; trying again"
+        : `the log lost its last events, by a restore or a failover; going on after ${position === "0" ? "its beginning" : position}`,
+    );
   try {
     await using connection = await openConnection(config, targetOf(line));
     for await (const event of watchEvents(connection, filterOf(line), { signal, onLost })) await printLine(event);

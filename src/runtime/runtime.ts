@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import { type Config, masterKeys } from "../config/config.ts";
 import { type Call, type Deps, keys, newId } from "../deps.ts";
-import { watchCommitted } from "../events/committed.ts";
 import type { NewFact } from "../events/fact.ts";
 import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
-import { type CallerCache, callerCache, revokingNobody } from "../guards/caller_cache.ts";
+import { numberEvents } from "../events/numbering.ts";
+import { type CallerCache, callerCache } from "../guards/caller_cache.ts";
 import { StartError } from "../postgres/failure.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { type Database, openDatabase } from "../postgres/open.ts";
@@ -72,9 +72,8 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     throw startErrorOf(error);
   });
   const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, seconds: config.cacheSeconds });
-  const onError = (error: unknown) => logger.warn({ err: error }, "the log could not be followed; trying again");
-  const tail = opened.use(await followTail({ sql, everyMs: 250, onError }));
-  opened.use(await watchRevocations({ callers, writable, logger }));
+  const tail = opened.use(await followLog({ sql, writable, logger }));
+  tail.listen({ events: (events) => events.forEach(callers.forget), lost: callers.forgetAll });
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
     sql,
@@ -110,18 +109,18 @@ const lockWait =
   () =>
     read(lockWaitSeconds);
 
-// Together with the read itself, and the delay on a busy node, this stays within 250 ms.
-const revocationMs = 100;
+// A revocation reaches other nodes within 250 ms, and a watcher hears of an event within 100 ms.
+const followMs = 80;
 
-/** Removes callers from the cache whom other nodes have revoked. */
-function watchRevocations({ callers, writable, logger }: Pick<Runtime, "callers" | "logger"> & { writable: Writable }) {
-  return watchCommitted({
+type FollowOptions = { readonly sql: Sql; readonly writable: Writable; readonly logger: Logger };
+
+/** Follows the log by reads that do not wait for the statements of calls. */
+function followLog({ sql, writable, logger }: FollowOptions) {
+  return followTail({
+    number: () => numberEvents(sql),
     read: writable.read,
-    except: revokingNobody,
-    everyMs: revocationMs,
-    onFacts: (facts) => facts.forEach(callers.forget),
-    onGap: callers.forgetAll,
-    onError: (error) => logger.warn({ err: error }, "revocations of other nodes cannot be read; trying again"),
+    everyMs: followMs,
+    onError: (error) => logger.warn({ err: error }, "the log cannot be followed; trying again"),
   });
 }
 
@@ -201,6 +200,8 @@ async function instanceOf(sql: Sql, { keyring }: Secrets): Promise<string> {
   if (!check.equals(instance.check)) await sql`update instance set key_check = ${check}`;
   await sql`
     update instance set epoch = instance.epoch + 1 where exists (
-      select 1 from events e where e.epoch = instance.epoch and e.xid >= pg_snapshot_xmax(pg_current_snapshot()))`;
+      select 1 from events e where e.epoch = instance.epoch and e.xid >= pg_snapshot_xmax(pg_current_snapshot()))
+    or (select b.epoch = instance.epoch and pg_snapshot_xmax(b.snapshot) > pg_snapshot_xmax(pg_current_snapshot())
+      from event_batches b order by b.first desc limit 1)`;
   return instance.id;
 }

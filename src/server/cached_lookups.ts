@@ -36,7 +36,10 @@ function deletedSince({ tail, onAppended }: Runtime): ReadonlySet<string> {
   const note = (type: string, stream: string) => {
     if (type === "organization.deleted") deleted.add(stream);
   };
-  tail.listen((events) => events.forEach(({ type, stream }) => void note(type, stream)));
+  tail.listen({
+    events: (events) => events.forEach(({ type, stream }) => void note(type, stream)),
+    lost: () => deleted.clear(),
+  });
   onAppended((facts) => facts.forEach(({ type, at }) => void note(type, at.stream)));
   return deleted;
 }

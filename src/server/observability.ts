@@ -16,8 +16,8 @@ import {
 } from "@postern/gateway";
 import { describeAll, type RpcDescription } from "../contract/describe.ts";
 import { type Call, keys } from "../deps.ts";
-import { unsettledSeconds } from "../events/follow.ts";
 import { jobsHealth } from "../events/job.ts";
+import { unnumberedSeconds } from "../events/numbering.ts";
 import { report } from "../guards/report.ts";
 import { chooseLanguage } from "../messages/catalogue.ts";
 import { type InstanceLoad, instanceFamilies, workerFamilies } from "../metrics/instance.ts";
@@ -128,7 +128,7 @@ const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
   mail: withinTime(() => mailHealth(sql)),
   logouts: withinTime(() => logoutHealth(sql)),
   jobs: withinTime(() => jobsHealth(sql)),
-  unsettled: withinTime(() => unsettledSeconds(sql)),
+  unnumbered: withinTime(() => unnumberedSeconds(sql)),
   lockWait: withinTime(lockWaitSeconds),
 });
 
@@ -142,13 +142,13 @@ async function loadOf(
   { databaseLoad, longLoad, fullDisks, deps, tail }: Runtime,
   { ready, asked, tracing }: LoadOptions,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, mail, logouts, jobs, unsettled = 0, lockWait] = await Promise.all([
+  const [isReady, sms, mail, logouts, jobs, unnumbered = 0, lockWait] = await Promise.all([
     ready(),
     asked.sms(),
     asked.mail(),
     asked.logouts(),
     asked.jobs(),
-    asked.unsettled(),
+    asked.unnumbered(),
     asked.lockWait(),
   ]);
   const { running, waiting } = deps.secrets.passwords.load();
@@ -163,7 +163,7 @@ async function loadOf(
     fullDisks: fullDisks(),
     longStatements: longLoad?.(),
     hashing: { running, waiting },
-    logBehindSeconds: Math.max(tail.behindMs() / 1000, unsettled),
+    logBehindSeconds: Math.max(tail.behindMs() / 1000, unnumbered),
     spans: tracing?.load(),
   };
 }

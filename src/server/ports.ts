@@ -155,8 +155,11 @@ function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions):
   if (!config.publicUrl && config.trustedProxies.length > 0)
     logger.warn("TRUSTED_PROXIES is set and PUBLIC_URL is not: nobody can sign in through a proxy before it is");
   const signing = signingKeys({ ...deps, instanceId });
-  tail.listen((events) => {
-    if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
+  tail.listen({
+    events(events) {
+      if (events.some(({ type }) => type === "signing_key.added")) signing.forget();
+    },
+    lost: signing.forget,
   });
   return providerRoutes({
     deps,

@@ -21,6 +21,7 @@ export const callRows = {
   MALFORMED_BODY: { by: ({ german }) => german.post("/v1/projects", "{") },
   PAGE_TOKEN_INVALID: { by: ({ german }) => german.get("/v1/projects?pageToken=x"), details: ["BadRequest"] },
   POSITION_INVALID: { by: ({ german }) => german.get("/v1/events:watch?after=x"), details: ["BadRequest"] },
+  POSITION_LOST: { by: ({ german }) => german.get("/v1/events:watch?after=1.0123456789abcdef") },
   IDEMPOTENCY_KEY_REUSED: {
     async by({ german }) {
       const key = { "idempotency-key": fresh("key") };

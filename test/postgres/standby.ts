@@ -26,8 +26,8 @@ export type Member = {
 const settings = { fsync: "off", full_page_writes: "off", max_connections: "100", max_wal_size: "128MB" };
 const synchronous = { synchronous_standby_names: "*", synchronous_commit: "on" };
 
-/** Starts two servers: the second one from a copy of the first one's files. */
-export async function startPair(): Promise<Pair> {
+/** Starts two servers: the second one from a copy of the first one's files, which receives commits before or after they are acknowledged. */
+export async function startPair({ isSynchronous = true } = {}): Promise<Pair> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-pair-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
@@ -36,12 +36,12 @@ export async function startPair(): Promise<Pair> {
   const [one, two] = [join(folder, "one"), join(folder, "two")];
   await (await startEmbedded({ dataDir: one, log: quiet, settings }))[Symbol.asyncDispose]();
   await copyAsStandby(one, two);
-  const primary = await startMember(one, { ...settings, ...synchronous }, opened);
+  const primary = await startMember(one, { ...settings, ...(isSynchronous ? synchronous : {}) }, opened);
   const primary_conninfo = `host=${hostOf(primary.url)} user=postern`;
   const standby = await startMember(two, { ...settings, primary_conninfo }, opened);
   await until(async () => {
     const [row] = await ask<{ state: string }>(primary.url, "select sync_state as state from pg_stat_replication");
-    return row?.state === "sync";
+    return row?.state === (isSynchronous ? "sync" : "async");
   });
   const stack = opened.move();
   return { primary, standby, urlOf, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -1,7 +1,6 @@
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
-case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
     select *, coalesce(
 owner = $1
 , false) as "isMatch",
@@ -11,12 +10,12 @@ owner = $3
       and true and true
       and true
     order by time desc, events.position desc limit $4
-  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $5;
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $5;
 
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
-case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
     select *, coalesce(
 owner = $1
 , false) as "isMatch",
@@ -26,14 +25,14 @@ owner = $3
       and true and true
       and (time, events.position) < ($4, $5::bigint)
     order by time desc, events.position desc limit $6
-  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $7;
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $7;
 
 select from events where owner = $1 and stream = $2 limit 1;
 
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
-case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
     select *, coalesce(
 owner = $1
 and stream = $2
@@ -45,12 +44,12 @@ owner = $6
       and time >= $7 and time < $8
       and true
     order by time desc, events.position desc limit $9
-  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $10;
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $10;
 
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
-case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
     select *, coalesce(
 true
 , false) as "isMatch",
@@ -60,14 +59,14 @@ true
       and true and true
       and true
     order by time desc, events.position desc limit $2
-  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $3;
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $3;
 
 select from users where owner = $1 and user_id = $2;
 
 select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time,
-case when is_settled(events.epoch, events.xid) then '{}'
-  else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end as open, "isMatch", "isLast" from (
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
     select *, coalesce(
 owner = $1
 and actor = $2
@@ -78,4 +77,5 @@ owner = $4
       and true and true
       and true
     order by time desc, events.position desc limit $5
-  ) events where "isMatch" or "isLast" order by time desc, events.position desc limit $6;
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $6;

@@ -1,31 +1,34 @@
-select epoch, xid::text as xid, position from events
-where is_settled(events.epoch, events.xid) order by events.epoch desc, events.xid desc, events.position desc limit 1;
+select number_events(true) as numbered;
 
-select exists (select from events
-where (events.epoch, events.xid, events.position) >= ($1::integer, $2::text::xid8, $3::bigint)) as reached;
+select last as number, id as batch from event_batches order by first desc limit 1;
 
-select epoch, xid::text as xid, position from events
-where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8, $3::bigint) and is_settled(events.epoch, events.xid)
-order by events.epoch, events.xid, events.position offset $4 limit 1;
+select coalesce((select b.last >= $1 and b.id = $2 from event_batches b
+where b.first <= $3 order by b.first desc limit 1), false) as held;
 
-select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from (
-  select * from events
-  where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8, $3::bigint)
-    and is_settled(events.epoch, events.xid)
-  order by events.epoch, events.xid, events.position limit $4
+select numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch
+  from (select least(last, $1::bigint) as number from event_batches order by first desc limit 1) numbered;
+
+select numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, events.*
+from (
+  select * from event_numbers where number > $1 and number <= $2
+  order by number
+) numbered cross join lateral (
+  select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time from events
+  where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
 ) events
 where
-owner = $5
-order by events.epoch, events.xid, events.position limit $6;
+owner = $3
+ order by numbered.number limit $4;
 
-select
-epoch, xid::text as xid, position, owner, stream, version, type, payload, actor, request_id as "requestId", time from (
-  select * from events
-  where (events.epoch, events.xid, events.position) > ($1::integer, $2::text::xid8, $3::bigint)
-    and (events.epoch, events.xid, events.position) <= ($4::integer, $5::text::xid8, $6::bigint)
-  order by events.epoch, events.xid, events.position limit $7
-) events
-where
-owner = $8
-order by events.epoch, events.xid, events.position limit $9;
+select true as held;
+
+select exists (select from events where (events.epoch, events.xid, events.position) >= ($1, $2::text::xid8, $3)) as "isReached",
+least(
+  (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > ($4, $5::text::xid8)
+   order by b.epoch, pg_snapshot_xmax(b.snapshot), b.first limit 1),
+  (select min(n.number) from events e join event_numbers n on n.position = e.position
+   where e.epoch = $6 and e.xid = any($7::text[]::xid8[]))
+) as number;

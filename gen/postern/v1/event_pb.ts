@@ -48,7 +48,8 @@ export const file_postern_v1_event: GenFile = /*@__PURE__*/
  */
 export type Event = Message<"postern.v1.Event"> & {
   /**
-   * The position of the event in the log. WatchEvents continues after it, with everything that a list has not shown yet.
+   * The position of the event in the log: its number, and an id that changes if the log loses its end, so that a position of lost events
+   * is noticed. WatchEvents continues after it.
    *
    * @generated from field: string position = 1;
    */
@@ -384,7 +385,7 @@ export type WatchEventsRequest = Message<"postern.v1.WatchEventsRequest"> & {
   types: string[];
 
   /**
-   * The position after which to start; if empty, only new events are streamed.
+   * The position after which to start, or 0 for the beginning; if empty, only new events are streamed.
    *
    * @generated from field: string after = 5;
    */
@@ -435,7 +436,10 @@ export const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Streams events of the organization as they happen, starting after a position.
+   * Streams events of the organization as they happen, starting after a position. The order is that of their commits: an open transaction
+   * delays only its own events. After a restore or a failover that lost events, a position of a lost event is refused with POSITION_LOST,
+   * and streams that have sent one end with it: `positions` in its metadata lists the last ones, newest first, that a follower with this
+   * filter may have seen. Continue after the newest one that you have seen, or from the beginning.
    *
    * @generated from rpc postern.v1.EventService.WatchEvents
    */

@@ -11,35 +11,30 @@ import {
 import { type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { descOf, factFrom } from "../../events/fact.ts";
-import {
-  endOfLog,
-  eventColumns,
-  formatPosition,
-  type Mark,
-  parsePosition,
-  type StoredEvent,
-  type Tail,
-} from "../../events/follow.ts";
+import { batchOf, endOfLog, eventColumns, type StoredEvent, type Tail } from "../../events/follow.ts";
+import { numberAll } from "../../events/numbering.ts";
+import { formatPosition, type Position, parsePosition } from "../../events/position.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
-import { type EventFilter, isReached, matching, watch } from "./event_watch.ts";
+import { type Begin, beginAt, type EventFilter, matching, watch } from "./event_watch.ts";
 
 export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
     async listEvents(request, call) {
       const page = pageOf(ListEventsRequestSchema, request, 2);
       const filter = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
-      const rows = await eventsBefore(sql, filter, { before: cursorIn(page.after), limit: page.limit });
+      const read = await eventsBefore(sql, filter, { before: cursorIn(page.after), limit: page.limit });
+      const rows = await numbered(sql, read);
       const { rows: events, nextPageToken } = cut(rows, page, keysOf);
       return { events: events.map(event), nextPageToken };
     },
 
     watchEvents(request, call) {
       const filter = filterOf(request, organizationOf(call));
-      const begins = begun(sql, request.after);
+      const begins = begun(sql, filter, request.after);
       return { begins, [Symbol.asyncIterator]: () => eventsFrom(begins) };
 
-      async function* eventsFrom(begin: Promise<Mark>) {
+      async function* eventsFrom(begin: Promise<Begin>) {
         const following = { sql, tail, filter, signal: call.signal };
         for await (const one of watch(following, await begin)) yield { event: event(one) };
       }
@@ -98,11 +93,15 @@ function momentOf({ seconds, nanos }: Timestamp): Date {
 }
 
 /** Finds the position where a watch begins, before its stream opens, so that it misses no later event. */
-async function begun(sql: Sql, after: string): Promise<Mark> {
-  const mark = parsePosition(after);
-  if (!mark) return { ...(await endOfLog(sql)), open: [] };
-  if (!(await isReached(sql, mark))) throw refuse.invalid([notAPosition]);
-  return mark;
+async function begun(sql: Sql, filter: EventFilter, after: string): Promise<Begin> {
+  const position = parsePosition(after);
+  if (!position) {
+    await numberAll(sql);
+    return { at: await endOfLog(sql) };
+  }
+  const begin = await beginAt(sql, filter, position);
+  if (!begin) throw refuse.invalid([notAPosition]);
+  return begin;
 }
 
 function event(row: StoredEvent) {
@@ -132,8 +131,13 @@ function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined 
 
 type Before = { readonly before: EventCursor | undefined; readonly limit: number };
 
-/** An event read for a page; see `cut`. */
-type ReadEvent = StoredEvent & Mark & { readonly isMatch: boolean; readonly isLast: boolean };
+/** An event read for a page; see `cut`. It has no number until it is numbered. */
+type ReadEvent = Omit<StoredEvent, keyof Position> & {
+  readonly number: bigint | null;
+  readonly batch: string | null;
+  readonly isMatch: boolean;
+  readonly isLast: boolean;
+};
 
 // Ordered by time rather than by position, because an index leads to any past time. Events that match the whole filter may be rare, so a
 // page ends after a fixed number of rows read from the one index used.
@@ -144,14 +148,15 @@ async function eventsBefore(
 ): Promise<ReadEvent[]> {
   const leading = await leadingOf(sql, filter);
   return sql<ReadEvent[]>`
-    select ${eventColumns(sql)}, ${openBefore(sql)} as open, "isMatch", "isLast" from (
+    select ${eventColumns(sql)}, numbered.number, ${batchOf(sql)} as batch, "isMatch", "isLast" from (
       select *, coalesce(${matching(sql, filter)}, false) as "isMatch",
         row_number() over (order by time desc, events.position desc) = ${mostRead} as "isLast"
       from events where ${matching(sql, leading)}
         and ${since ? sql`time >= ${since}` : sql`true`} and ${until ? sql`time < ${until}` : sql`true`}
         and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}
       order by time desc, events.position desc limit ${mostRead}
-    ) events where "isMatch" or "isLast" order by time desc, events.position desc limit ${limit}`;
+    ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+    where "isMatch" or "isLast" order by time desc, events.position desc limit ${limit}`;
 }
 
 const unfiltered: EventFilter = { owner: "", objectId: "", actorId: "", types: [] };
@@ -177,7 +182,15 @@ async function isKnown(sql: Sql, { owner, objectId, actorId }: OwnKey): Promise<
   return row !== undefined;
 }
 
-/** The transactions that, in the statement's snapshot, may still write earlier events. */
-const openBefore = (sql: Sql) => sql`
-  case when is_settled(events.epoch, events.xid) then '{}'
-    else array(select x::text from pg_snapshot_xip(pg_current_snapshot()) x where x < events.xid) end`;
+/** Numbers events that were committed a moment ago: each event has one position, whoever reads it first. */
+async function numbered(sql: Sql, rows: readonly ReadEvent[]): Promise<readonly (ReadEvent & StoredEvent)[]> {
+  const without = rows.filter(({ number }) => number === null).map(({ position }) => String(position));
+  if (without.length > 0) await numberAll(sql);
+  const found = without.length > 0 ? await numbersOf(sql, without) : [];
+  const byPosition = new Map(found.map(({ position, ...number }) => [position, number]));
+  return rows.map((row) => ({ ...row, ...byPosition.get(row.position) }) as ReadEvent & StoredEvent);
+}
+
+const numbersOf = (sql: Sql, positions: readonly string[]) => sql<(Position & Pick<StoredEvent, "position">)[]>`
+  select numbered.position, numbered.number, ${batchOf(sql)} as batch from event_numbers numbered
+  where numbered.position = any(${[...positions]}::text[]::bigint[])`;

@@ -1,13 +1,6 @@
-import {
-  beginOf,
-  eventColumns,
-  isAfter,
-  isUnseen,
-  type Mark,
-  type Position,
-  type StoredEvent,
-  type Tail,
-} from "../../events/follow.ts";
+import { refuse } from "../../errors.ts";
+import { batchOf, endOfLog, eventsIn, isHeld, type StoredEvent, type Tail } from "../../events/follow.ts";
+import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
 /** The filter of a watch; empty fields match every event. */
@@ -27,23 +20,27 @@ export type Following = {
 
 // How many events are buffered for a watcher before it must read the log again, and how many one statement scans.
 const most = 500;
-const stretch = 5_000;
+const stretch = 5_000n;
 
-/** Yields every matching event after the mark, in order: from the log until it has caught up, then from the tail. */
-export async function* watch({ sql, tail, filter, signal }: Following, from: Mark) {
-  // Listening begins before the log is read. Events that arrive meanwhile may be seen twice; their position gives them away.
+/** Where a watch begins; events that a client of release 0.1.0 has seen are skipped. */
+export type Begin = { readonly at: Position; readonly skips?: EarlierPosition };
+
+/** Yields every matching event after the position, in order: from the log until it has caught up, then from the tail. */
+export async function* watch({ sql, tail, filter, signal }: Following, { at: from, skips }: Begin) {
+  // Listening begins before the log is read. Events that arrive meanwhile may be seen twice; their number gives them away.
   using hearing = hear(tail, filter, signal);
-  let at = beginOf(from);
+  let at = from;
   let behind = true;
   while (!signal.aborted) {
-    const { events, upTo, missed }: News = behind ? await caughtUp(sql, filter, at) : await hearing.next();
-    for (const one of events) {
-      if (!isAfter(one, at)) continue;
-      if (isUnseen(one, from)) yield one;
+    const news: News | undefined = behind ? await caughtUp(sql, filter, at) : await hearing.next();
+    if (!news) throw await historyLost(sql, filter, at);
+    for (const one of news.events) {
+      if (one.number <= at.number) continue;
+      if (!skips || !isSeen(one, skips)) yield one;
       at = one;
     }
-    if (upTo && isAfter(upTo, at)) at = upTo;
-    behind = missed;
+    if (news.upTo && news.upTo.number > at.number) at = news.upTo;
+    behind = news.missed;
   }
   signal.throwIfAborted();
 }
@@ -51,32 +48,46 @@ export async function* watch({ sql, tail, filter, signal }: Following, from: Mar
 /** The next events, the position they extend to, and whether the log must be read for more. */
 type News = { readonly events: readonly StoredEvent[]; readonly upTo?: Position | undefined; readonly missed: boolean };
 
-/** Reads the matching events of the next stretch. Finding a rare event thus takes many short statements instead of one long one. */
-async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News> {
-  const end = await endOfStretch(sql, at);
-  const events = await eventsMatching(sql, filter, { after: at, upTo: end });
+/**
+ * Reads the matching events of the next stretch; undefined if the log lost the history of the position. Finding a rare event thus takes
+ * many short statements instead of one long one.
+ */
+async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
+  const [isOurs, end] = [await isHeld(sql, at), await endOfStretch(sql, at.number)];
+  if (!isOurs) return undefined;
+  const events = await sql<StoredEvent[]>`
+    ${eventsIn(sql, { after: at.number, upTo: end.number, limit: most, where: matching(sql, filter) })}`;
   const full = events.length === most;
-  return { events, upTo: full ? undefined : end, missed: full || end !== undefined };
+  return { events, upTo: full ? undefined : end, missed: full || end.number === at.number + stretch };
 }
 
 /** Buffers the tail's events for the watch. Events beyond the limit are dropped, and the log must be read again. */
-function hear(tail: Tail, filter: EventFilter, signal: AbortSignal): Disposable & { next: () => Promise<News> } {
+function hear(tail: Tail, filter: EventFilter, signal: AbortSignal) {
   let events: StoredEvent[] = [];
   let upTo: Position | undefined;
   let missed = false;
+  let isLost = false;
   let wake = () => {};
   const woken = () => wake();
-  const stop = tail.listen((received) => {
-    if (!missed) events.push(...received.filter((one) => matches(one, filter)));
-    if (events.length > most) missed = true;
-    if (missed) events = [];
-    upTo = missed ? undefined : received.at(-1);
-    if (missed || events.length > 0) wake();
+  const stop = tail.listen({
+    events(received) {
+      if (!missed) events.push(...received.filter((one) => matches(one, filter)));
+      if (events.length > most) missed = true;
+      if (missed) events = [];
+      upTo = missed ? undefined : received.at(-1);
+      if (missed || events.length > 0) wake();
+    },
+    lost() {
+      isLost = true;
+      wake();
+    },
   });
   signal.addEventListener("abort", woken);
   return {
-    async next() {
-      if (events.length === 0 && !missed && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
+    async next(): Promise<News | undefined> {
+      const waits = events.length === 0 && !missed && !isLost && !signal.aborted;
+      if (waits) await new Promise<void>((resolve) => (wake = resolve));
+      if (isLost) return undefined;
       const news = { events, upTo, missed };
       [events, upTo, missed] = [[], undefined, false];
       return news;
@@ -100,34 +111,56 @@ export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFil
   ${actorId ? sql`and actor = ${actorId}` : sql``}
   ${types.length > 0 ? sql`and type = any(${[...types]})` : sql``}`;
 
-const place = (sql: Sql, { epoch, xid, position }: Position) =>
-  sql`(${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)`;
-
-/** Finds the end of the next stretch of the log; undefined if less than a stretch is left. */
-async function endOfStretch(sql: Sql, after: Position): Promise<Position | undefined> {
+/** Finds the end of the next stretch, which is the end of the log if that comes first. */
+async function endOfStretch(sql: Sql, after: bigint): Promise<Position> {
   const [end] = await sql<Position[]>`
-    select epoch, xid::text as xid, position from events
-    where (events.epoch, events.xid, events.position) > ${place(sql, after)} and is_settled(events.epoch, events.xid)
-    order by events.epoch, events.xid, events.position offset ${stretch - 1} limit 1`;
-  return end;
+    select numbered.number, ${batchOf(sql)} as batch
+    from (select least(last, ${after + stretch}::bigint) as number from event_batches order by first desc limit 1) numbered`;
+  return end ?? endOfLog(sql);
 }
 
-type Stretch = { readonly after: Position; readonly upTo: Position | undefined };
+/** Finds where a watch after a position begins; undefined if the log has not reached it. Throws if the log lost its history. */
+export async function beginAt(sql: Sql, filter: EventFilter, after: Position | EarlierPosition) {
+  if ("epoch" in after) return beginAfterEarlier(sql, after);
+  if (!(await isHeld(sql, after))) throw await historyLost(sql, filter, after);
+  return { at: after };
+}
 
-// The stretch is read first: an index of the filter would read everything that ever matched it, again for each stretch.
-const eventsMatching = (sql: Sql, filter: EventFilter, { after, upTo }: Stretch) => sql<StoredEvent[]>`
-  select ${eventColumns(sql)} from (
-    select * from events
-    where (events.epoch, events.xid, events.position) > ${place(sql, after)}
-      and ${upTo ? sql`(events.epoch, events.xid, events.position) <= ${place(sql, upTo)}` : sql`is_settled(events.epoch, events.xid)`}
-    order by events.epoch, events.xid, events.position limit ${stretch}
-  ) events
-  where ${matching(sql, filter)}
-  order by events.epoch, events.xid, events.position limit ${most}`;
+/**
+ * Finds where to begin for a client of release 0.1.0. Events of transactions after its own were numbered no earlier than in the first
+ * batch that could contain them.
+ */
+async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begin | undefined> {
+  const { epoch, xid, position, open } = skips;
+  const [row] = await sql<{ isReached: boolean; number: bigint | null }[]>`
+    select exists (select from events where (events.epoch, events.xid, events.position) >= (${epoch}, ${xid}::text::xid8, ${position})) as "isReached",
+      least(
+        (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > (${epoch}, ${xid}::text::xid8)
+         order by b.epoch, pg_snapshot_xmax(b.snapshot), b.first limit 1),
+        (select min(n.number) from events e join event_numbers n on n.position = e.position
+         where e.epoch = ${epoch} and e.xid = any(${[...open]}::text[]::xid8[]))
+      ) as number`;
+  if (!row?.isReached) return undefined;
+  // Nothing after it has a number yet, so nothing that the client has not seen.
+  if (row.number === null) return { at: await endOfLog(sql), skips };
+  return { at: { number: row.number - 1n, batch: "" }, skips };
+}
 
-export async function isReached(sql: Sql, position: Position): Promise<boolean> {
-  const [row] = await sql<{ reached: boolean }[]>`
-    select exists (select from events
-      where (events.epoch, events.xid, events.position) >= ${place(sql, position)}) as reached`;
-  return row?.reached ?? false;
+const mostPositions = 10;
+
+/** Makes the error for a position whose history the log lost: with the last positions of the filter that the client may have seen. */
+async function historyLost(sql: Sql, filter: EventFilter, { number }: Position) {
+  const { number: last } = await endOfLog(sql);
+  const from = number < last ? number : last;
+  const held = await sql<Position[]>`
+    select numbered.number, ${batchOf(sql)} as batch
+    from (
+      select * from event_numbers where number > ${from - stretch} and number < ${from} order by number desc
+    ) numbered cross join lateral (
+      select owner, stream, actor, type from events
+      where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
+    ) events
+    where ${matching(sql, filter)} order by numbered.number desc limit ${mostPositions}`;
+  const positions = held.map(formatPosition).join(",");
+  return refuse.because("POSITION_LOST", { params: positions ? { positions } : {} });
 }

@@ -3,7 +3,9 @@ import { create } from "@bufbuild/protobuf";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { WatchEventsRequestSchema } from "../../../gen/postern/v1/event_pb.ts";
-import { followTail, isAfter, parsePosition } from "../../../src/events/follow.ts";
+import { followTail } from "../../../src/events/follow.ts";
+import { numberEvents } from "../../../src/events/numbering.ts";
+import { parsePosition } from "../../../src/events/position.ts";
 import { eventService } from "../../../src/services/audit/event.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "../../events/log_of.ts";
 import { holdTable } from "../../fixture/held_row.ts";
@@ -74,7 +76,7 @@ test("an event tells what happened, to what, by whom and when", async () => {
   const { headers, body } = await postern.admin.post("/v1/projects", { name: unique("Project") });
   const [event] = await events(`objectId=${body.projectId}`);
   expect(event).toEqual({
-    position: expect.stringMatching(/^\d+\.\d+\.\d+(~[\d.]+)?$/),
+    position: expect.stringMatching(/^\d+\.[0-9a-f]{16}$/),
     type: "project.created",
     objectId: body.projectId,
     sequence: "1",
@@ -175,20 +177,9 @@ test("events of the whole instance are for those who may read the instance", asy
   expect(await events(`objectId=${other}`)).toEqual([]);
 });
 
-/** Transactions of other tests, in other databases of the server, hold the end of the log back: "now" is behind them. */
-const settled = () =>
-  vi.waitFor(async () => {
-    const [log] = await ask<{ open: boolean }>(
-      postern.databaseUrl,
-      "select bool_or(not is_settled(epoch, xid)) as open from events",
-    );
-    expect(log?.open).toBe(false);
-  }, 60_000);
-
 test("a watcher hears what happens in its organization from now on, and nothing else", async () => {
   const other = await organization(postern);
   await newProject(inside(other));
-  await settled();
   await using watching = watch("types=project.created", { headers: inside(other) });
   expect(await watching.begun).toBe(200);
   const mine = await newProject(inside(other));
@@ -207,9 +198,11 @@ test("a watcher resumes strictly after a position, and neither skips nor repeats
   const more = await Promise.all(Array.from({ length: 40 }, () => newProject(inside(other))));
   await vi.waitFor(() => expect(watching.heard).toHaveLength(41), 60_000);
   expect(new Set(idsOf(watching.heard).slice(1))).toEqual(new Set(more));
-  const places = watching.heard.map(({ position }) => parsePosition(position));
-  for (const [at, place] of places.slice(1).entries()) expect(place && isAfter(place, places[at] ?? place)).toBe(true);
+  const numbers = watching.heard.map(({ position }) => numberOf(position));
+  expect(numbers).toEqual(numbers.toSorted((a, b) => Number(a - b)));
 });
+
+const numberOf = (position: string) => (parsePosition(position) as { number: bigint }).number;
 
 test("a watcher that begins after a list hears what was written meanwhile and came late, and nothing twice", async () => {
   const other = await organization(postern);
@@ -220,23 +213,66 @@ test("a watcher that begins after a list hears what was written meanwhile and ca
     values (${other}, 'slow', 1, 'project.created', '{"name": "Slow"}', 'r', now())`;
   const fast = await newProject(inside(other));
   const [latest] = await events("types=project.created", inside(other));
-  expect([latest?.objectId, latest?.position]).toEqual([fast, expect.stringMatching(/^[\d.]+~[\d.]+$/)]);
-  await slow.sql`commit`;
-  await using watching = watch(`types=project.created&after=${latest?.position}`, { headers: inside(other) });
-  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual(["slow"]), 60_000);
+  expect([latest?.objectId, latest?.position]).toEqual([fast, expect.stringMatching(/^\d+\.[0-9a-f]{16}$/)]);
+  // Whoever lists an event that was committed a moment ago learns the same position as everybody later.
+  expect(await events("types=project.created", inside(other))).toEqual([latest]);
+  await using open = watch(`types=project.created&after=${latest?.position}`, { headers: inside(other) });
   const next = await newProject(inside(other));
-  await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual(["slow", next]), 60_000);
+  await vi.waitFor(() => expect(idsOf(open.heard)).toEqual([next]), 60_000);
+  await slow.sql`commit`;
+  await vi.waitFor(() => expect(idsOf(open.heard)).toEqual([next, "slow"]), 60_000);
+  await using late = watch(`types=project.created&after=${latest?.position}`, { headers: inside(other) });
+  await vi.waitFor(() => expect(idsOf(late.heard)).toEqual([next, "slow"]), 60_000);
+  expect(late.heard).toEqual(open.heard);
 });
 
 test("a position that the log has not reached is refused before anything is answered", async () => {
-  const ahead = "after=1.18446744073709551615.1";
-  expect(refused(await postern.admin.get(`/v1/events:watch?${ahead}`))).toEqual([400, "POSITION_INVALID", "after"]);
-  const events = { accept: "text/event-stream" };
-  expect(refused(await postern.admin.get(`/v1/events:watch?${ahead}`, events))).toEqual([
-    ...[400, "POSITION_INVALID", "after"],
-  ]);
-  const last = { ...events, "last-event-id": "1.18446744073709551615.1" };
-  expect((await postern.admin.get("/v1/events:watch", last)).status).toBe(400);
+  const text = { accept: "text/event-stream" };
+  for (const [position, expected] of [
+    ["1.18446744073709551615.1", [400, "POSITION_INVALID", "after"]],
+    ["123456789012345678.0123456789abcdef", [400, "POSITION_LOST"]],
+  ] as const) {
+    expect(refused(await postern.admin.get(`/v1/events:watch?after=${position}`))).toEqual(expected);
+    expect(refused(await postern.admin.get(`/v1/events:watch?after=${position}`, text))).toEqual(expected);
+    expect((await postern.admin.get("/v1/events:watch", { ...text, "last-event-id": position })).status).toBe(400);
+  }
+});
+
+test("a position of a history that the log lost is refused with those that the follower may still hold", async () => {
+  const other = await organization(postern);
+  for (let at = 0; at < 12; at++) await newProject(inside(other));
+  const held = (await events("types=project.created", inside(other))).map(({ position }) => position);
+  const lost = `${numberOf(held[0] ?? "")}.0123456789abcdef`;
+  const answer = await postern.admin.get(`/v1/events:watch?types=project.created&after=${lost}`, inside(other));
+  expect(refused(answer)).toEqual([400, "POSITION_LOST"]);
+  const [info] = answer.body.details as { metadata: { positions: string } }[];
+  // Nobody learns of the positions of others.
+  expect(info?.metadata.positions.split(",")).toEqual(held.slice(1, 11));
+  await using watching = watch(`types=project.created&after=${held[1]}`, { headers: inside(other) });
+  await vi.waitFor(() => expect(watching.heard.map(({ position }) => position)).toEqual([held[0]]), 60_000);
+  const stranger = await organization(postern);
+  const none = await postern.admin.get(`/v1/events:watch?types=project.created&after=${lost}`, inside(stranger));
+  expect([refused(none), none.body.details[0].metadata ?? {}]).toEqual([[400, "POSITION_LOST"], {}]);
+});
+
+test("a position of release 0.1.0 goes on with all that its follower has not seen", async () => {
+  const other = await organization(postern);
+  await using client = oneConnection(postern.databaseUrl);
+  await using slow = oneConnection(postern.databaseUrl);
+  const write = (stream: string) => `insert into events (owner, stream, version, type, payload, request_id, time)
+    values ('${other}', '${stream}', 1, 'project.created', '{"name": "Slow"}', 'r', now()) returning xid::text, position`;
+  await slow.sql.unsafe("begin");
+  const [open] = await slow.sql.unsafe(write("open"));
+  await newProject(inside(other));
+  const [last] = await client.sql.unsafe(write("last"));
+  const after = await newProject(inside(other));
+  await slow.sql.unsafe("commit");
+  const behind = BigInt(last?.xid) - BigInt(open?.xid);
+  const mark = `1.${last?.xid}.${last?.position}`;
+  await using all = watch(`types=project.created&after=${mark}~${behind}`, { headers: inside(other) });
+  await vi.waitFor(() => expect(idsOf(all.heard).toSorted()).toEqual([after, "open"].toSorted()), 60_000);
+  await using later = watch(`types=project.created&after=${mark}`, { headers: inside(other) });
+  await vi.waitFor(() => expect(idsOf(later.heard)).toEqual([after]), 60_000);
 });
 
 test("everything that is wrong with a request for events is told at once", async () => {
@@ -256,28 +292,35 @@ test("everything that is wrong with a request for events is told at once", async
 });
 
 test("a watcher from the beginning hears the whole log in order, while it grows", async () => {
-  await using watching = watch("instance=true&after=0.0.0");
+  await using watching = watch("instance=true&after=0");
   await Promise.all(Array.from({ length: 30 }, () => newProject()));
   await using client = oneConnection(postern.databaseUrl);
   await vi.waitFor(async () => {
-    const all = await client.sql<{ place: string }[]>`
-      select epoch || '.' || xid::text || '.' || position as place from events
-      order by events.epoch, events.xid, events.position`;
-    expect(watching.heard.map(({ position }) => position)).toEqual(all.map(({ place }) => place));
+    const all = await client.sql<{ stream: string }[]>`
+      select stream from event_numbers join events using (epoch, xid, position) order by number`;
+    expect(idsOf(watching.heard)).toEqual(all.map(({ stream }) => stream));
   }, 60_000);
 });
 
 test("a watcher that reads slowly gets everything in order, and a call that ends wakes it", async () => {
   await using opened = await openTestLog();
   const { log, sql } = opened;
-  await using tail = await followTail({ sql, everyMs: 10, onError: (error) => expect.fail(String(error)) });
+  const onError = (error: unknown) => expect.fail(String(error));
+  await using tail = await followTail({
+    number: () => numberEvents(sql),
+    read: (ask) => ask(sql),
+    everyMs: 10,
+    onError,
+  });
   const heard = vi.fn();
-  tail.listen((more) => heard(more.length));
+  tail.listen({ events: (more) => heard(more.length), lost: () => expect.fail("lost") });
   const gone = new AbortController();
   const call = { values: createContextValues(), signal: gone.signal, requestHeader: new Headers() };
   const { watchEvents } = eventService({ sql }, tail);
   const request = create(WatchEventsRequestSchema, { instance: true });
-  const watching = watchEvents(request, call as unknown as HandlerContext)[Symbol.asyncIterator]();
+  const stream = watchEvents(request, call as unknown as HandlerContext);
+  await stream.begins;
+  const watching = stream[Symbol.asyncIterator]();
   const next = async () => (await watching.next()).value?.event?.objectId;
   const [first, ...later] = Array.from({ length: 4000 }, () => organizationCreated());
   const one = next();
@@ -287,7 +330,8 @@ test("a watcher that reads slowly gets everything in order, and a call that ends
   for (const fact of later.splice(0, 10)) await log.append(somebody(), [fact], {});
   // Many times more than is kept for a watcher happens while it does not read.
   await Promise.all(later.map((fact) => log.append(somebody(), [fact], {})));
-  const inLog = () => sql<{ stream: string }[]>`select stream from events order by epoch, events.xid, events.position`;
+  const inLog = () => sql<{ stream: string }[]>`
+    select stream from event_numbers join events using (epoch, xid, position) order by number`;
   await vi.waitFor(() => expect(heard.mock.calls.flat().reduce((sum, count) => sum + count)).toBe(4000), 60_000);
   const read = [first?.at.stream];
   while (read.length < 4000) read.push(await next());
@@ -311,7 +355,7 @@ test("a watcher finds what is rare in a long log", async () => {
     await using watching = watch(`types=project.created&after=${after}`, { headers: inside(other) });
     await vi.waitFor(() => expect(idsOf(watching.heard)).toEqual([first, last]), 60_000);
   };
-  await heardIn("0.0.0");
+  await heardIn("0");
   // By now the log has been followed to its end: what is heard again is read.
   await heardIn("0.0.0");
 });

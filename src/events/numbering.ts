@@ -1,0 +1,29 @@
+import type { Sql } from "../postgres/pool/connect.ts";
+
+/** About as many events as one call numbers. */
+const batch = 5_000;
+
+/** Numbers the next batch of committed events, unless another session is numbering; returns whether there are more. */
+export async function numberEvents(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ numbered: number | null }[]>`select number_events(false) as numbered`;
+  return (row?.numbered ?? 0) >= batch;
+}
+
+/** Numbers all events that are committed by now. */
+export async function numberAll(sql: Sql): Promise<void> {
+  for (let isMore = true; isMore; ) {
+    const [row] = await sql<{ numbered: number }[]>`select number_events(true) as numbered`;
+    isMore = (row?.numbered ?? 0) >= batch;
+  }
+}
+
+/** How many seconds the oldest event without a number has been waiting for one; 0 if there is none. */
+export async function unnumberedSeconds(sql: Sql): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    select greatest(0, extract(epoch from now() - e.time))::float8 as seconds
+    from (select epoch, snapshot from event_batches order by first desc limit 1) b cross join lateral (
+      select time from events
+      where (events.epoch, events.xid) >= (b.epoch, pg_snapshot_xmax(b.snapshot))
+      order by events.epoch, events.xid, events.position limit 1) e`;
+  return row?.seconds ?? 0;
+}
