@@ -28,13 +28,18 @@ async function write(postern: Postern, count: number): Promise<string[]> {
   return ids;
 }
 
-/** A stream of created projects, kept until it ends; and the reason for its end. */
+/** A stream of created projects: what it has sent so far, and its last line. */
 async function streamOf(postern: Postern, after: string) {
   const response = await fetch(`${postern.url}/v1/events:watch?types=project.created&after=${after}`, {
     headers: { authorization: `Bearer ${postern.config.adminToken}`, accept: "application/x-ndjson" },
   });
-  const ended = response.text();
-  return { ended: ended.then((text) => JSON.parse(text.trim().split("\n").at(-1) ?? "")) };
+  let text = "";
+  const ended = (async () => {
+    for await (const piece of (response.body ?? expect.unreachable()).pipeThrough(new TextDecoderStream()))
+      text += piece;
+    return JSON.parse(text.trim().split("\n").at(-1) ?? "");
+  })();
+  return { sent: () => text, ended };
 }
 
 const follow = (postern: Postern, after = "0") =>
@@ -81,7 +86,9 @@ test("a data folder that is put back ends the streams that have seen more", asyn
   const ids = () => seenBy(follower).map(({ objectId }) => objectId);
   await vi.waitFor(() => expect(ids()).toEqual(expect.arrayContaining([...kept, ...lost])), wait);
   const last = seenBy(follower).at(-1)?.position ?? "";
-  const { ended } = await streamOf(postern, last);
+  const { sent, ended } = await streamOf(postern, last);
+  const [heard] = await write(postern, 1);
+  await vi.waitFor(() => expect(sent()).toContain(heard), wait);
   await server[Symbol.asyncDispose]();
   await rename(dataDir, gone);
   await rename(copy, dataDir);

@@ -1,3 +1,4 @@
+import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -7,6 +8,8 @@ import {
   ListEventsRequestSchema,
   type WatchEventsRequest,
   WatchEventsRequestSchema,
+  type WatchEventsResponse,
+  WatchEventsResponseSchema,
 } from "../../../gen/postern/v1/event_pb.ts";
 import { type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
@@ -36,7 +39,7 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
 
       async function* eventsFrom(begin: Promise<Begin>) {
         const following = { sql, tail, filter, signal: call.signal };
-        for await (const one of watch(following, await begin)) yield { event: event(one) };
+        for await (const one of watch(following, await begin)) yield responseOf(one);
       }
     },
   }) satisfies ServiceImpl<typeof EventService>;
@@ -102,6 +105,17 @@ async function begun(sql: Sql, filter: EventFilter, after: string): Promise<Begi
   const begin = await beginAt(sql, filter, position);
   if (!begin) throw refuse.invalid([notAPosition]);
   return begin;
+}
+
+const responses = new WeakMap<StoredEvent, WatchEventsResponse>();
+
+/** The message of an event, which all watchers of the tail share: the gateway encodes it once. */
+function responseOf(row: StoredEvent): WatchEventsResponse {
+  const known = responses.get(row);
+  if (known) return known;
+  const made = create(WatchEventsResponseSchema, { event: event(row) });
+  responses.set(row, made);
+  return made;
 }
 
 function event(row: StoredEvent) {

@@ -341,6 +341,37 @@ test("a watcher that reads slowly gets everything in order, and a call that ends
   await expect(last).rejects.toThrow("gone");
 });
 
+test("watchers share the message of an event, so that it is encoded once", async () => {
+  await using opened = await openTestLog();
+  const { log, sql } = opened;
+  const onError = (error: unknown) => expect.fail(String(error));
+  await using tail = await followTail({
+    number: () => numberEvents(sql),
+    read: (ask) => ask(sql),
+    everyMs: 10,
+    onError,
+  });
+  const { watchEvents } = eventService({ sql }, tail);
+  const gone = new AbortController();
+  const call = { values: createContextValues(), signal: gone.signal, requestHeader: new Headers() };
+  const streams = Array.from({ length: 3 }, () =>
+    watchEvents(create(WatchEventsRequestSchema, { instance: true }), call as unknown as HandlerContext),
+  );
+  await Promise.all(streams.map(({ begins }) => begins));
+  const watchers = streams.map((stream) => stream[Symbol.asyncIterator]());
+  const heard = async () => {
+    const next = watchers.map((watcher) => watcher.next());
+    await log.append(somebody(), [organizationCreated()], {});
+    return (await Promise.all(next)).map(({ value }) => value);
+  };
+  // The first one may be read from the log; later ones come from the tail.
+  await heard();
+  const [first, ...others] = await heard();
+  expect(first?.event?.type).toBe("organization.created");
+  for (const other of others) expect(other).toBe(first);
+  gone.abort();
+});
+
 test("a watcher finds what is rare in a long log", async () => {
   const [other, crowd] = [await organization(postern), await organization(postern)];
   const [first, crowded] = [await newProject(inside(other)), 12_000];

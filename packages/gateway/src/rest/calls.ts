@@ -56,7 +56,10 @@ function restCall({ rpc, binding, segments, query }: RestRequest): RestCall {
       if (binding.masked) fillMask(message, binding.masked, json);
       return message;
     },
-    encode: (message) => JSON.stringify(responsePart(rpc.toJson(message), binding.responseBody)),
+    encode:
+      binding.responseBody === undefined
+        ? rpc.json.encode
+        : (message) => JSON.stringify(responsePart(rpc.toJson(message), binding.responseBody)),
   });
   return { rpc, codecFor };
 }

@@ -87,7 +87,28 @@ export function rpcMethod({ spec, options }: Route, shared: RpcMethodOptions): R
         empty: create(method.input),
         invoke: unaryPipeline(spec, interceptors),
       }
-    : { ...properties, kind: "stream", method: spec.method, invoke: streamPipeline(spec, interceptors) };
+    : {
+        ...properties,
+        ...{ proto: oncePerMessage(properties.proto), json: oncePerMessage(properties.json) },
+        kind: "stream",
+        method: spec.method,
+        invoke: streamPipeline(spec, interceptors),
+      };
+}
+
+/** Makes a codec that encodes a message once, though many streams send it. */
+function oncePerMessage({ decode, encode }: Codec): Codec {
+  const encoded = new WeakMap<Message, ReturnType<Codec["encode"]>>();
+  return {
+    decode,
+    encode(message) {
+      const known = encoded.get(message);
+      if (known !== undefined) return known;
+      const bytes = encode(message);
+      encoded.set(message, bytes);
+      return bytes;
+    },
+  };
 }
 
 function methodProperties(

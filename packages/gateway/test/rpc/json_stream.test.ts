@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { openSocket, sendBytes } from "../../../../test/wire/tcp.ts";
@@ -26,6 +27,23 @@ test("a stream answers one line of JSON for each message", async () => {
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
   expect(answer.headers.get("x-request-id")).toMatch(/^\w{24}$/);
   expect(await lines(answer)).toMatchObject([{ name: "a", tags: [] }, { name: "b" }]);
+});
+
+test("a message that many streams send is encoded once", async () => {
+  let shared: { name: string } | undefined;
+  await using port = await openSample(
+    {},
+    {
+      handler: async function* (request: Message) {
+        // Only a change shows whether it was encoded again.
+        shared ??= Object.assign(structuredClone({ ...request }), { name: "first" });
+        yield shared;
+        shared.name = "changed";
+      },
+    },
+  );
+  for (let stream = 0; stream < 3; stream++)
+    expect(await lines(await fetch(`${port.url}/watch`))).toMatchObject([{ name: "first" }]);
 });
 
 test("to HTTP/1.0 without Host a stream goes without chunks, and ends with the connection", async () => {
