@@ -86,7 +86,7 @@ export type TailOptions = {
   readonly read: <T>(statement: (sql: Sql) => Promise<T>) => Promise<T>;
   /** The interval between reads if nothing was appended here. */
   readonly everyMs: number;
-  /** Called with the first of several consecutive failures. */
+  /** Called with the first of several consecutive failures of either. */
   readonly onError: (error: unknown) => void;
 };
 

@@ -208,7 +208,7 @@ test("what is appended while one rests is looked for after the rest", async () =
   await stop();
 });
 
-test("the tail goes on after failed looks, and reports the first of them", async () => {
+test("the tail goes on after failures, and reports the first of numbering and of reading", async () => {
   await using opened = await openTestLog();
   await using client = oneConnection(opened.url);
   const failures: unknown[] = [];
@@ -218,7 +218,7 @@ test("the tail goes on after failed looks, and reports the first of them", async
   await client.sql`alter table hidden rename to events`;
   await opened.log.append(somebody(), [organizationCreated()], {});
   await vi.waitFor(() => expect(tail.heard).toHaveLength(1), 60_000);
-  expect(failures).toHaveLength(1);
+  expect(failures.length).toBeLessThanOrEqual(2);
 });
 
 test("positions are told apart from other texts", () => {
