@@ -143,3 +143,19 @@ test("a node that was killed before the administrator was created leaves nothing
   await eventually(() => isReady(node), "readiness");
   await expectOneAdministrator({ nodes: [node], paths: [data.path] });
 });
+
+test("a start says why nobody could sign in: behind a proxy without PUBLIC_URL, or with one that is no issuer", async () => {
+  await using database = await freshDatabase();
+  await using data = await folder();
+  const warnings = async (env: Readonly<Record<string, string>>) => {
+    await using node = await startNode({ databaseUrl: database.url, dataDir: data.path, env });
+    await eventually(() => isReady(node), "readiness");
+    const lines = node.output().split("\n");
+    return lines.flatMap((line) => /"level":40,.*"msg":"([^:"]*):/.exec(line)?.[1] ?? []);
+  };
+  const behind = { TRUSTED_PROXIES: "192.0.2.1" };
+  expect(await warnings(behind)).toEqual(["TRUSTED_PROXIES is set and PUBLIC_URL is not"]);
+  expect(await warnings({ ...behind, PUBLIC_URL: "https://id.example" })).toEqual([]);
+  const path = "PUBLIC_URL has a path, or http to another machine";
+  expect(await warnings({ PUBLIC_URL: "https://id.example/auth" })).toEqual([path]);
+});
