@@ -50,6 +50,12 @@ export const bodyTexts = {
     fr: "Le corps de la requête n’a pas la longueur annoncée par son préfixe.",
     es: "El cuerpo de la solicitud no tiene la longitud que indica su prefijo.",
   },
+  MESSAGE_COUNT: {
+    en: "This method takes exactly one message.",
+    de: "Diese Methode nimmt genau eine Nachricht.",
+    fr: "Cette méthode attend exactement un message.",
+    es: "Este método admite exactamente un mensaje.",
+  },
   BODY_NOT_COMPRESSED: {
     en: "The request body is not compressed with {encoding}, although the headers say so.",
     de: "Der Inhalt der Anfrage ist nicht mit {encoding} komprimiert, wie seine Header sagen.",

@@ -1,5 +1,4 @@
-import { GatewayError } from "../errors/gateway_error.ts";
-import { unreadable } from "../errors/problem.ts";
+import { unreadable, wrongCount } from "../errors/problem.ts";
 
 /** A message from an envelope. */
 export type Enclosed = { readonly message: Uint8Array; readonly isCompressed: boolean };
@@ -11,10 +10,9 @@ const compressedFlag = 1;
 
 /** Opens the envelope of a unary request. */
 export function open(body: Buffer): Enclosed {
-  if (body.length === 0) throw new GatewayError("UNIMPLEMENTED");
+  if (body.length === 0) throw wrongCount();
   const end = endOf(body, 0);
-  // https://grpc.io/docs/guides/status-codes: a wrong number of messages is UNIMPLEMENTED.
-  if (end < body.length && endOf(body, end) > 0) throw new GatewayError("UNIMPLEMENTED");
+  if (end < body.length && endOf(body, end) > 0) throw wrongCount();
   return { message: body.subarray(prefixBytes), isCompressed: body[0] === compressedFlag };
 }
 

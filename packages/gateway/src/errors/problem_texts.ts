@@ -9,6 +9,7 @@ export const problemTexts = {
   FIELD_NOT_PROTOBUF:
     "the request body is not a valid Protobuf message for this request, at byte {byte}, in the field {field}",
   BODY_LENGTH: "the request body does not have the length given in its prefix",
+  MESSAGE_COUNT: "this method takes exactly one message",
   BODY_NOT_COMPRESSED: "the request body is not compressed with {encoding}, although the headers say so",
   BODY_NOT_BASE64: "the request body is not base64",
   BODY_UNEXPECTED: "this request takes no body",

@@ -8,7 +8,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
-import { GatewayError } from "../errors/gateway_error.ts";
+import { wrongCount } from "../errors/problem.ts";
 import {
   type ContextSource,
   contextOf,
@@ -111,8 +111,7 @@ export const opensAtOnce = <T>(messages: AsyncIterable<T>): AsyncIterable<T> & {
 export async function single<T>(messages: AsyncIterable<T>): Promise<T> {
   const iterator = messages[Symbol.asyncIterator]();
   const first = await iterator.next();
-  // https://grpc.io/docs/guides/status-codes: a wrong number of messages is UNIMPLEMENTED.
-  if (first.done || !(await iterator.next()).done) throw new GatewayError("UNIMPLEMENTED");
+  if (first.done || !(await iterator.next()).done) throw wrongCount();
   return first.value;
 }
 

@@ -36,6 +36,15 @@ test.each([
   expect(await reply(server, body)).toBe(expected);
 });
 
+test.each([
+  ["no message", Buffer.alloc(0)],
+  ["two messages", Buffer.concat([frame(""), frame("")])],
+])("gRPC: %s where one is expected is refused as that, not as an unknown method", async (_what, body) => {
+  await using server = await openUnary();
+  const { headers } = await post(server, body, grpc);
+  expect(headers).toMatchObject({ "grpc-status": "12", "grpc-message": "this method takes exactly one message" });
+});
+
 test("gRPC: a refusal comes as headers alone", async () => {
   await using server = await openUnary();
   const { headers, trailers, body } = await post(server, Buffer.alloc(0), grpc);
