@@ -121,6 +121,15 @@ export const pageTexts = {
     fr: "Ces pages ne fonctionnent qu’à l’adresse {issuer}. Ouvrez-les à cette adresse, ou faites régler PUBLIC_URL sur l’adresse utilisée.",
     es: "Estas páginas solo funcionan en {issuer}. Ábralas allí o pida que PUBLIC_URL indique la dirección que se usa.",
   },
+  terms: { en: "Terms", de: "Nutzungsbedingungen", fr: "Conditions", es: "Condiciones" },
+  privacy: { en: "Privacy", de: "Datenschutz", fr: "Confidentialité", es: "Privacidad" },
+  help: { en: "Help", de: "Hilfe", fr: "Aide", es: "Ayuda" },
+  to_account: {
+    en: "to continue to your account",
+    de: "um zu Ihrem Konto zu gelangen",
+    fr: "pour continuer vers votre compte",
+    es: "para acceder a su cuenta",
+  },
   begin_again: { en: "Start again", de: "Neu beginnen", fr: "Recommencer", es: "Empezar de nuevo" },
   sign_out: { en: "Sign out", de: "Abmelden", fr: "Se déconnecter", es: "Cerrar sesión" },
   sign_out_title: {
@@ -199,8 +208,8 @@ export type PageText = keyof typeof pageTexts;
 export const pageText = (key: PageText, language: Language, params: Readonly<Record<string, string>> = {}): string =>
   pageTexts[key][language].replace(/\{(\w+)\}/g, (_, name: string) => inSentence(params[name] ?? "…"));
 
-// The name of an application may have characters that turn the words around it, such as U+202E: then it could write another sentence.
-const inSentence = (value: string): string => value.replace(/[\p{Bidi_Control}\p{Cc}]/gu, "");
+/** A name without characters that turn the words around it, such as U+202E, with which it could write another sentence. */
+export const inSentence = (value: string): string => value.replace(/[\p{Bidi_Control}\p{Cc}]/gu, "");
 
 /** A time to wait, in words: in seconds up to two minutes, then in minutes. */
 export function durationText(seconds: number, language: Language): string {

@@ -12,9 +12,11 @@ import { confirmEmailRoute } from "./mail_pages/confirm_email.ts";
 import { forgottenPasswordRoute } from "./mail_pages/forgotten_password.ts";
 import { restoreEmailRoute } from "./mail_pages/restore_email.ts";
 import { brandFiles } from "./pages/brand_files.ts";
+import { brandsRead } from "./pages/brand_read.ts";
 import { atOwnAddress } from "./pages/own_address.ts";
 import { pageFiles } from "./pages/page_files.ts";
 import { isOutage } from "./pages/request_notes.ts";
+import { shownRoute } from "./pages/shown.ts";
 import type { ProviderParts } from "./parts.ts";
 import { authorizeRoute } from "./sign_in/authorize.ts";
 import { signInRoute } from "./sign_in/sign_in.ts";
@@ -43,7 +45,8 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
       restoreEmailRoute(parts),
     ],
   ];
-  const requests = [...endpoints(parts), ...shownPages.map(atOwnAddress(parts))];
+  const pages = shownPages.map(atOwnAddress(parts)).map(shownRoute(brandsRead(deps.sql)));
+  const requests = [...endpoints(parts), ...pages];
   return { files: files.map(inOutages), requests: requests.map(inOutages) };
 }
 

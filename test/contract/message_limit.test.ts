@@ -38,7 +38,7 @@ const larger = {
   "MemberService/ListMembers": 34_816,
   "ApplicationService/UpdateOidcApplication": 262_144,
   "OrganizationService/ListOrganizations": 31_744,
-  "OrganizationService/SetBranding": 98_304,
+  "OrganizationService/SetBranding": 131_072,
   "ProjectService/ChangeProjectGrant": 262_144,
   "ProjectService/GrantProject": 262_144,
   "ProjectService/ListProjectGrants": 31_744,

@@ -161,7 +161,11 @@ function operationsOn(world: World, chance: () => number) {
     await put("/v1/policies/factor", { policy }, inside(organizationId));
     await enrolTotp((await signedUp(postern, { organizationId })).client);
     if (chance() < 0.5) await remove("/v1/policies/factor", inside(organizationId));
-    await put("/v1/branding", { branding: { accentColor: "#0a7a5c" }, logo: onePixel }, inside(organizationId));
+    await put(
+      "/v1/branding",
+      { branding: { accentColor: "#0a7a5c", productName: "Shop" }, logo: onePixel, favicon: onePixel },
+      inside(organizationId),
+    );
     if (chance() < 0.5) await remove("/v1/branding", inside(organizationId));
     return status;
   };

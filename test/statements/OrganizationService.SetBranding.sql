@@ -3,7 +3,9 @@ with asked as materialized (
 )
 select n, p.owner is not null as "isSet", p.owner, 'organization.branding' as id, p.accent_color as "accentColor", p.background_color as "backgroundColor",
                p.dark_accent_color as "darkAccentColor", p.dark_background_color as "darkBackgroundColor",
-               p.logo_hash as "logoHash", p.logo_type as "logoType", e.version, p.created,
+               p.product_name as "productName", p.sign_in_text as "signInText", p.terms_uri as "termsUri",
+               p.privacy_uri as "privacyUri", p.help_uri as "helpUri", p.logo_hash as "logoHash", p.logo_type as "logoType",
+               p.favicon_hash as "faviconHash", p.favicon_type as "faviconType", e.version, p.created,
                e.time as changed
              from asked left join brandings p on p.owner = asked.owner
              left join lateral (

@@ -13,9 +13,10 @@ import type { CookieJar } from "../http/cookies.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { redirect } from "../http/redirect.ts";
 import { endSessions, sessionsToEnd } from "../logout/logout_sessions.ts";
+import { brandsRead } from "../pages/brand_read.ts";
+import { noteBrand } from "../pages/look.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
-import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
 import { formExpired } from "../request/begin_again.ts";
 import { ownClient } from "../request/own_client.ts";
@@ -40,6 +41,7 @@ export function accountRoutes(
 ): readonly HttpRoute[] {
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
+  const brands = brandsRead(deps.sql);
   const services = accountServices(deps, settings, signIns);
   const choose = (view: AccountView) => signInTo(steps, view, { prompt: "select_account" });
   const home = accountHome({ choose, ...signingOut(deps, steps.jar, services.sessions) });
@@ -51,17 +53,17 @@ export function accountRoutes(
     path: section.path,
     methods: ["GET", "POST"],
     bodyMaxBytes: formMaxBytes,
-    handle(http) {
-      return shown(http, {}, () => answered(section, http));
-    },
+    handle: (http) => answered(section, http),
   }));
 
   async function answered(section: AccountSection, http: HttpRequest): Promise<Response> {
     const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
     const [session] = await steps.sessionsOf(step, ownClient);
     const { path } = section;
-    if (!session) return isCancelled(http) ? closedPage(step.language, path) : signInTo(steps, { http, path }, {});
-    const view = viewOf({ http, step, session }, path);
+    if (!session && isCancelled(http))
+      return closedPage({ language: step.language, brand: await brands.ofInstance() }, path);
+    if (!session) return signInTo(steps, { http, path }, {});
+    const view = await viewOf({ http, step, session }, path);
     if (http.method !== "POST") return section.show(view);
     refuseForeign(http, issuer());
     return submitted(section, view, formIn(http.headers, http.body));
@@ -85,10 +87,12 @@ export function accountRoutes(
     return signInTo(steps, view, freshSignIn(view.session, settings));
   }
 
-  function viewOf({ http, step, session }: Opened, path: AccountPath): AccountView {
+  async function viewOf({ http, step, session }: Opened, path: AccountPath): Promise<AccountView> {
     const { browser, language } = step;
+    const brand = await brands.ofOrganization(session.owner);
+    noteBrand(http.values, brand);
     const token = formToken(keyring, { browser, request: path, sessionId: session.sessionId });
-    return { http, path, session, language, browser, token, cookies: [steps.jar.set("browser", browser)] };
+    return { http, path, session, language, brand, browser, token, cookies: [steps.jar.set("browser", browser)] };
   }
 }
 

@@ -118,8 +118,7 @@ function askToRemove(view: AccountView, list: readonly Listed[], factorId: strin
   const isLast = isFull(factor) && list.filter(isFull).length === 1;
   const fields = html`<input type="hidden" name="factor" value="${factorId}">
 <button name="action" value="remove" class="danger">${pageText("remove_factor", language)}</button>`;
-  return pageResponse({
-    language,
+  return pageResponse(view, {
     title: pageText("remove_title", language),
     body: html`${userOf(view)}
 <p><b>${kindOf(view, factor)}</b> ${factor.name}</p>
@@ -132,8 +131,7 @@ ${accountForm(view, fields)}
 /** Shows the codes, for the only time. */
 const shownCodes = (view: AccountView, codes: readonly string[]) => {
   const { language, path } = view;
-  return pageResponse({
-    language,
+  return pageResponse(view, {
     title: pageText("codes_title", language),
     body: html`${userOf(view)}
 <p>${pageText("new_codes_text", language)}</p>

@@ -41,14 +41,15 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
   },
 });
 
-const signedOut = ({ language }: AccountView, cookies: readonly string[], text: Html): Response =>
-  pageResponse({
-    language,
-    cookies,
-    title: pageText("signed_out_here", language),
-    body: html`${text}
+const signedOut = ({ language, brand }: AccountView, cookies: readonly string[], text: Html): Response =>
+  pageResponse(
+    { language, brand, cookies },
+    {
+      title: pageText("signed_out_here", language),
+      body: html`${text}
 <a class="button" href="/account">${pageText("sign_in", language)}</a>`,
-  });
+    },
+  );
 
 /** The ways out of an account: the page for choosing another one, and the sign-outs, which return cookies. */
 export type Ways = {

@@ -5,22 +5,21 @@ import { type PageText, pageText } from "../../messages/page.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { problemsOf } from "../pages/field.ts";
 import { type Html, html, pageResponse } from "../pages/html.ts";
+import type { Look } from "../pages/look.ts";
 import { accountPaths, type OwnPath } from "../request/own_client.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 
 export type AccountPath = (typeof accountPaths)[number];
 
 /** A page of the account, as seen by the user of a session. */
-export type AccountView = {
+export type AccountView = Required<Look> & {
   readonly http: HttpRequest;
   readonly path: AccountPath;
   readonly session: ClientSession;
-  readonly language: Language;
   /** The value of this browser's cookie. */
   readonly browser: string;
   /** The token of this page's forms. */
   readonly token: string;
-  readonly cookies: readonly string[];
 };
 
 /** A page of the account and its forms. */
@@ -46,11 +45,9 @@ const titles: Readonly<Record<AccountPath, PageText>> = {
 
 /** Makes a page of the account. Each names its user: a browser may have several, and another tab may have switched between them. */
 export function accountPage(view: AccountView, body: Html, problem?: string): Response {
-  const { language, path, cookies } = view;
-  return pageResponse({
+  const { language, path } = view;
+  return pageResponse(view, {
     status: problem === undefined ? 200 : 400,
-    language,
-    cookies,
     title: pageText(titles[path], language),
     body: html`${userOf(view)}
 ${problemsOf(problem === undefined ? [] : [problem])}
@@ -68,12 +65,11 @@ const linkTo = (path: AccountPath, language: Language): Html =>
 `;
 
 /** The page for a browser without a session, with a link to sign in. */
-export const closedPage = (language: Language, path: OwnPath): Response =>
-  pageResponse({
-    language,
-    title: pageText("account", language),
-    body: html`<p>${pageText("account_closed", language)}</p>
-<a class="button" href="${path}">${pageText("sign_in", language)}</a>`,
+export const closedPage = (look: Look, path: OwnPath): Response =>
+  pageResponse(look, {
+    title: pageText("account", look.language),
+    body: html`<p>${pageText("account_closed", look.language)}</p>
+<a class="button" href="${path}">${pageText("sign_in", look.language)}</a>`,
   });
 
 export const accountForm = (

@@ -11,9 +11,11 @@ import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
+import type { Brand } from "../pages/brand.ts";
+import { type Brands, brandsRead } from "../pages/brand_read.ts";
+import { noteBrand } from "../pages/look.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
-import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
@@ -37,6 +39,7 @@ type Enrolment = {
   readonly step: BrowserStep;
   readonly sessionId: string;
   readonly proven: ProvenRequest | undefined;
+  readonly brand: Brand;
 };
 
 /** A submitted enrolment form, the session it was shown to, and the call that its user makes with it. */
@@ -59,13 +62,12 @@ export const enrolmentRoute = (enrolment: EnrolmentPages): HttpRoute => ({
   path: paths.addFactor,
   methods: ["GET", "POST"],
   bodyMaxBytes: formMaxBytes,
-  handle(http) {
-    return shown(http, {}, () => (http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http)));
-  },
+  handle: (http) => (http.method === "POST" ? enrolment.submitted(http) : enrolment.opened(http)),
 });
 
 type Enrolling = Parts & {
   readonly steps: SignInSteps;
+  readonly brands: Brands;
   readonly readSessions: ReturnType<typeof enrollingSessionsRead>;
   readonly userOf: ReturnType<typeof enrollingUser>;
   readonly factors: ReturnType<typeof factorService>;
@@ -78,6 +80,7 @@ export function enrolmentPages(parts: Parts, steps: SignInSteps) {
   const on: Enrolling = {
     ...parts,
     steps,
+    brands: brandsRead(deps.sql),
     readSessions: enrollingSessionsRead(deps.sql),
     userOf: enrollingUser(deps),
     factors: factorService(deps, settings),
@@ -86,7 +89,11 @@ export function enrolmentPages(parts: Parts, steps: SignInSteps) {
   return {
     /** Asks a user without a factor to enrol one during a sign-in. */
     begin: (proven: ProvenRequest, step: BrowserStep, { sessionId }: Pick<BrowserSession, "sessionId">) =>
-      choiceForm(formOf(on, { step, sessionId, proven }), { app: true, passkey: signIns.passkeys.isPossible }, {}),
+      choiceForm(
+        formOf(on, { step, sessionId, proven, brand: proven.brand }),
+        { app: true, passkey: signIns.passkeys.isPossible },
+        {},
+      ),
     opened: (http: HttpRequest) => opened(on, http),
     submitted: (http: HttpRequest) => submitted(on, http),
   };
@@ -98,9 +105,11 @@ async function opened(on: Enrolling, http: HttpRequest): Promise<Response> {
   const step = stepOf(steps.jar, http, { parameters: parametersIn(""), query: "" });
   const [session] = await steps.sessionsOf(step, ownClient);
   if (!session || !isFreshSignIn(session, settings, deps.clock()))
-    return isCancelled(http) ? cancelled(step, session) : signIn(on, http, session);
+    return isCancelled(http) ? cancelled(on, step, session) : signIn(on, http, session);
+  const brand = await on.brands.ofOrganization(session.owner);
+  noteBrand(http.values, brand);
   return choice(on, {
-    enrolment: { step, sessionId: session.sessionId, proven: undefined },
+    enrolment: { step, sessionId: session.sessionId, proven: undefined, brand },
     call: callOfUser(http, session),
   });
 }
@@ -114,7 +123,9 @@ async function submitted(on: Enrolling, http: HttpRequest): Promise<Response> {
   const step = stepOf(steps.jar, http, { parameters: parametersIn(query), query });
   const session = await clickedSession(on, form, step);
   const proven = query ? await steps.prove(step.parameters, http) : undefined;
-  const enrolment = { step, sessionId: session.sessionId, proven };
+  const brand = proven?.brand ?? (await on.brands.ofOrganization(session.owner));
+  noteBrand(http.values, brand);
+  const enrolment = { step, sessionId: session.sessionId, proven, brand };
   return form.get("action") === "done"
     ? done(on, enrolment)
     : answered(on, { http, enrolment, session, form, call: callOfUser(http, session) });
@@ -213,20 +224,22 @@ function signIn({ settings, steps }: Enrolling, http: HttpRequest, session?: Cli
   return signInTo(steps, { http, path: paths.addFactor }, session ? freshSignIn(session, settings) : {});
 }
 
-function formOf({ deps, steps }: Enrolling, { step, sessionId, proven }: Enrolment): EnrolmentForm {
+function formOf({ deps, steps }: Enrolling, { step, sessionId, proven, brand }: Enrolment): EnrolmentForm {
   const { keyring } = deps.secrets;
   const { browser, language, query, cookies } = step;
   const request = query ? sealRequest(keyring, query, deps.clock()) : "";
   const token = formToken(keyring, { browser, request: purposed(request), sessionId });
-  return { proven, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
+  return { proven, brand, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
 }
 
 /** Binds tokens to these forms: tokens of the sign-in forms are invalid here, and vice versa. */
 const purposed = (request: string) => `enrolment ${request}`;
 
 /** The way back for users who did not sign in again: to the factors if somebody is signed in. */
-const cancelled = ({ language }: BrowserStep, session: ClientSession | undefined): Response =>
-  session ? redirect("/account/factors", { cookies: [] }) : closedPage(language, paths.addFactor);
+async function cancelled({ brands }: Enrolling, { language }: BrowserStep, session: ClientSession | undefined) {
+  if (session) return redirect("/account/factors", { cookies: [] });
+  return closedPage({ language, brand: await brands.ofInstance() }, paths.addFactor);
+}
 
 const longestName = 200;
 const longestCode = 20;

@@ -4,18 +4,17 @@ import { type PageText, pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
 import { field, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, pageResponse } from "../pages/html.ts";
+import type { Look } from "../pages/look.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { hiddenOf, signInPage } from "../sign_in/sign_in_form.ts";
 
 /** An enrolment form: the sign-in that continues afterwards, if any, and its token. */
-export type EnrolmentForm = {
+export type EnrolmentForm = Look & {
   readonly proven: ProvenRequest | undefined;
-  readonly language: Language;
   /** The sealed request of the sign-in; empty without one. */
   readonly request: string;
   readonly token: string;
-  readonly cookies: readonly string[];
 };
 
 /** The page after a failed attempt: its status, and sentences about the problem. */
@@ -119,7 +118,7 @@ const nameField = (language: Language): Html => html`<label for="name">${pageTex
 
 type Content = { readonly status?: number; readonly body: Html; readonly script?: string };
 
-function page({ language, cookies, proven }: EnrolmentForm, title: PageText, content: Content): Response {
-  const titled = { ...content, title: pageText(title, language) };
-  return proven ? signInPage({ proven, language, cookies }, titled) : pageResponse({ ...titled, language, cookies });
+function page({ proven, ...look }: EnrolmentForm, title: PageText, content: Content): Response {
+  const titled = { ...content, title: pageText(title, look.language) };
+  return proven ? signInPage({ ...look, proven }, titled) : pageResponse(look, titled);
 }

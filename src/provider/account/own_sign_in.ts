@@ -3,6 +3,7 @@ import { authenticationClasses } from "../../services/callers/authentication_cla
 import { parametersIn } from "../http/parameters.ts";
 import type { ProviderSettings } from "../http/settings.ts";
 import { type OwnPath, ownClientId } from "../request/own_client.ts";
+import { organizationScope } from "../request/scopes.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 import { stepOf } from "../sign_in/browser_step.ts";
 import type { SignInSteps } from "../sign_in/steps.ts";
@@ -23,7 +24,12 @@ export async function signInTo(
 }
 
 /** The parameters with which a session's user signs in again, if the last sign-in was too long ago or lacked the factor. */
-export const freshSignIn = ({ username, hasFactor }: ClientSession, { freshSignInSeconds }: ProviderSettings) => ({
+export const freshSignIn = (
+  { username, owner, hasFactor }: ClientSession,
+  { freshSignInSeconds }: ProviderSettings,
+) => ({
+  // Names whose page it is.
+  scope: organizationScope + owner,
   max_age: String(freshSignInSeconds),
   login_hint: username,
   ...(hasFactor ? { acr_values: multiFactor } : {}),

@@ -1,13 +1,12 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
 import { durationText, pageText } from "../../messages/page.ts";
 import { newToken } from "../../security/token.ts";
 import { shownUserCode } from "../../security/user_code.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
-import { browserLanguage } from "../pages/language.ts";
+import { brandsRead } from "../pages/brand_read.ts";
+import { chosenLanguage } from "../pages/language.ts";
 import { refuseForeign } from "../pages/own_address.ts";
-import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
 import { formExpired } from "../request/begin_again.ts";
 import { deviceBeginning, deviceQuery } from "../request/device_request.ts";
@@ -28,35 +27,32 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
   const { deps, settings, issuer } = parts;
   const { keyring } = deps.secrets;
   const guess = deviceGuesses(deps, settings);
+  const brands = brandsRead(deps.sql);
 
   return {
     path: paths.device,
     methods: ["GET", "POST"],
     bodyMaxBytes: formMaxBytes,
-    handle(http) {
-      const language = browserLanguage(http);
-      return shown(http, { language }, async () =>
-        http.method === "POST" ? entered(http, language) : begun(http, language),
-      );
-    },
+    handle: (http) => (http.method === "POST" ? entered(http) : begun(http)),
   };
 
-  function begun(http: HttpRequest, language: Language): Response {
-    return askCode(http, { language, userCode: codeIn(parametersIn(http.query)) });
+  function begun(http: HttpRequest): Promise<Response> {
+    return askCode(http, { userCode: codeIn(parametersIn(http.query)) });
   }
 
-  async function entered(http: HttpRequest, language: Language): Promise<Response> {
+  async function entered(http: HttpRequest): Promise<Response> {
     refuseForeign(http, issuer());
     const form = formIn(http.headers, http.body);
     const browser = steps.jar.read(http.headers.cookie, "browser") ?? "";
     const userCode = codeIn(form);
     if (!isFormToken(keyring, formOf(browser), form.get("token"))) throw formExpired(deviceBeginning(userCode));
     const outcome = await guess(userCode, callOf(http));
+    const language = chosenLanguage(http);
     if (outcome === undefined)
-      return askCode(http, { language, userCode, status: 400, problems: [pageText("device_unknown", language)] });
+      return askCode(http, { userCode, status: 400, problems: [pageText("device_unknown", language)] });
     if ("waitSeconds" in outcome) {
       const wait = pageText("attempts", language, { wait: durationText(outcome.waitSeconds, language) });
-      return askCode(http, { language, userCode, status: 429, problems: [wait] });
+      return askCode(http, { userCode, status: 429, problems: [wait] });
     }
     return found(http, deviceQuery(outcome.deviceId, userCode));
   }
@@ -66,10 +62,14 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
     return steps.proceed(await steps.prove(parameters, http), stepOf(steps.jar, http, { parameters, query }));
   }
 
-  function askCode(http: HttpRequest, state: Omit<CodeState, "token" | "cookies">): Response {
+  async function askCode(http: HttpRequest, state: Pick<CodeState, "userCode" | "status" | "problems">) {
     const browser = steps.jar.read(http.headers.cookie, "browser") ?? newToken("ob");
-    const cookies = [steps.jar.set("browser", browser)];
-    return deviceCodeForm({ ...state, token: formToken(keyring, formOf(browser)), cookies });
+    const look = {
+      language: chosenLanguage(http),
+      brand: await brands.ofInstance(),
+      cookies: [steps.jar.set("browser", browser)],
+    };
+    return deviceCodeForm({ ...look, ...state, token: formToken(keyring, formOf(browser)) });
   }
 }
 

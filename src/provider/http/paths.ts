@@ -1,4 +1,4 @@
-import { logoPath } from "../../services/organizations/branding.ts";
+import { imagePaths } from "../../services/organizations/branding.ts";
 
 export const paths = {
   configuration: "/.well-known/openid-configuration",
@@ -21,7 +21,8 @@ export const paths = {
   restoreEmail: "/email/restore",
   style: "/sign-in/style.css",
   brandStyle: "/sign-in/brand.css",
-  logo: logoPath,
+  logo: imagePaths.logo,
+  favicon: imagePaths.favicon,
   formPost: "/sign-in/form-post.js",
   passkeyScript: "/sign-in/passkey.js",
   addFactor: "/account/factors/add",
@@ -31,6 +32,9 @@ const onTheWay: readonly string[] = [
   ...[paths.authorize, paths.signIn, paths.addFactor, paths.forgottenPassword],
   ...[paths.endSession, paths.signOut],
 ];
+
+/** Whether a path belongs to a sign-out. */
+export const isSignOut = (path: string): boolean => path === paths.endSession || path === paths.signOut;
 
 /** Whether a path lies on a browser's way from an application and back, in a window that the application may have opened. */
 export const keepsOpener = (path: string): boolean => onTheWay.includes(path);

@@ -4,13 +4,13 @@ import { newToken } from "../../security/token.ts";
 import { type CookieJar, cookieJar } from "../http/cookies.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
+import { chosenLanguage } from "../pages/language.ts";
+import { noteBrand } from "../pages/look.ts";
 import { onward } from "../pages/onward.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { asGet, refuseLong } from "../pages/query.ts";
 import { noteClient } from "../pages/request_notes.ts";
-import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
-import { languageIn } from "../request/authorization_request.ts";
 import { formExpired, queryOf } from "../request/begin_again.ts";
 import { callOf } from "../request/endpoint.ts";
 import { formToken, isFormToken, sealRequest } from "../request/sealed_request.ts";
@@ -35,24 +35,18 @@ type LogoutStep = {
  */
 export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   const { requested, submitted } = signingOut(parts);
-  const withPage = (http: HttpRequest, page: () => Promise<Response>) => {
-    const language = languageIn(uiLocalesOf(http.query), http);
-    return shown(http, { language, title: "sign_out_error" }, page);
-  };
-
   return [
     {
       path: paths.endSession,
       methods: ["GET", "POST"],
       bodyMaxBytes: formMaxBytes,
-      handle: (http) =>
-        withPage(http, async () => (http.method === "POST" ? asGet(http, paths.endSession) : requested(http))),
+      handle: (http) => (http.method === "POST" ? asGet(http, paths.endSession) : requested(http)),
     },
     {
       path: paths.signOut,
       methods: ["POST"],
       bodyMaxBytes: formMaxBytes,
-      handle: (http) => withPage(http, () => submitted(http)),
+      handle: submitted,
     },
   ];
 }
@@ -77,7 +71,8 @@ function signingOut(parts: ProviderParts) {
     const browser = jar.read(http.headers.cookie, "browser") ?? newToken("ob");
     const request = sealRequest(keyring, query, deps.clock());
     const token = formToken(keyring, { browser, request: purposed(request), sessionId: id });
-    return logoutForm({ logout, username, language, request, token, cookies: [jar.set("browser", browser)] });
+    const look = { language, brand: logout.brand, cookies: [jar.set("browser", browser)] };
+    return logoutForm({ ...look, logout, username, request, token });
   }
 
   async function submitted(http: HttpRequest): Promise<Response> {
@@ -87,7 +82,8 @@ function signingOut(parts: ProviderParts) {
     const step = await stepOf(http, query);
     const { ofBrowser } = step.sessions;
     if (ofBrowser && !isOurs(http, form, ofBrowser)) throw formExpired(endBeginning(query));
-    return form.get("action") === "sign_out" ? signedOut(step) : logoutEnd("still_signed_in", step.language, []);
+    if (form.get("action") === "sign_out") return signedOut(step);
+    return logoutEnd({ language: step.language, brand: step.logout.brand }, "still_signed_in");
   }
 
   /** Whether a form was shown in this browser and for this session; a form sent twice no longer finds its session. */
@@ -100,9 +96,10 @@ function signingOut(parts: ProviderParts) {
   async function signedOut({ http, logout, language, sessions, ...step }: LogoutStep): Promise<Response> {
     await endSessions(deps, sessions, callOf(http));
     const cookies = jar.setSessions(sessions.kept, step.cookies);
-    const { location, application } = logout;
-    if (location === undefined || !application) return logoutEnd("signed_out", language, cookies);
-    return onward({ location, application: application.name, language, cookies, byForm: http.method === "POST" });
+    const { location, application, brand } = logout;
+    const look = { language, brand, cookies };
+    if (location === undefined || !application) return logoutEnd(look, "signed_out");
+    return onward({ ...look, location, application: application.name, byForm: http.method === "POST" });
   }
 }
 
@@ -110,9 +107,10 @@ function signingOut(parts: ProviderParts) {
 function logoutSteps(parts: ProviderParts, jar: CookieJar) {
   const read = logoutRequests(parts);
   return async (http: HttpRequest, query: string): Promise<LogoutStep> => {
-    const parameters = parametersIn(query);
-    const language = languageIn(parameters, http);
-    const logout = await read(parameters);
+    // Also for the page of an error, even if nothing else in the query can be parsed.
+    const language = chosenLanguage(http, uiLocalesIn(query));
+    const logout = await read(parametersIn(query));
+    noteBrand(http.values, logout.brand);
     if (logout.hint) noteClient(http.values, logout.hint);
     const cookies = jar.readSessions(http.headers.cookie);
     const sessions = await sessionsToEnd(parts.deps.sql, { cookies, hint: logout.hint });
@@ -126,8 +124,4 @@ const endBeginning = (query: string) => `${paths.endSession}?${query}`;
 /** Binds tokens to this form: a token of the sign-in forms is invalid here. */
 const purposed = (request: string) => `sign-out ${request}`;
 
-/** The languages that a query asks for, even if nothing else in it can be parsed. */
-const uiLocalesOf = (query: string): Parameters => ({
-  get: (name) => new URLSearchParams(query.slice(0, 10_000)).get(name) ?? undefined,
-  repeated: [],
-});
+const uiLocalesIn = (query: string): string => new URLSearchParams(query).get("ui_locales") ?? "";

@@ -1,27 +1,24 @@
 import type { Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
 import { formActionOf } from "../http/web_uri.ts";
 import { html, nothing, pageResponse } from "../pages/html.ts";
+import type { Look } from "../pages/look.ts";
 import type { LogoutRequest } from "./logout_request.ts";
 
 /** The form that asks whether to sign out: the request that it returns, and its token. */
-export type LogoutForm = {
+export type LogoutForm = Look & {
   readonly logout: LogoutRequest;
   readonly username: string;
-  readonly language: Language;
   readonly request: string;
   readonly token: string;
-  readonly cookies: readonly string[];
 };
 
-export function logoutForm({ logout, username, language, request, token, cookies }: LogoutForm): Response {
+export function logoutForm(form: LogoutForm): Response {
+  const { logout, username, language, request, token } = form;
   const { application, location } = logout;
   const reason = application && pageText("sign_out_text", language, { application: application.name });
-  return pageResponse({
-    language,
-    cookies,
+  return pageResponse(form, {
     title: pageText("sign_out_title", language),
     formAction: location === undefined ? "" : formActionOf(location),
     keepsOpener: true,
@@ -36,15 +33,9 @@ ${reason === undefined ? nothing : html`<p>${reason}</p>`}
 }
 
 /** The last page of a sign-out, or of one that the user declined. */
-export const logoutEnd = (
-  title: Extract<PageText, "signed_out" | "still_signed_in">,
-  language: Language,
-  cookies: readonly string[],
-): Response =>
-  pageResponse({
-    language,
-    cookies,
+export const logoutEnd = (look: Look, title: Extract<PageText, "signed_out" | "still_signed_in">): Response =>
+  pageResponse(look, {
     keepsOpener: true,
-    title: pageText(title, language),
-    body: html`<p>${pageText("close_page", language)}</p>`,
+    title: pageText(title, look.language),
+    body: html`<p>${pageText("close_page", look.language)}</p>`,
   });

@@ -1,10 +1,12 @@
 import type { Deps } from "../../deps.ts";
 import { type Parameters, shown } from "../http/parameters.ts";
 import { withQuery } from "../http/web_uri.ts";
+import type { Brand } from "../pages/brand.ts";
+import { brandsRead } from "../pages/brand_read.ts";
 import { PageError } from "../pages/page_error.ts";
+import { type BrandedClient, brandedClientRead } from "../request/branded_client.ts";
 import type { Client } from "../request/client.ts";
 import { blockingProblem } from "../request/redirect_uri.ts";
-import { clientRead } from "../tokens/grant_read.ts";
 import { claimsOfOwn } from "../tokens/jwt.ts";
 import type { SigningKeys } from "../tokens/signing_keys.ts";
 
@@ -17,6 +19,8 @@ export type LogoutRequest = {
   readonly hint: LogoutHint | undefined;
   /** The requesting application, if it is active. */
   readonly application: Client | undefined;
+  /** Whose the pages of the sign-out are. */
+  readonly brand: Brand;
   /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks. */
   readonly location: string | undefined;
 };
@@ -29,25 +33,33 @@ const longestState = 2_000;
 /** Makes the parser of sign-out requests; fails for requests that no application may send. */
 export function logoutRequests({ deps, keys, issuer }: Parts) {
   const { sql, clock } = deps;
-  const find = clientRead(sql);
+  const find = brandedClientRead(sql);
+  const brands = brandsRead(sql);
 
   return async (parameters: Parameters): Promise<LogoutRequest> => {
     refuseMalformed(parameters);
     const hint = await hintOf(parameters.get("id_token_hint"));
     const named = parameters.get("client_id");
     if (hint && named !== undefined && named !== hint.clientId) throw new PageError("hint_of_other_client");
-    const client = await clientOf(hint?.clientId ?? named);
+    const found = await clientOf(hint?.clientId ?? named);
+    const client = found?.client;
     if (named !== undefined && !client) throw new PageError("client_unknown");
     const uri = parameters.get("post_logout_redirect_uri");
     if (client && uri !== undefined) refuseUnlisted(client, uri);
     const isProven = hint && client && uri !== undefined;
-    return { hint, application: client, location: isProven ? withState(uri, parameters.get("state")) : undefined };
+    const brand = found?.brand ?? (await brands.ofInstance());
+    return {
+      hint,
+      application: client,
+      brand,
+      location: isProven ? withState(uri, parameters.get("state")) : undefined,
+    };
   };
 
-  async function clientOf(clientId: string | undefined): Promise<Client | undefined> {
+  async function clientOf(clientId: string | undefined): Promise<BrandedClient | undefined> {
     if (clientId === undefined || clientId.length > longestId) return undefined;
-    const client = await find(clientId, clock());
-    return client?.active ? client : undefined;
+    const found = await find({ clientId, organizationId: undefined, now: clock() });
+    return found?.client.active ? found : undefined;
   }
 
   /** The claims of an ID token issued by us, however long ago it expired. */

@@ -1,5 +1,4 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
-import { keys } from "../../deps.ts";
 import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { newToken } from "../../security/token.ts";
@@ -11,14 +10,13 @@ import { later } from "../http/settings.ts";
 import type { Brand } from "../pages/brand.ts";
 import { problemsOf } from "../pages/field.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
+import { chosenLanguage } from "../pages/language.ts";
+import { noteBrand } from "../pages/look.ts";
 import { refuseForeign } from "../pages/own_address.ts";
-import { PageError } from "../pages/page_error.ts";
-import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
-import { languageIn } from "../request/authorization_request.ts";
 import { formExpired } from "../request/begin_again.ts";
-import { requestProof } from "../request/prove.ts";
 import { formToken, freshRequest, isFormToken } from "../request/sealed_request.ts";
+import { pageBrands } from "./page_brand.ts";
 
 /** A request for a page that is not part of a sign-in, with the contents of its cookies. */
 export type PlainPage = {
@@ -27,8 +25,7 @@ export type PlainPage = {
   readonly language: Language;
   /** The query of the authorization request that continues afterwards. */
   readonly pending: string | undefined;
-  /** The branding for the application of that request. */
-  readonly brand?: Brand | undefined;
+  readonly brand: Brand;
   readonly cookie: (name: CookieName) => string | undefined;
   /** The tokens by which the browser is known to users. */
   readonly known: readonly string[];
@@ -48,33 +45,17 @@ export type PlainRoute = {
 
 export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRoute): HttpRoute {
   const open = plainPages(parts);
-  const brandFor = pendingBrand(parts);
+  const brandFor = pageBrands(parts);
   return {
     path,
     methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
-    handle(http) {
+    async handle(http) {
       const opened = open(http, path);
-      return shown(http, opened, async () => {
-        const page = { ...opened, brand: await brandFor(opened) };
-        return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
-      });
+      const page = { ...opened, brand: await brandFor(opened) };
+      noteBrand(http.values, page.brand);
+      return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
     },
-  };
-}
-
-/** Finds the branding of the application whose sign-in is waiting; otherwise the page has ours. */
-function pendingBrand({ deps }: ProviderParts) {
-  const prove = requestProof(deps.sql);
-  return async ({ pending }: PlainPage): Promise<Brand | undefined> => {
-    if (pending === undefined) return undefined;
-    try {
-      return (await prove(parametersIn(pending), deps.clock())).brand;
-    } catch (error) {
-      // The application has been changed or deleted since; authorize will report it.
-      if (error instanceof PageError) return undefined;
-      throw error;
-    }
   };
 }
 
@@ -83,13 +64,12 @@ const keptSeconds = 3600;
 function plainPages({ deps, issuer }: ProviderParts) {
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
-  return (http: HttpRequest, path: string): PlainPage => {
+  return (http: HttpRequest, path: string): Omit<PlainPage, "brand"> => {
     const cookie = (name: CookieName) => jar.read(http.headers.cookie, name);
     const browser = cookie("browser") ?? newToken("ob");
     const pending = freshRequest(secrets.keyring, cookie("request"), clock());
     const token = formToken(secrets.keyring, { browser, request: "", sessionId: "" });
-    const language = languageIn(parametersIn(pending ?? ""), http);
-    http.values.set(keys.language, language);
+    const language = chosenLanguage(http, parametersIn(pending ?? "").get("ui_locales"));
     return {
       http,
       path,
@@ -139,12 +119,10 @@ export type PlainContent = {
 };
 
 export function plainResponse({ language, form, brand, path }: PlainPage, content: PlainContent): Response {
+  const look = { language, brand, cookies: form.cookies };
   const { status = 200, title, texts = [], problems = [], body = nothing } = content;
-  return pageResponse({
+  return pageResponse(look, {
     status,
-    language,
-    cookies: form.cookies,
-    brand,
     keepsOpener: keepsOpener(path),
     title: pageText(title, language),
     body: html`${texts.map((text) => html`<p>${pageText(text, language)}</p>`)}

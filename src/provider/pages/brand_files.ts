@@ -1,14 +1,14 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { type BrandImage, tableOf } from "../../services/organizations/brand_image.ts";
 import { queryMaxLength } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
-import { brandRead, styleOf } from "./brand.ts";
+import { type BrandRow, brandTables, brandValue, styleOf } from "./brand.ts";
 
-/** The stylesheets and logos of organizations. Their paths contain a hash of the content, so browsers cache them. */
+/** The stylesheets, logos and favicons of organizations. Their paths contain a hash of the content, so browsers cache them. */
 export function brandFiles(sql: Sql): readonly HttpRoute[] {
-  const brandOf = brandRead(sql);
-  const logoOf = logoRead(sql);
+  const brandOf = ownBrandRead(sql);
   return [
     {
       path: paths.brandStyle,
@@ -21,15 +21,18 @@ export function brandFiles(sql: Sql): readonly HttpRoute[] {
         return file(style.css, { type: "text/css; charset=utf-8", isKept: style.hash === hash });
       },
     },
-    {
-      path: paths.logo,
-      async handle(http) {
-        const row = await logoOf(fileIn(http));
-        return row ? file(row.bytes, { type: row.type, isKept: true }) : missing;
-      },
-    },
+    imageRoute(paths.logo, imageRead(sql, "logo")),
+    imageRoute(paths.favicon, imageRead(sql, "favicon")),
   ];
 }
+
+const imageRoute = (path: string, read: ReturnType<typeof imageRead>): HttpRoute => ({
+  path,
+  async handle(http) {
+    const row = await read(fileIn(http));
+    return row ? file(row.bytes, { type: row.type, isKept: true }) : missing;
+  },
+});
 
 /** Reads the organization and the hash in a path; a malformed query names nothing. */
 function fileIn({ query }: HttpRequest): { organization: string; hash: string } {
@@ -38,13 +41,20 @@ function fileIn({ query }: HttpRequest): { organization: string; hash: string } 
   return { organization: organization?.replaceAll("\0", "") ?? "", hash: hash?.replaceAll("\0", "") ?? "" };
 }
 
-type Logo = { readonly type: string; readonly bytes: Buffer };
+const ownBrandRead = (sql: Sql) =>
+  loadOne<{ organization: string }, { brand: BrandRow }>(sql, {
+    asked: "organization text",
+    select: `select n, ${brandValue} as brand from asked cross join ${brandTables}
+             where b.owner = asked.organization and (b.owner = instance_id or o.organization_id is not null)`,
+  });
 
-const logoRead = (sql: Sql) =>
-  loadOne<{ organization: string; hash: string }, Logo>(sql, {
+type Image = { readonly type: string; readonly bytes: Buffer };
+
+const imageRead = (sql: Sql, image: BrandImage) =>
+  loadOne<{ organization: string; hash: string }, Image>(sql, {
     asked: "organization text, hash text",
     select: `select n, l.type, l.bytes from asked
-             join branding_logos l on l.owner = asked.organization and l.hash = asked.hash`,
+             join ${tableOf(image)} l on l.owner = asked.organization and l.hash = asked.hash`,
   });
 
 const missing: Response = { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "" };

@@ -1,8 +1,9 @@
 import type { Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
+import { inSentence, pageText } from "../../messages/page.ts";
 import { escaped } from "../../security/html_text.ts";
 import { paths } from "../http/paths.ts";
 import type { Brand } from "./brand.ts";
+import type { Look } from "./look.ts";
 
 /** HTML that is safe to send. */
 export type Html = { readonly html: string };
@@ -24,7 +25,6 @@ export const hidden = (name: string, value: string): Html =>
 /** A page: its texts, and where its forms and its window may lead. */
 export type Page = {
   readonly status?: number;
-  readonly language: Language;
   readonly title: string;
   readonly body: Html;
   /** The policy's source for forms, in addition to our own origin; null lifts the restriction. */
@@ -37,19 +37,17 @@ export type Page = {
   readonly head?: Html;
   /** The path of the page's only script, if any. */
   readonly script?: string;
-  readonly cookies?: readonly string[];
-  /** The branding of the organization that the page is shown for; ours if absent. */
-  readonly brand?: Brand | undefined;
 };
 
 /** Makes the response of a page, which runs no inline script, loads nothing from elsewhere, and cannot be framed. */
-export function pageResponse(page: Page): Response {
-  const { status = 200, cookies = [], keepsOpener = false, noReferrer = false } = page;
+export function pageResponse(look: Look, page: Page): Response {
+  const { status = 200, keepsOpener = false, noReferrer = false } = page;
+  const { cookies = [] } = look;
   return {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": policyOf(page),
+      "content-security-policy": policyOf(look, page),
       "x-frame-options": "DENY",
       // With this, forms send their origin, and links to other sites reveal nothing.
       "referrer-policy": noReferrer ? "no-referrer" : "same-origin",
@@ -57,43 +55,79 @@ export function pageResponse(page: Page): Response {
       ...(cookies.length > 0 ? { "set-cookie": cookies } : {}),
     },
     // Buffers are never compressed, which matters because the form token appears next to texts from the request.
-    body: Buffer.from(documentOf(page).html),
+    body: Buffer.from(documentOf(look, page).html),
   };
 }
 
-const policyOf = ({ script, brand, formAction = "" }: Page) =>
+const policyOf = ({ brand }: Look, { script, formAction = "" }: Page) =>
   [
     "default-src 'none'",
     "style-src 'self'",
     ...(script ? ["script-src 'self'"] : []),
-    ...(brand?.logoPath === undefined ? [] : ["img-src 'self'"]),
+    ...(brand.logoPath === undefined && brand.faviconPath === undefined ? [] : ["img-src 'self'"]),
     ...(formAction === null ? [] : [`form-action 'self'${formAction && ` ${formAction}`}`]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
 
-const documentOf = ({ language, title, body, head = nothing, script, brand }: Page): Html => html`<!doctype html>
-<html lang="${language}">
+const documentOf = (look: Look, { title, body, head = nothing, script }: Page): Html => html`<!doctype html>
+<html lang="${look.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${title}</title>
+<title>${[title, ...namesOf(look.brand).slice(0, 1)].join(" · ")}</title>
 <link rel="stylesheet" href="${paths.style}">
-${brand ? html`<link rel="stylesheet" href="${brand.stylePath}">` : nothing}${head}${script ? html`<script src="${script}" defer></script>` : nothing}
+${filesOf(look.brand)}${head}${script ? html`<script src="${script}" defer></script>` : nothing}
 </head>
 <body>
-<main>
-${logoOf(brand)}<h1>${title}</h1>
+<div class="card">
+${whoseOf(look.brand)}<main>
+<h1>${title}</h1>
 ${body}
 </main>
+${footerOf(look)}</div>
 </body>
 </html>
 `;
 
-const logoOf = (brand: Brand | undefined): Html =>
-  brand?.logoPath === undefined
-    ? nothing
-    : html`<img class="logo" src="${brand.logoPath}" alt="${brand.organizationName}">
+const filesOf = ({ stylePath, faviconPath }: Brand): Html =>
+  html`${
+    stylePath === undefined ? nothing : html`<link rel="stylesheet" href="${stylePath}">`
+  }${faviconPath === undefined ? nothing : html`<link rel="icon" href="${faviconPath}">`}`;
+
+/** The names of the product and of the organization, without repetition. */
+const namesOf = ({ productName, organizationName }: Brand): readonly string[] => [
+  ...new Set([productName, organizationName].map(inSentence).filter((name) => name !== "")),
+];
+
+/** The top of a page: whose it is. */
+function whoseOf(brand: Brand): Html {
+  const [name = "", organization] = namesOf(brand);
+  if (name === "" && brand.logoPath === undefined) return nothing;
+  const logo = brand.logoPath === undefined ? nothing : html`<img class="logo" src="${brand.logoPath}" alt="">`;
+  return html`<header>${logo}<div><b>${name}</b>${organization === undefined ? nothing : html` <span>${organization}</span>`}</div></header>
 `;
+}
+
+/** The bottom of a page: the organization's links. They open beside the page, so that a form keeps what was typed. */
+function footerOf({ brand, language }: Look): Html {
+  const links = (
+    [
+      ["terms", brand.termsUri],
+      ["privacy", brand.privacyUri],
+      ["help", brand.helpUri],
+    ] as const
+  )
+    .filter(([, uri]) => uri !== "")
+    .map(
+      ([text, uri]) => html`<a href="${uri}" target="_blank" rel="noopener noreferrer">${pageText(text, language)}</a>
+`,
+    );
+  return links.length === 0
+    ? nothing
+    : html`<footer>
+${links}</footer>
+`;
+}

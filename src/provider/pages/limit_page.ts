@@ -2,7 +2,8 @@ import { ConnectError } from "@connectrpc/connect";
 import { acceptsHtml, type HttpRequest, type Response } from "@postern/gateway";
 import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { reasonOf } from "../../errors.ts";
-import { browserLanguage } from "./language.ts";
+import { plainBrand } from "./brand.ts";
+import { chosenLanguage } from "./language.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteRefusal } from "./request_notes.ts";
 
@@ -14,8 +15,9 @@ export function limitPage(
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   if (!acceptsHtml(headers.accept)) return undefined;
   noteRefusal(values, error);
-  const language = browserLanguage({ headers, values });
-  const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, { language });
+  // Nothing is read for whoever asks too often.
+  const look = { language: chosenLanguage({ headers, values }), brand: plainBrand };
+  const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, look);
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;
   return { ...page, headers: { ...page.headers, "retry-after": String(seconds) } };
 }

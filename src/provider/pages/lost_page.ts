@@ -1,21 +1,24 @@
 import type { PageOf } from "@postern/gateway";
 import { reasonOf } from "../../errors.ts";
 import { pageText } from "../../messages/page.ts";
+import { plainBrand } from "./brand.ts";
 import { html, pageResponse } from "./html.ts";
-import { browserLanguage } from "./language.ts";
+import { chosenLanguage } from "./language.ts";
 
 /** The page for a browser at an unknown path, or at one that only accepts forms. */
 export const lostPage: PageOf = (refusal, visit) => {
   const problem = problemOf(reasonOf(refusal));
   if (!problem) return undefined;
-  const language = browserLanguage(visit);
-  return pageResponse({
-    status: problem.status,
-    language,
-    title: pageText("lost", language),
-    body: html`<p>${pageText(problem.text, language)}</p>
+  const language = chosenLanguage(visit);
+  return pageResponse(
+    { language, brand: plainBrand },
+    {
+      status: problem.status,
+      title: pageText("lost", language),
+      body: html`<p>${pageText(problem.text, language)}</p>
 <p><a href="/account">${pageText("account", language)}</a></p>`,
-  });
+    },
+  );
 };
 
 function problemOf(reason: string | undefined) {

@@ -1,18 +1,14 @@
 import type { Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import { redirect } from "../http/redirect.ts";
 import { isWebUri } from "../http/web_uri.ts";
-import type { Brand } from "./brand.ts";
 import { html, nothing, pageResponse } from "./html.ts";
+import type { Look } from "./look.ts";
 
-/** Where to send the browser, and the branding of the page in between. */
-export type Onward = {
+/** Where to send the browser, and the look of the page in between. */
+export type Onward = Required<Look> & {
   readonly location: string;
   readonly application: string;
-  readonly language: Language;
-  readonly cookies: readonly string[];
-  readonly brand?: Brand | undefined;
   /** Whether this responds to one of our forms. */
   readonly byForm: boolean;
 };
@@ -29,14 +25,9 @@ export const onward = (to: Onward): Response =>
  * A page that goes on to an application by itself, without a script, or, if the browser is set not to, by its link. The next page replaces
  * it in the history.
  */
-export function leadingPage(
-  { location, application, language, cookies, brand }: Onward,
-  title: "signed_in" | "returning",
-): Response {
-  return pageResponse({
-    language,
-    cookies,
-    brand,
+export function leadingPage(to: Onward, title: "signed_in" | "returning"): Response {
+  const { location, application, language } = to;
+  return pageResponse(to, {
     keepsOpener: true,
     noReferrer: true,
     title: pageText(title, language, { application }),

@@ -2,7 +2,6 @@ import type { HttpRequest, HttpRoute } from "@postern/gateway";
 import { isLoopback } from "../http/issuer.ts";
 import { redirect } from "../http/redirect.ts";
 import { PageError } from "./page_error.ts";
-import { shown } from "./shown.ts";
 
 /**
  * Browsers send the origin of a form. If it is another site, or ours at another address, the request is refused before anything is read.
@@ -30,7 +29,7 @@ export const atOwnAddress =
       const place = isOpened ? placeOf(headers, new URL(issuer())) : "here";
       if (place === "here") return route.handle(http);
       if (place === "loopback") return redirect(`${issuer()}${path}${query && `?${query}`}`, { cookies: [] });
-      return shown(http, {}, () => Promise.reject(wrongAddress(issuer())));
+      throw wrongAddress(issuer());
     },
   });
 

@@ -1,8 +1,9 @@
 import type { HttpRequest, Response } from "@postern/gateway";
-import { type ComplianceKey, type Language, text } from "../../messages/catalogue.ts";
+import { type ComplianceKey, text } from "../../messages/catalogue.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
-import { keepsOpener } from "../http/paths.ts";
+import { isSignOut, keepsOpener } from "../http/paths.ts";
 import { html, nothing, pageResponse } from "./html.ts";
+import type { Look } from "./look.ts";
 
 /** The texts of errors that are not sent to an application, because nothing proves where the browser should go. */
 export type PageProblem = Extract<
@@ -53,24 +54,18 @@ const problems: readonly string[] = [
 
 const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);
 
-/** The texts of an error page: its language, and its title, which defaults to that of a sign-in. */
-export type ErrorTexts = {
-  readonly language: Language;
-  readonly title?: Extract<PageText, "error" | "sign_out_error">;
-};
-
 /** Shows an error of a page, with a name that the application's developer can search for. */
 export function errorPage(
   { problem, params, status, beginning }: PageError,
   { path }: Pick<HttpRequest, "path">,
-  { language, title = "error" }: ErrorTexts,
+  look: Look,
 ): Response {
+  const { language } = look;
   const sentence = isPageProblem(problem) ? pageText(problem, language, params) : text(problem, language, params);
-  return pageResponse({
+  return pageResponse(look, {
     status,
-    language,
     keepsOpener: keepsOpener(path),
-    title: pageText(title, language),
+    title: pageText(isSignOut(path) ? "sign_out_error" : "error", language),
     body: html`<p class="bad">${sentence}</p>
 ${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : nothing}
 <p><code>${problem}</code></p>

@@ -1,26 +1,36 @@
-import type { HttpRequest, Response } from "@postern/gateway";
+import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { retry } from "../../guards/retry.ts";
 import { OauthError } from "../http/oauth_error.ts";
-import { browserLanguage } from "./language.ts";
-import { type ErrorTexts, errorPage, PageError } from "./page_error.ts";
+import { plainBrand } from "./brand.ts";
+import type { Brands } from "./brand_read.ts";
+import { chosenLanguage } from "./language.ts";
+import { notedBrand } from "./look.ts";
+import { errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
 
 /**
- * Runs a page, and again if it lost a race, as the guards do with calls. An error that has nowhere else to go is shown on a page of its
- * own, in the browser's language unless the texts name another.
+ * Makes the route of a page, which runs again if it lost a race, as the guards do with calls. An error that has nowhere else to go is shown
+ * on a page of its own, which looks like the page that it is shown instead of.
  */
-export async function shown(
-  http: Pick<HttpRequest, "values" | "headers" | "path">,
-  texts: Partial<ErrorTexts>,
-  page: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await retry(page, { signal: neverAborted });
-  } catch (error) {
-    const shownError = pageErrorOf(error);
-    noteFailure(http.values, shownError.problem, error);
-    return errorPage(shownError, http, { language: browserLanguage(http), ...texts });
-  }
+export const shownRoute =
+  (brands: Brands) =>
+  (route: HttpRoute): HttpRoute => ({
+    ...route,
+    async handle(http) {
+      try {
+        return await retry(async () => route.handle(http), { signal: neverAborted });
+      } catch (error) {
+        return failed(http, error, brands);
+      }
+    },
+  });
+
+async function failed(http: HttpRequest, error: unknown, brands: Brands): Promise<Response> {
+  const shown = pageErrorOf(error);
+  noteFailure(http.values, shown.problem, error);
+  // Without the database, the page is nobody's.
+  const brand = notedBrand(http.values) ?? (await brands.ofInstance().catch(() => plainBrand));
+  return errorPage(shown, http, { language: chosenLanguage(http), brand });
 }
 
 /** The page error that stands for another error. */

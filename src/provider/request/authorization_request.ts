@@ -1,11 +1,8 @@
-import type { HttpRequest } from "@postern/gateway";
 import { OidcAppType, OidcAuthMethodType, OidcResponseType } from "../../../gen/postern/v1/application_pb.ts";
-import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
 import { grantTypeOf } from "../../services/applications/oidc_configuration.ts";
 import { OauthError, type OauthErrorCode } from "../http/oauth_error.ts";
 import { jwtMaxLength, type Parameters, wordsOf } from "../http/parameters.ts";
 import type { Brand } from "../pages/brand.ts";
-import { browserLanguage } from "../pages/language.ts";
 import type { Client } from "./client.ts";
 import type { DeviceRequest } from "./device_request.ts";
 import { apiScopes, asksForApi } from "./own_api.ts";
@@ -25,8 +22,8 @@ export type ProvenRequest = {
   readonly state: string | undefined;
   /** The device that waits for the user, instead of a browser sent to the redirect URI. */
   readonly device?: DeviceRequest;
-  /** The branding of the pages on the way. */
-  readonly brand?: Brand | undefined;
+  /** Whose the pages on the way are. */
+  readonly brand: Brand;
 };
 
 /** An authentication request (OpenID Connect Core 1.0, 3.1.2.1). */
@@ -83,10 +80,6 @@ export function responseModeIn(parameters: Parameters): ResponseMode {
   const words = wordsOf(parameters.get("response_type") ?? "");
   return words.includes("id_token") || words.includes("token") ? "fragment" : "query";
 }
-
-/** The language that a request asks for, otherwise the browser's. */
-export const languageIn = (parameters: Parameters, http: Pick<HttpRequest, "values" | "headers">): Language =>
-  chooseLanguage(wordsOf(parameters.get("ui_locales")?.slice(0, 200) ?? "").join(",")) ?? browserLanguage(http);
 
 /** Parses the request of a proven client; its errors go to the application. */
 export function authorizationRequest(

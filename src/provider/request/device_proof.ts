@@ -2,20 +2,22 @@ import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { Parameters } from "../http/parameters.ts";
+import { brandOf } from "../pages/brand.ts";
 import { PageError } from "../pages/page_error.ts";
 import type { ProvenRequest } from "./authorization_request.ts";
-import { type ClientRow, clientColumn, clientOf } from "./client.ts";
+import { type BrandedRow, brandColumn } from "./branded_client.ts";
+import { clientColumn, clientOf } from "./client.ts";
 import { type DeviceRequest, deviceIn } from "./device_request.ts";
 
 const longestId = 200;
 
 /** Makes the proof of a device's request: it still waits for its user, and its application may still use the device flow. */
 export function deviceProof(sql: Sql) {
-  type Row = Omit<DeviceRequest, "userCode"> & { readonly client: ClientRow };
+  type Row = Omit<DeviceRequest, "userCode"> & BrandedRow;
   const find = loadOne<{ id: string; now: string }, Row>(sql, {
     asked: "id text, now timestamptz",
     select: `select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.for_api as "forApi",      d.expiration_date as "expirationDate", ${clientColumn}
+      d.for_api as "forApi", d.expiration_date as "expirationDate", ${clientColumn}, ${brandColumn("d.organization_id")}
       from asked join device_codes d on d.device_id = asked.id and ${waiting} and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id
       join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`,
@@ -23,11 +25,12 @@ export function deviceProof(sql: Sql) {
   return async (parameters: Parameters, now: Date): Promise<ProvenRequest> => {
     const { id, userCode } = deviceIn(parameters);
     const row = id.length > longestId ? undefined : await find({ id, now: now.toISOString() });
-    const { client: found, ...device } = row ?? over();
+    const { client: found, brand: lent, organizationName, ...device } = row ?? over();
+    const brand = brandOf(lent, organizationName);
     const client = clientOf(found);
     // The record of grant types (tokens/grants.ts) is on a higher floor, so it cannot be read here.
     if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
-    return { client, redirectUri: "", responseMode: "query", state: undefined, device: { ...device, userCode } };
+    return { client, redirectUri: "", responseMode: "query", state: undefined, brand, device: { ...device, userCode } };
   };
 }
 

@@ -2,7 +2,6 @@ import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { formMaxBytes, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { asGet, refuseLong } from "../pages/query.ts";
-import { shown } from "../pages/shown.ts";
 import { stepOf } from "./browser_step.ts";
 import type { SignInSteps } from "./steps.ts";
 
@@ -13,9 +12,7 @@ export const authorizeRoute = (steps: SignInSteps): HttpRoute => ({
   path: paths.authorize,
   methods: ["GET", "POST"],
   bodyMaxBytes: formMaxBytes,
-  handle(http) {
-    return shown(http, {}, async () => (http.method === "POST" ? asGet(http, paths.authorize) : begun(steps, http)));
-  },
+  handle: (http) => (http.method === "POST" ? asGet(http, paths.authorize) : begun(steps, http)),
 });
 
 async function begun(steps: SignInSteps, http: HttpRequest): Promise<Response> {

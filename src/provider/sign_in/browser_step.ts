@@ -1,10 +1,10 @@
 import type { HttpRequest } from "@postern/gateway";
-import { keys } from "../../deps.ts";
 import type { Language } from "../../messages/language.ts";
 import { newToken } from "../../security/token.ts";
 import type { CookieJar } from "../http/cookies.ts";
 import type { Parameters } from "../http/parameters.ts";
-import { type AuthorizationRequest, languageIn } from "../request/authorization_request.ts";
+import { chosenLanguage } from "../pages/language.ts";
+import type { AuthorizationRequest } from "../request/authorization_request.ts";
 import type { SessionClient } from "./browser_session.ts";
 import type { Clicks } from "./decision.ts";
 
@@ -29,13 +29,10 @@ export type BrowserStep = Clicks & {
 
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
   const { cookie } = http.headers;
-  const language = languageIn(of.parameters, http);
-  // Mails sent because of a page use the page's language.
-  http.values.set(keys.language, language);
   return {
     ...of,
     values: http.values,
-    language,
+    language: chosenLanguage(http, of.parameters.get("ui_locales")),
     byForm: http.method === "POST",
     browser: jar.read(cookie, "browser") ?? newToken("ob"),
     sessions: jar.readSessions(cookie),

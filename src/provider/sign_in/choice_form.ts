@@ -3,14 +3,14 @@ import { pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { ClientSession } from "./browser_session.ts";
-import { type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
+import { destination, type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
 
 /** The form for choosing one of the signed-in accounts, or another one. */
 export function accountsForm(form: Form, sessions: readonly ClientSession[]): Response {
-  const { language, proven } = form;
+  const { language } = form;
   return signInPage(form, {
     title: pageText("choose_account", language),
-    body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
+    body: html`${destination(form)}
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}
 ${sessions.map(accountButton)}

@@ -1,9 +1,9 @@
 import type { Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import type { OauthError } from "../http/oauth_error.ts";
 import { paths } from "../http/paths.ts";
 import { html, nothing, pageResponse } from "../pages/html.ts";
+import type { Look } from "../pages/look.ts";
 import { errorPage, PageError } from "../pages/page_error.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { DeviceRequest } from "../request/device_request.ts";
@@ -11,11 +11,9 @@ import { type Form, hiddenOf } from "./sign_in_form.ts";
 
 /** The form that asks whether to sign in a device: it names the application, the code, the user, and any access to our own API. */
 export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceRequest, name: string): Response {
-  const { language, proven, cookies } = form;
+  const { language, proven } = form;
   const application = proven.client.name;
-  return pageResponse({
-    language,
-    cookies,
+  return pageResponse(form, {
     title: pageText("device_confirm_title", language, { application }),
     body: html`<p>${pageText("device_confirm_text", language, { code: userCode })}</p>
 ${forApi ? html`<p>${pageText("device_api", language)}</p>` : nothing}
@@ -29,33 +27,31 @@ ${hiddenOf(form)}
   });
 }
 
-export type PageContext = { readonly language: Language; readonly cookies: readonly string[] };
-
 /** The page after a successful sign-in on a device. */
-export const deviceDone = ({ client }: ProvenRequest, context: PageContext): Response =>
-  ending(context, { title: "device_done", text: "device_done_text", application: client.name });
+export const deviceDone = ({ client }: ProvenRequest, look: Look): Response =>
+  ending(look, { title: "device_done", text: "device_done_text", application: client.name });
 
-export const deviceCancelled = ({ client }: ProvenRequest, context: PageContext): Response =>
-  ending(context, { title: "device_not_signed_in", text: "device_cancelled", application: client.name });
+export const deviceCancelled = ({ client }: ProvenRequest, look: Look): Response =>
+  ending(look, { title: "device_not_signed_in", text: "device_cancelled", application: client.name });
 
 /** The page after a failed sign-in on a device. */
-export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, context: PageContext): Response {
+export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, look: Look): Response {
   switch (code) {
     case "access_denied": {
       const texts = { title: "device_not_signed_in", text: "device_not_permitted" } as const;
-      return { ...ending(context, { title: texts.title, text: texts.text, application: client.name }), status: 403 };
+      return { ...ending(look, { title: texts.title, text: texts.text, application: client.name }), status: 403 };
     }
     case "expired_token":
-      return deviceError(new PageError("device_over"), context);
+      return deviceError(new PageError("device_over"), look);
     case "login_required":
-      return deviceError(new PageError("expired", {}, { beginning: paths.device }), context);
+      return deviceError(new PageError("expired", {}, { beginning: paths.device }), look);
     default:
-      return deviceError(new PageError("busy", {}, { status: 503 }), context);
+      return deviceError(new PageError("busy", {}, { status: 503 }), look);
   }
 }
 
-const deviceError = (error: PageError, { language }: PageContext): Response =>
-  errorPage(error, { path: paths.device }, { language });
+const deviceError = (error: PageError, { language, brand }: Look): Response =>
+  errorPage(error, { path: paths.device }, { language, brand });
 
 type Ending = {
   readonly title: "device_done" | "device_not_signed_in";
@@ -63,10 +59,8 @@ type Ending = {
   readonly application: string;
 };
 
-const ending = ({ language, cookies }: PageContext, { title, text, application }: Ending): Response =>
-  pageResponse({
-    language,
-    cookies,
-    title: pageText(title, language),
-    body: html`<p>${pageText(text, language, { application })}</p>`,
+const ending = (look: Look, { title, text, application }: Ending): Response =>
+  pageResponse(look, {
+    title: pageText(title, look.language),
+    body: html`<p>${pageText(text, look.language, { application })}</p>`,
   });

@@ -1,21 +1,19 @@
 import type { Response } from "@postern/gateway";
 import { OidcAppType } from "../../../gen/postern/v1/application_pb.ts";
-import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import type { OauthError } from "../http/oauth_error.ts";
 import { paths } from "../http/paths.ts";
 import { withQuery } from "../http/web_uri.ts";
 import { hidden, html, pageResponse } from "../pages/html.ts";
+import type { Look } from "../pages/look.ts";
 import { leadingPage, onward } from "../pages/onward.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { ResponseParameters } from "../tokens/issue.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
 
-/** The issuer, the language of pages, the cookies to set, and whether the response answers a form. */
-export type ResponseContext = {
+/** The issuer, the look of pages, the cookies to set, and whether the response answers a form. */
+export type ResponseContext = Required<Look> & {
   readonly issuer: string;
-  readonly language: Language;
-  readonly cookies: readonly string[];
   readonly byForm: boolean;
 };
 
@@ -26,12 +24,12 @@ export function authorizationResponse(
   context: ResponseContext,
 ): Response {
   if (request.device) return deviceDone(request, context);
-  const { state, redirectUri, responseMode, client, brand } = request;
+  const { state, redirectUri, responseMode, client } = request;
   const all = { ...parameters, ...(state === undefined ? {} : { state }), iss: context.issuer };
   if (responseMode === "form_post") return formPost(request, all, context);
   const query = new URLSearchParams(all);
   const location = responseMode === "fragment" ? `${redirectUri}#${query}` : withQuery(redirectUri, query);
-  const to = { ...context, location, application: client.name, brand };
+  const to = { ...context, location, application: client.name };
   return hasSuccessPage(request, parameters) ? leadingPage(to, "signed_in") : onward(to);
 }
 
@@ -45,14 +43,11 @@ const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: Respons
 
 /** A form submitted by a script, or by a click if scripts are off (OAuth 2.0 Form Post Response Mode). */
 function formPost(request: ProvenRequest, parameters: ResponseParameters, context: ResponseContext): Response {
-  const { client, redirectUri, brand } = request;
-  const { language, cookies } = context;
+  const { client, redirectUri } = request;
+  const { language } = context;
   const application = client.name;
   const fields = Object.entries(parameters).map(([name, value]) => hidden(name, value));
-  return pageResponse({
-    language,
-    cookies,
-    brand,
+  return pageResponse(context, {
     title: pageText(parameters.error === undefined ? "signed_in" : "error", language),
     // The application may answer the form with a redirect to anywhere, which our policy cannot foresee.
     formAction: null,

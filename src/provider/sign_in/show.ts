@@ -1,6 +1,7 @@
 import type { Response } from "@postern/gateway";
+import type { Deps } from "../../deps.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
-import { cookieJar } from "../http/cookies.ts";
+import { type CookieJar, cookieJar } from "../http/cookies.ts";
 import type { ProviderParts } from "../parts.ts";
 import type { AuthorizationRequest, ProvenRequest } from "../request/authorization_request.ts";
 import { formSeconds, formToken, sealRequest } from "../request/sealed_request.ts";
@@ -23,9 +24,8 @@ type PasswordQuestion = Partial<PasswordState> & { readonly loginHint?: string }
 
 /** Makes the pages of a sign-in, each of which returns its request, sealed. */
 export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonly signIns: SignIns }) {
-  const { sql, clock, secrets } = deps;
-  const jar = cookieJar(issuer);
-  const namesOf = consentNamesRead(sql);
+  const formOf = formMaker(deps, cookieJar(issuer));
+  const namesOf = consentNamesRead(deps.sql);
 
   return { askPassword, askFactor, show };
 
@@ -67,14 +67,19 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
     const sentences = scopeSentences(askedScopes(request), organization, step.language);
     return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
   }
+}
 
-  function formOf(proven: ProvenRequest, step: BrowserStep, sessionId: string): Form {
-    const { query, browser, language, cookies } = step;
+/** Makes the forms of a sign-in, which return its request, sealed. */
+function formMaker({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: CookieJar) {
+  return (proven: ProvenRequest, step: BrowserStep, sessionId: string): Form => {
+    const { query, browser, language } = step;
+    const { brand } = proven;
     const request = sealRequest(secrets.keyring, query, clock());
     const isSignedIn = sessionId !== "" && step.isSignedIn;
     const token = formToken(secrets.keyring, { browser, request, sessionId, isSignedIn });
-    return { proven, language, request, token, cookies: [...cookies, jar.set("browser", browser)] };
-  }
+    const cookies = [...step.cookies, jar.set("browser", browser)];
+    return { proven, brand, language, request, token, cookies };
+  };
 }
 
 const confirmation = ({ device }: AuthorizationRequest, form: Form, { username }: ClientSession): Response =>

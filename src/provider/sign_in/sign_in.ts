@@ -6,7 +6,6 @@ import { paths } from "../http/paths.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { PageError } from "../pages/page_error.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
-import { shown } from "../pages/shown.ts";
 import type { ProviderParts } from "../parts.ts";
 import { authorizationRequest, type ProvenRequest } from "../request/authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
@@ -44,7 +43,7 @@ export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolli
     path: paths.signIn,
     methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
-    handle: (http) => shown(http, {}, () => submitted(on, http)),
+    handle: (http) => submitted(on, http),
   };
 }
 

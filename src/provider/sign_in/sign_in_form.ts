@@ -1,38 +1,39 @@
 import type { Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import type { PasskeyQuestion } from "../../services/sessions/passkey_session.ts";
 import { paths } from "../http/paths.ts";
 import { formActionOf } from "../http/web_uri.ts";
 import { field, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, type Page, pageResponse } from "../pages/html.ts";
+import type { Look } from "../pages/look.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { isOwnClient } from "../request/own_client.ts";
 import { forgottenForm } from "./forgotten_form.ts";
 
 /** A sign-in form: the request that it returns, and its token. */
-export type Form = {
+export type Form = Look & {
   readonly proven: ProvenRequest;
-  readonly language: Language;
   readonly request: string;
   readonly token: string;
-  readonly cookies: readonly string[];
 };
 
 /** A page of a sign-in, with the application's branding; an application may have opened its window. */
 export const signInPage = (
-  { proven, language, cookies }: Pick<Form, "proven" | "language" | "cookies">,
+  form: Look & Pick<Form, "proven">,
   content: Pick<Page, "status" | "title" | "body" | "script">,
 ): Response =>
-  pageResponse({
+  pageResponse(form, {
     ...content,
-    language,
-    cookies,
-    brand: proven.brand,
-    formAction: formActionOf(proven.redirectUri),
-    keepsOpener: !isOwnClient(proven.client) && !proven.device,
+    formAction: formActionOf(form.proven.redirectUri),
+    keepsOpener: !isOwnClient(form.proven.client) && !form.proven.device,
   });
+
+/** Where a sign-in leads to, in words. */
+export const destination = ({ proven: { client }, language }: Pick<Form, "proven" | "language">): Html =>
+  isOwnClient(client)
+    ? html`<p>${pageText("to_account", language)}</p>`
+    : html`<p>${pageText("to_application", language, { application: client.name })}</p>`;
 
 export type PasswordState = {
   readonly status?: number;
@@ -47,7 +48,7 @@ export type PasswordState = {
 /** The form that asks for login name and password, and for a new password if it has to be changed. */
 export function passwordForm(form: Form, state: PasswordState): Response {
   const { status = 200, loginName, problems, isChange, passkey } = state;
-  const { language, proven } = form;
+  const { language } = form;
   const texts = {
     loginName: pageText("login_name", language),
     password: pageText("password", language),
@@ -57,7 +58,7 @@ export function passwordForm(form: Form, state: PasswordState): Response {
     status,
     title: pageText("sign_in", language),
     ...(passkey ? { script: paths.passkeyScript } : {}),
-    body: html`<p>${pageText("to_application", language, { application: proven.client.name })}</p>
+    body: html`${destination(form)}
 ${problemsOf(problems)}
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}
@@ -67,7 +68,8 @@ ${isChange ? field({ name: "new_password", label: texts.newPassword, attributes:
 <button name="action" value="password">${pageText("sign_in", language)}</button>
 </form>
 ${passkey ? passkeyPart(form, passkey) : nothing}
-${forgottenForm(form)}`,
+${forgottenForm(form)}
+${form.brand.signInText === "" ? nothing : html`<p class="note">${form.brand.signInText}</p>`}`,
   });
 }
 

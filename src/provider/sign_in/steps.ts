@@ -6,6 +6,7 @@ import { cookieJar } from "../http/cookies.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { redirect } from "../http/redirect.ts";
+import { noteBrand } from "../pages/look.ts";
 import { noteClient, noteFailure } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
 import {
@@ -53,6 +54,7 @@ export function signInSteps(parts: Parts) {
   async function proveNoted(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {
     const proven = await prove(parameters, clock());
     noteClient(values, proven.client);
+    noteBrand(values, proven.brand);
     return proven;
   }
 
@@ -100,14 +102,14 @@ function responding({ deps, settings, maker, issuer }: Parts) {
   const issue = issuing({ deps, settings, maker });
   return async (request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser): Promise<Response> => {
     if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
-    return authorizationResponse(request, await issue(request, session), contextOf(issuer, step));
+    return authorizationResponse(request, await issue(request, session), contextOf(issuer, request, step));
   };
 }
 
 /** Makes the response for a user who cancels: the browser is sent back without a sign-in, and a device is denied. */
 function cancelling({ deps: { sql, clock }, issuer }: Parts) {
   return async (proven: ProvenRequest, step: BrowserStep): Promise<Response> => {
-    const context = contextOf(issuer, step);
+    const context = contextOf(issuer, proven, step);
     if (!proven.device) return errorResponse(proven, new OauthError("access_denied", "the user cancelled"), context);
     await denyDevice(sql, proven.device, clock());
     return deviceCancelled(proven, context);
@@ -125,13 +127,18 @@ function errorsSentBack({ deps: { sql, clock }, issuer }: ProviderParts) {
       const refusal = oauthErrorOf(error);
       noteFailure(step.values, refusal.code, error);
       if (proven.device && refusal.code === "access_denied") await denyDevice(sql, proven.device, clock());
-      return errorResponse(proven, refusal, contextOf(issuer, step));
+      return errorResponse(proven, refusal, contextOf(issuer, proven, step));
     }
   };
 }
 
-const contextOf = (issuer: () => string, { language, cookies, byForm }: BrowserStep): ResponseContext => ({
+const contextOf = (
+  issuer: () => string,
+  { brand }: ProvenRequest,
+  { language, cookies, byForm }: BrowserStep,
+): ResponseContext => ({
   issuer: issuer(),
+  brand,
   language,
   cookies,
   byForm,

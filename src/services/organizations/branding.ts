@@ -1,16 +1,13 @@
-import { createHash } from "node:crypto";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  type Branding,
   type OrganizationService,
   type SetBrandingRequest,
   SetBrandingRequestSchema,
 } from "../../../gen/postern/v1/organization_pb.ts";
 import { type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, type Violation } from "../../errors.ts";
-import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
+import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
-import { rasterOf } from "../../security/raster.ts";
 import {
   type OwnRow,
   ownRow,
@@ -20,6 +17,7 @@ import {
   rowInForce,
   standing,
 } from "../policies/policy.ts";
+import { type BrandImage, dropImages, imageAfter, keepImage, secretOf, wrongImage } from "./brand_image.ts";
 import { type BrandColors, shownColors } from "./shown_colors.ts";
 
 /** The branding of an organization's pages, or of the instance's. */
@@ -30,9 +28,8 @@ export const organizationBranding = ({ log, sql, clock }: Deps) => {
   return {
     async getBranding(request, call) {
       const row = await brandingInForce({ owner: organizationOf(call) }, call.signal);
-      const colors = row ? colorsOf(row) : noColors;
-      const logoPath = row && row.logoHash !== "" ? logoPathOf(row.owner, row.logoHash) : "";
-      return { branding: colors, logoPath, ...shownColors(colors), ...standing(row, request, call) };
+      const branding = row ? brandingIn(row) : noBranding;
+      return { branding, ...pathsIn(row), ...shownColors(branding), ...standing(row, request, call) };
     },
 
     async setBranding(request, call) {
@@ -41,8 +38,8 @@ export const organizationBranding = ({ log, sql, clock }: Deps) => {
       const { stored, secret } = brandingAfter(row, request);
       if (row.isSet && isSame(row, stored)) return log.append(call, [], { details: details(row) });
       const at = placeOf(row, { owner: organizationOf(call), stream: brandingStream, now: clock() });
-      const { logoHash, logoType, ...branding } = stored;
-      const value = { branding, logoHash, logoType };
+      const { logoHash, logoType, faviconHash, faviconType, ...branding } = stored;
+      const value = { branding, logoHash, logoType, faviconHash, faviconType };
       const set = factOf("organization", at, { case: "brandingSet", value }, secret);
       return log.append(call, [set], { details: detailsAfter(at) });
     },
@@ -57,13 +54,24 @@ export const organizationBranding = ({ log, sql, clock }: Deps) => {
   } satisfies Partial<ServiceImpl<typeof OrganizationService>>;
 };
 
-/** The path of a logo. It changes with the logo, so responses can be cached forever. */
-export const logoPathOf = (organizationId: string, hash: string): string =>
-  `${logoPath}?${new URLSearchParams({ organization: organizationId, hash })}`;
+/** The path of an image. It changes with the image, so responses can be cached forever. */
+export const imagePathOf = (image: BrandImage, organization: string, hash: string): string =>
+  `${imagePaths[image]}?${new URLSearchParams({ organization, hash })}`;
 
-export const logoPath = "/sign-in/logo";
+export const imagePaths = { logo: "/sign-in/logo", favicon: "/sign-in/favicon" } as const;
 
-type StoredBranding = BrandColors & Readonly<Record<"logoHash" | "logoType", string>>;
+/** The paths of the images of the branding in force, as a response has them. */
+const pathsIn = (row: (StoredBranding & Versioned) | undefined) => ({
+  logoPath: row?.logoHash ? imagePathOf("logo", row.owner, row.logoHash) : "",
+  faviconPath: row?.faviconHash ? imagePathOf("favicon", row.owner, row.faviconHash) : "",
+});
+
+/** The texts and links of a branding; empty if it has none. */
+export type BrandTexts = Readonly<Record<"productName" | "signInText" | "termsUri" | "privacyUri" | "helpUri", string>>;
+
+type StoredBranding = BrandColors &
+  BrandTexts &
+  Readonly<Record<"logoHash" | "logoType" | "faviconHash" | "faviconType", string>>;
 
 // No object has an id with a full stop, so this cannot be one.
 const brandingStream = "organization.branding";
@@ -73,74 +81,110 @@ const brandingTable: PolicyTable = {
   stream: brandingStream,
   columns: `p.accent_color as "accentColor", p.background_color as "backgroundColor",
                p.dark_accent_color as "darkAccentColor", p.dark_background_color as "darkBackgroundColor",
-               p.logo_hash as "logoHash", p.logo_type as "logoType"`,
+               p.product_name as "productName", p.sign_in_text as "signInText", p.terms_uri as "termsUri",
+               p.privacy_uri as "privacyUri", p.help_uri as "helpUri", p.logo_hash as "logoHash", p.logo_type as "logoType",
+               p.favicon_hash as "faviconHash", p.favicon_type as "faviconType"`,
 };
 
-const noColors: BrandColors = { accentColor: "", backgroundColor: "", darkAccentColor: "", darkBackgroundColor: "" };
+type Content = BrandColors & BrandTexts;
 
-const colorsOf = ({ accentColor, backgroundColor, darkAccentColor, darkBackgroundColor }: BrandColors) => ({
+const noBranding: Content = {
+  accentColor: "",
+  backgroundColor: "",
+  darkAccentColor: "",
+  darkBackgroundColor: "",
+  productName: "",
+  signInText: "",
+  termsUri: "",
+  privacyUri: "",
+  helpUri: "",
+};
+
+const brandingIn = ({ accentColor, backgroundColor, darkAccentColor, darkBackgroundColor, ...rest }: Content) => ({
   accentColor: accentColor.toLowerCase(),
   backgroundColor: backgroundColor.toLowerCase(),
   darkAccentColor: darkAccentColor.toLowerCase(),
   darkBackgroundColor: darkBackgroundColor.toLowerCase(),
+  productName: rest.productName,
+  signInText: rest.signInText,
+  termsUri: rest.termsUri,
+  privacyUri: rest.privacyUri,
+  helpUri: rest.helpUri,
 });
 
 const isSame = (row: StoredBranding, stored: StoredBranding): boolean =>
   (Object.keys(stored) as (keyof StoredBranding)[]).every((key) => row[key] === stored[key]);
 
-/** The branding that a request results in, with the bytes of a new logo. */
-function brandingAfter(row: OwnRow<StoredBranding>, { branding, logo }: SetBrandingRequest) {
-  const colors = colorsOf(branding ?? noColors);
-  if (logo === undefined) {
-    const { logoHash = "", logoType = "" } = row.isSet ? row : {};
-    return { stored: { ...colors, logoHash, logoType } };
-  }
-  const type = rasterOf(logo)?.type;
-  if (type === undefined) return { stored: { ...colors, logoHash: "", logoType: "" } };
-  const logoHash = createHash("sha256").update(logo).digest("hex");
-  return { stored: { ...colors, logoHash, logoType: type }, secret: { logo: Buffer.from(logo).toString("base64") } };
+/** The branding that a request results in, with the bytes of new images. */
+function brandingAfter(row: OwnRow<StoredBranding>, { branding, logo, favicon }: SetBrandingRequest) {
+  const before = row.isSet ? row : { logoHash: "", logoType: "", faviconHash: "", faviconType: "" };
+  const logoAfter = imageAfter({ hash: before.logoHash, type: before.logoType }, logo);
+  const faviconAfter = imageAfter({ hash: before.faviconHash, type: before.faviconType }, favicon);
+  const stored: StoredBranding = {
+    ...brandingIn(branding ?? noBranding),
+    logoHash: logoAfter.hash,
+    logoType: logoAfter.type,
+    faviconHash: faviconAfter.hash,
+    faviconType: faviconAfter.type,
+  };
+  return { stored, secret: secretOf({ ...(logo && { logo }), ...(favicon && { favicon }) }) };
 }
 
-const mostPixels = 2_000;
+export const brandingRules = [
+  messageRule(SetBrandingRequestSchema, (request) => [
+    ...wrongImage("logo", request.logo),
+    ...wrongImage("favicon", request.favicon),
+    ...wrongLinks(request),
+  ]),
+];
 
-export const brandingRules = [messageRule(SetBrandingRequestSchema, wrongLogo)];
+const links = ["termsUri", "privacyUri", "helpUri"] as const;
 
-/** Refuses a logo that is no image, or that would take a browser too much memory. */
-function wrongLogo({ logo }: SetBrandingRequest): Violation[] {
-  if (logo === undefined || logo.length === 0) return [];
-  const raster = rasterOf(logo);
-  const reason = raster ? "LOGO_TOO_LARGE" : "LOGO_TYPE";
-  if (raster && Math.min(raster.width, raster.height) > 0 && Math.max(raster.width, raster.height) <= mostPixels)
-    return [];
-  return [{ field: "logo", text: reason, params: { max: mostPixels }, reason }];
+/** Refuses links that a browser would not open over TLS, or that look like another site's. */
+function wrongLinks({ branding }: SetBrandingRequest): Violation[] {
+  return links
+    .filter((name) => branding && branding[name] !== "" && !isLink(branding[name]))
+    .map((name) => ({ field: `branding.${name}`, text: "LINK_URI", reason: "LINK_URI" }));
 }
 
-const color = (name: keyof Branding) => `coalesce(f.payload->'branding'->>'${String(name)}', '')`;
+function isLink(text: string): boolean {
+  if (!/^https:\/\/[^\s\p{Cc}\p{Cf}\\<>"/?#][^\s\p{Cc}\p{Cf}\\<>"]*$/iu.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === "" && password === "";
+}
 
-/** The folds write the branding's row, and a separate one for the bytes of the logo. */
+const columns: Readonly<Record<keyof Content, string>> = {
+  accentColor: "accent_color",
+  backgroundColor: "background_color",
+  darkAccentColor: "dark_accent_color",
+  darkBackgroundColor: "dark_background_color",
+  productName: "product_name",
+  signInText: "sign_in_text",
+  termsUri: "terms_uri",
+  privacyUri: "privacy_uri",
+  helpUri: "help_uri",
+};
+const images = ["logo_hash", "logo_type", "favicon_hash", "favicon_type"] as const;
+
+const contents = Object.keys(columns).map((name) => `coalesce(f.payload->'branding'->>'${name}', '')`);
+const imagesIn = ["logoHash", "logoType", "faviconHash", "faviconType"].map(
+  (name) => `coalesce(f.payload->>'${name}', '')`,
+);
+const named = [...Object.values(columns), ...images];
+
+/** The folds write the branding's row, and separate ones for the bytes of its images. */
 export const brandingFolds = {
   brandingSet: {
     views: [
-      `insert into brandings as b (owner, accent_color, background_color, dark_accent_color, dark_background_color,
-         logo_hash, logo_type, version, created, changed)
-       select f.owner, ${color("accentColor")}, ${color("backgroundColor")}, ${color("darkAccentColor")},
-         ${color("darkBackgroundColor")}, coalesce(f.payload->>'logoHash', ''), coalesce(f.payload->>'logoType', ''),
-         f.version, f.time, f.time from $facts f
-       on conflict (owner) do update set accent_color = excluded.accent_color,
-         background_color = excluded.background_color, dark_accent_color = excluded.dark_accent_color,
-         dark_background_color = excluded.dark_background_color, logo_hash = excluded.logo_hash,
-         logo_type = excluded.logo_type, version = excluded.version, changed = excluded.changed`,
+      `insert into brandings as b (owner, ${named.join(", ")}, version, created, changed)
+       select f.owner, ${[...contents, ...imagesIn].join(", ")}, f.version, f.time, f.time from $facts f
+       on conflict (owner) do update set ${named.map((column) => `${column} = excluded.${column}`).join(", ")},
+         version = excluded.version, changed = excluded.changed`,
     ],
-    credentials: [
-      `insert into branding_logos as l (owner, hash, type, bytes)
-       select i.owner, i.payload->>'logoHash', i.payload->>'logoType', decode(i.secret->>'logo', 'base64')
-       from $input i where i.secret->>'logo' is not null
-       on conflict (owner) do update set hash = excluded.hash, type = excluded.type, bytes = excluded.bytes`,
-      `delete from branding_logos l using $input i where l.owner = i.owner and coalesce(i.payload->>'logoHash', '') = ''`,
-    ],
+    credentials: [...keepImage("logo"), ...keepImage("favicon")],
   },
   brandingReset: {
     views: [`delete from brandings b using $facts f where b.owner = f.owner`],
-    credentials: [`delete from branding_logos l using $facts f where l.owner = f.owner`],
+    credentials: [...dropImages("owner")],
   },
 } satisfies Pick<NounFolds<"organization">, "brandingSet" | "brandingReset">;

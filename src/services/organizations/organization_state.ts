@@ -8,6 +8,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { keepsOwnersElsewhere, ownersElsewhere } from "../members/member.ts";
 import { activeStates } from "../writing/active_state.ts";
+import { dropImages } from "./brand_image.ts";
 import { whatItHas } from "./what_it_has.ts";
 
 export const organizationState = (deps: Deps) => {
@@ -68,7 +69,7 @@ export const organizationStateFolds = {
       "delete from ended_roles e using $facts f where e.organization_id = f.stream",
       "delete from organizations o using $facts f where o.organization_id = f.stream",
     ],
-    credentials: ["delete from branding_logos l using $facts f where l.owner = f.stream"],
+    credentials: [...dropImages("stream")],
   },
 } satisfies Pick<NounFolds<"organization">, "deactivated" | "reactivated" | "deleted" | "purged">;
 

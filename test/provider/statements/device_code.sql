@@ -19,13 +19,24 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, now timestamptz)
 )
 select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.for_api as "forApi",      d.expiration_date as "expirationDate", json_build_object(
+      d.for_api as "forApi", d.expiration_date as "expirationDate", json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
       'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
-        from application_keys k where k.app_id = a.app_id), '[]')) as client
+        from application_keys k where k.app_id = a.app_id), '[]')) as client, (
+      select json_build_object('organizationId', b.owner, 'name', coalesce(o.name, ''),
+        'isDefault', b.owner = instance_id, 'accentColor', b.accent_color,
+        'backgroundColor', b.background_color, 'darkAccentColor', b.dark_accent_color,
+        'darkBackgroundColor', b.dark_background_color, 'productName', b.product_name, 'signInText', b.sign_in_text,
+        'termsUri', b.terms_uri, 'privacyUri', b.privacy_uri, 'helpUri', b.help_uri,
+        'logoHash', (select l.hash from branding_logos l where l.owner = b.owner and l.hash = b.logo_hash),
+        'faviconHash', (select l.hash from branding_favicons l where l.owner = b.owner and l.hash = b.favicon_hash)) from instance cross join brandings b
+      left join organizations o on o.organization_id = b.owner and o.active and not o.deleted
+      where b.owner in (a.owner, instance_id) or b.owner = d.organization_id and exists (
+        select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
+      order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName"
       from asked join device_codes d on d.device_id = asked.id and d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id
       join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;

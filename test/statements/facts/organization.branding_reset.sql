@@ -9,5 +9,6 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "organization.branding_reset/0" as (delete from brandings b using (select * from facts where type = 'organization.branding_reset') f where b.owner = f.owner),
-"organization.branding_reset/1" as (delete from branding_logos l using (select * from facts where type = 'organization.branding_reset') f where l.owner = f.owner)
+"organization.branding_reset/1" as (delete from branding_logos l using (select * from facts where type = 'organization.branding_reset') f where l.owner = f.owner),
+"organization.branding_reset/2" as (delete from branding_favicons l using (select * from facts where type = 'organization.branding_reset') f where l.owner = f.owner)
 select 1;

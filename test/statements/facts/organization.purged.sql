@@ -14,5 +14,6 @@ facts as (
 "organization.purged/3" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
 "organization.purged/4" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
 "organization.purged/5" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
-"organization.purged/6" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream)
+"organization.purged/6" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
+"organization.purged/7" as (delete from branding_favicons l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream)
 select 1;

@@ -1,0 +1,69 @@
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
+import type { Keyring } from "../../security/seal.ts";
+import type { CookieName } from "../http/cookies.ts";
+import { parametersIn } from "../http/parameters.ts";
+import type { Brand } from "../pages/brand.ts";
+import { brandsRead } from "../pages/brand_read.ts";
+import { PageError } from "../pages/page_error.ts";
+import type { ProviderParts } from "../parts.ts";
+import { requestProof } from "../request/prove.ts";
+
+/** A page's cookies, and the request of the sign-in that continues afterwards. */
+type OpenedPage = {
+  readonly pending: string | undefined;
+  readonly cookie: (name: CookieName) => string | undefined;
+};
+
+/**
+ * Finds whose page it is: that of the application whose sign-in is waiting; otherwise, with a code from a mail, that of the organization of
+ * its user. Only the reader of the mail has the code, so nobody else learns of the organization.
+ */
+export function pageBrands({ deps }: ProviderParts) {
+  const { sql, clock, secrets } = deps;
+  const prove = requestProof(sql);
+  const brands = brandsRead(sql);
+  const ownerOfCode = ownerOfCodeRead(sql);
+
+  return async (page: OpenedPage): Promise<Brand> => {
+    const ofApplication = page.pending === undefined ? undefined : await brandOfRequest(page.pending);
+    if (ofApplication) return ofApplication;
+    const owner = await ownerOf(page);
+    return owner === undefined ? brands.ofInstance() : brands.ofOrganization(owner);
+  };
+
+  async function brandOfRequest(pending: string): Promise<Brand | undefined> {
+    try {
+      return (await prove(parametersIn(pending), clock())).brand;
+    } catch (error) {
+      // The application has been changed or deleted since; authorize will report it.
+      if (error instanceof PageError) return undefined;
+      throw error;
+    }
+  }
+
+  async function ownerOf({ cookie }: OpenedPage): Promise<string | undefined> {
+    const [code, link] = [cookie("code"), cookie("link")];
+    const sealed = link === undefined ? undefined : openEmailLink(secrets.keyring, link)?.owner;
+    if (sealed !== undefined) return sealed;
+    const macs = macsOf(secrets.keyring, { code, undo: link });
+    return macs.length === 0 ? undefined : (await ownerOfCode({ macs, now: clock().toISOString() }))?.owner;
+  }
+}
+
+type Codes = { readonly code: string | undefined; readonly undo: string | undefined };
+
+/** The HMACs of the codes that a browser keeps from the links of mails, in hexadecimal. */
+function macsOf(keyring: Keyring, { code, undo }: Codes): readonly string[] {
+  const ofPassword = code === undefined ? [] : passwordCodeMacs(keyring, code);
+  const ofUndo = undo === undefined ? [] : undoCodeMacs(keyring, undo);
+  return [...ofPassword, ...ofUndo].map((mac) => mac.toString("hex"));
+}
+
+const ownerOfCodeRead = (sql: Sql) =>
+  loadOne<{ macs: readonly string[]; now: string }, { owner: string }>(sql, {
+    asked: "macs text[], now timestamptz",
+    select: `select n, c.owner from asked cross join lateral unnest(asked.macs) as m (mac)
+             join mail_codes c on c.mac = decode(m.mac, 'hex') and c.expiration_date > asked.now`,
+  });
