@@ -150,7 +150,7 @@ function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTok
     params,
     reason: "EXPIRATION_LATE",
   } as const;
-  throw refuse.because("VALIDATION_FAILED", { violations: [violation] });
+  throw refuse.invalid([violation]);
 }
 
 // Covers every token that it created, and those that they created in turn, but nothing that its successor did.

@@ -208,6 +208,7 @@ test("a machine makes its successor, which ends no later than the token that mad
   for (const body of [{}, { expirationDate: soon(4_000_000) }]) {
     const late = await make("me", body, robot);
     expect(refused(late)).toEqual([400, "VALIDATION_FAILED"]);
+    expect(late.body.message).toBe(errorText("VALIDATION_FAILED", { fields: "expirationDate" }));
     expect(detail(late, "BadRequest").fieldViolations).toMatchObject([
       {
         field: "expirationDate",
