@@ -90,7 +90,7 @@ export async function machine(postern: Postern, { organizationId = postern.organ
 }
 
 /** A new organization of the instance. */
-export async function organization(postern: Postern): Promise<string> {
+export async function organization(postern: Pick<Postern, "admin">): Promise<string> {
   const created = await postern.admin.post("/v1/organizations", {
     name: `Organization ${++count} ${randomBytes(3).toString("hex")}`,
   });

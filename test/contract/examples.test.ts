@@ -2,12 +2,10 @@ import { join } from "node:path";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document } from "../../packages/gateway/src/services/openapi/document.ts";
-import { describeAll } from "../../src/contract/describe.ts";
-import { services } from "../../src/runtime/modules.ts";
 import { connect, foreignApplication, refreshing } from "../fixture/connection.ts";
 import { type Caller, callEveryOperation } from "../fixture/example_calls.ts";
-import { restRequest } from "../fixture/rest_call.ts";
-import { type Answer, type Postern, startPostern } from "../harness.ts";
+import { callOperation } from "../fixture/operation_call.ts";
+import { type Postern, startPostern } from "../harness.ts";
 import { broken } from "./schema_check.ts";
 
 const file = join(import.meta.dirname, "../../src/contract/examples.json");
@@ -19,33 +17,6 @@ beforeAll(async () => {
   document = (await postern.as().get("/openapi.json")).body;
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
-
-const rpcs = new Map(describeAll(services).map((rpc) => [`${rpc.method.parent.name}_${rpc.method.name}`, rpc.method]));
-
-/** Calls an operation by its id, at the path that its number stands for. */
-async function callById(operationId: string, request: JsonObject, caller: Caller): Promise<Answer> {
-  const [, name = "", number = "1"] = /^([A-Za-z]+_[A-Za-z]+)(?:_(\d+))?$/.exec(operationId) ?? [];
-  const method = rpcs.get(name);
-  if (!method) throw new Error(`there is no operation ${operationId}`);
-  const { verb, path, body } = restRequest(method, request, Number(number) - 1);
-  if (method.methodKind !== "unary") return firstOf(path);
-  const { token = postern.admin.token, organizationId } = caller;
-  return postern.as(token).call(verb, path, body, organizationId ? { "x-service-orgid": organizationId } : {});
-}
-
-/** The first message of a stream. */
-async function firstOf(path: string): Promise<Answer> {
-  const headers = { authorization: `Bearer ${postern.admin.token}` };
-  const abort = new AbortController();
-  const response = await fetch(postern.url + path, { headers, signal: abort.signal });
-  let text = "";
-  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += piece;
-    if (text.includes("\n")) break;
-  }
-  abort.abort();
-  return { status: response.status, headers: response.headers, body: JSON.parse(text.split("\n")[0] ?? "") };
-}
 
 const secrets: Readonly<Record<string, string>> = {
   verificationCode: "K7QM4X",
@@ -97,9 +68,10 @@ function steadily(): (value: JsonValue, name?: string) => JsonValue {
 
 test("every example of the document is a call that succeeds, and has its answer", async () => {
   const steady = steadily();
+  const called = { url: postern.url, token: postern.admin.token };
   const examples: Record<string, JsonValue> = {};
   const made = async (operationId: string, request: Record<string, unknown> = {}, caller: Caller = {}) => {
-    const answer = await callById(operationId, request as JsonObject, caller);
+    const answer = await callOperation(called, operationId, { request: request as JsonObject, caller });
     expect(answer.status, `${operationId} ${JSON.stringify(answer.body)}`).toBe(200);
     examples[operationId] ??= { request: steady(request as JsonObject), answer: steady(answer.body) };
     return answer.body;

@@ -27,6 +27,15 @@ export function requestsOf(method: DescMethod): ListRequest[] {
   }));
 }
 
+// Events of an organization have no index together with these.
+const besideOrganization = ["objectId", "actorId", "types"];
+
+/** Whether a request has several filters, words or orders, which no single index serves. */
+export const intersects = ({ body, filters }: ListRequest): boolean =>
+  filters.length > 1 ||
+  filters.some((name) => besideOrganization.includes(name)) ||
+  / /.test(String((body.filter as { search?: string } | undefined)?.search));
+
 type Choice = { readonly name: string; readonly body: Record<string, unknown> };
 
 /** Whether a field says which list it is: then a path has it. */
@@ -51,10 +60,12 @@ function choicesOf(field: DescField): Choice[] {
 function valuesOf(field: DescField): readonly unknown[] {
   if (field.fieldKind === "enum") return field.enum.values.filter(({ number }) => number > 0).map(({ name }) => name);
   if (field.fieldKind === "scalar" && field.scalar === ScalarType.BOOL) return [true];
-  return texts[field.localName] ?? ["zzz"];
+  const values = texts[field.localName];
+  if (!values) throw new Error(`no value is known for the filter ${field.parent.typeName}.${field.localName}`);
+  return values;
 }
 
-// Values that many rows have, and values that none has: a filter that finds nothing must not take longer.
+// Values that rows have, many of them where there can be many, and values that none has: a filter that finds nothing must not take longer.
 const texts: Readonly<Record<string, readonly unknown[]>> = {
   userId: ["u1"],
   appId: ["b1"],
@@ -64,10 +75,15 @@ const texts: Readonly<Record<string, readonly unknown[]>> = {
   grantedOrganizationId: ["o77"],
   roleKey: ["role1", "zzz"],
   role: ["ORG_VIEWER", "ORG_OWNER"],
+  loginName: ["user1"],
   loginNamePrefix: ["u"],
+  name: ["Ada Byron1", "zzz"],
+  namePrefix: ["a", "zzz"],
+  email: ["user1@example.com"],
   emailPrefix: ["u"],
   phonePrefix: ["+4179"],
   phone: ["+41791000001"],
+  key: ["role1"],
   keyPrefix: ["r"],
   search: ["a", "ada", "byron ada zzz", "ada user7"],
   objectId: ["u1", "zzz"],

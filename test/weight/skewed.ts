@@ -8,8 +8,19 @@ export type Skew = {
   readonly events: number;
 };
 
+const [mostOrganizations, usersEach, eventsEach, thingsOfLargest] = [5_000, 20, 10, 1_000];
+
+/** The skew of an instance of so many users: 5,000 organizations, fewer where users are few, and ten events for each user. */
+export const skewOf = (users: number): Skew => ({
+  ...{ users, organizations: Math.min(mostOrganizations, users / usersEach) },
+  ...{ things: thingsOfLargest, events: users * eventsEach },
+});
+
 /** The largest organization. */
 export const largest = "o1";
+
+/** A role of the largest organization's first project, which a fifth of all users hold. */
+export const commonRole = "role1";
 
 /** The statements that fill a database by the triggers of its tables, and gather its statistics. */
 export const filling = ({ organizations, users, things, events }: Skew): string => `
@@ -22,8 +33,8 @@ export const filling = ({ organizations, users, things, events }: Skew): string 
   from generate_series(1, ${users}) n cross join lateral (
     select 'o' || case
       when n <= ${organizations} then n
-      when n * 7919 % 1000 < 300 then 1
-      when n * 7919 % 1000 < 400 then 2
+      when n % 1000 * 7919 % 1000 < 300 then 1
+      when n % 1000 * 7919 % 1000 < 400 then 2
       else 4 + floor(${organizations - 4} * power(n::bigint * 104729 % 9973 / 9973.0, 3))
     end as id) o;
   insert into login_names (login_name, owner, user_id) select username, owner, user_id from users where user_id like 'u%';
@@ -59,10 +70,21 @@ export const filling = ({ organizations, users, things, events }: Skew): string 
   insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
   select '${largest}', 'y' || n, 'u1', 'q' || n, 1, now(), now() from generate_series(1, ${things}) n;
   insert into user_grant_roles (owner, user_grant_id, project_id, role_key)
-  select owner, user_grant_id, project_id, case owner when '${largest}' then 'role1' else 'role0' end
+  select owner, user_grant_id, project_id,
+    case when owner <> '${largest}' then 'role0' when right(user_id, 1) in ('0', '3', '6') then 'role2' else '${commonRole}' end
   from user_grants where user_grant_id like 'x%';
+  insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
+  select owner, 's' || user_id, user_id, now() + interval '1 year', 1, now(), now() from users where user_id like 'u%0';
+  insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
+  select '${largest}', 't' || n, 'u1', now() + interval '1 year', 1, now(), now() from generate_series(1, ${things}) n;
+  insert into access_tokens (owner, token_id, user_id, version, created, changed)
+  select owner, 'v' || user_id, user_id, 1, now(), now() from users where user_id like 'u%5';
+  insert into bearers (hash, owner, user_id, session_id)
+  select sha256(session_id::bytea), owner, user_id, session_id from sessions where session_id ~ '^[st]';
+  insert into bearers (hash, owner, user_id, token_id)
+  select sha256(token_id::bytea), owner, user_id, token_id from access_tokens where token_id like 'v%';
   insert into events (owner, stream, version, type, payload, actor, request_id, time)
-  select case when n % 10 < 4 then '${largest}' else 'o' || n % ${organizations} + 1 end, 'u' || n % ${users} + 1, 1000 + n,
+  select case when n::bigint * 104729 % 9973 % 10 between 2 and 5 then '${largest}' else 'o' || n % ${organizations} + 1 end, 'u' || n % ${users} + 1, 1000 + n,
     'user.unlocked', '{}', case n % 3 when 0 then 'u1' when 1 then 'u2' else 'u' || n % ${users} + 1 end, 'r' || n,
     now() - n::bigint * 7919 % ${events} * interval '1 second'
   from generate_series(1, ${events}) n;
