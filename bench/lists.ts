@@ -8,7 +8,7 @@ import { idOf, role } from "../test/fixture/seed.ts";
 import { cpuSecondsOfChildren } from "./hostile/process.ts";
 import { type Load, type LoadOutcome, together } from "./load.ts";
 import { fillingOf, loaded } from "./loaded.ts";
-import type { Scale } from "./scale.ts";
+import type { Filled } from "./scale.ts";
 import { makeFolder, postmasterOf, startDatabaseServer } from "./server.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 
@@ -45,7 +45,7 @@ const casesOf = (users: number): Readonly<Record<string, Recipe>> => ({
 });
 
 /** Compares the lists on little and on much data, filter by filter; `only` is a regular expression of their names. */
-export async function lists(pace: Pace, { users, kept, only = "" }: Scale): Promise<Row[]> {
+export async function lists(pace: Pace, { users, kept, only = "" }: Filled): Promise<Row[]> {
   await using folder = await makeFolder(kept);
   await loaded(folder.path, [fillingOf(smallest), fillingOf(users)]);
   await using databases = await startDatabaseServer({ folder: folder.path });

@@ -26,6 +26,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "3" },
     users: { type: "string", default: "1000000" },
     calls: { type: "string", default: "1000000" },
+    sizes: { type: "string", default: "1000,10000,100000" },
     only: { type: "string" },
     data: { type: "string" },
   },
@@ -33,13 +34,15 @@ const { values, positionals } = parseArgs({
 
 const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.seconds), warmSeconds: 1 };
 
+const sizes = values.sizes.split(",").map(Number);
+
 const parts = {
   doors: () => doors(pace, new URL("./servers/tiny.ts", import.meta.url)),
   operations: () => operations(pace, values.only),
   peers: () => peers(pace, values.only),
   signin: () => signin(pace, values.only),
   hashing: () => hashing(pace),
-  scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only }),
+  scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only, sizes }),
   lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   cascade: () => cascade(Number(values.users), values.data),
   cost: () => cost(pace.seconds),

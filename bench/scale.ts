@@ -7,8 +7,10 @@ import type { Position } from "../src/events/position.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import type { Recipe } from "../test/fixture/recipes.ts";
 import { idOf, seed } from "../test/fixture/seed.ts";
+import { blocks } from "./blocks.ts";
 import { generate, type LoadOutcome } from "./load.ts";
 import { fillingOf, loaded, warmFiles } from "./loaded.ts";
+import { type Called, costOfNodes } from "./nodes.ts";
 import { type Folder, makeFolder, servePostern, startDatabaseServer } from "./server.ts";
 import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
 import { outsiderOf } from "./users.ts";
@@ -39,20 +41,31 @@ type Side = {
 };
 
 /** The amount of data, the folder that keeps it for the next run, and the only case to measure. */
-export type Scale = { readonly users: number; readonly kept?: string | undefined; readonly only?: string | undefined };
+export type Filled = { readonly users: number; readonly kept?: string | undefined; readonly only?: string | undefined };
 
-/** Compares the same calls on little and on much data, and on one node and on two. */
-export async function scale(pace: Pace, { users, kept, only }: Scale): Promise<Row[]> {
+/** The same, and the users of the instances whose statements are weighed. */
+export type Scale = Filled & { readonly sizes: readonly number[] };
+
+/** Compares the same calls on little and on much data, and on one node and on several; weighs statements. */
+export async function scale(pace: Pace, { sizes, ...filled }: Scale): Promise<Row[]> {
+  const { only } = filled;
+  return [
+    ...(only === "blocks" ? [] : await compare(pace, filled)),
+    ...(only && only !== "blocks" ? [] : await blocks(sizes)),
+  ];
+}
+
+async function compare(pace: Pace, { users, kept, only }: Filled): Promise<Row[]> {
   await using folder = await makeFolder(kept);
   await loaded(folder.path, [fillingOf(smallest), fillingOf(users)]);
   return measured(folder, pace, { users, only });
 }
 
-async function measured({ path: folder }: Folder, pace: Pace, { users, only }: Scale): Promise<Row[]> {
+async function measured({ path: folder }: Folder, pace: Pace, { users, only }: Filled): Promise<Row[]> {
   await using databases = await startDatabaseServer({ folder });
   await using small = await startSystem(databases, fillingOf(smallest).name);
   await using large = await startSystem(databases, fillingOf(users).name);
-  const calls = (pace.rounds * (pace.seconds + settle) * 4 + 30) * mostPerSecond;
+  const calls = (pace.rounds * (pace.seconds + settle) * 10 + 30) * mostPerSecond;
   const sides = [
     await sideOf("small", small, { users: smallest, calls }),
     await sideOf("large", large, { users, calls }),
@@ -62,6 +75,7 @@ async function measured({ path: folder }: Folder, pace: Pace, { users, only }: S
   const isMeant = (name: string) => !only || name === only;
   for (const name of cases.filter(isMeant)) rows.push(...(await compared(name, sides, pace)));
   for (const side of sides.slice(1)) if (isMeant("nodes")) rows.push(...(await nodes(side, pace)));
+  if (isMeant("cost of nodes")) rows.push(...(await costOfNodes(large, calledOnNodes(sides[1], users), pace)));
   return rows;
 }
 
@@ -140,6 +154,13 @@ async function deepToken({ server, token }: SystemUnderTest): Promise<string> {
   }
   return reached;
 }
+
+/** The calls whose cost is compared on several nodes; grants go to projects of this run. */
+const calledOnNodes = (side: Side | undefined, users: number): Called[] => [
+  { name: "GetMe", recipe: { kind: "get_me" }, next: 0 },
+  { name: "Evaluate", recipe: { kind: "evaluate", users }, next: 0 },
+  { name: "AddUserGrant", recipe: { kind: "add_user_grant", users }, next: side?.next ?? 0 },
+];
 
 /** Two nodes on one database, each with callers of its own, against one of them; every answered command is there once. */
 async function nodes(side: Side, pace: Pace): Promise<Row[]> {

@@ -21,13 +21,16 @@ export async function makeFolder(kept?: string): Promise<Folder> {
   };
 }
 
-/** A database server for benchmarks, durable like a real one. */
-export type DatabaseServer = AsyncDisposable & {
+/** The databases of a server. */
+export type Databases = {
   /** Returns the URL of a database; makes a missing one, empty or as a copy of another. */
   readonly database: (name: string, like?: string) => Promise<string>;
   readonly drop: (name: string) => Promise<void>;
   readonly folder: string;
 };
+
+/** A database server for benchmarks, durable like a real one. */
+export type DatabaseServer = Databases & AsyncDisposable;
 
 /** The folder of the server, its settings besides those of the service, and a TCP port of loopback where it listens too. */
 export type DatabaseServerOptions = {
@@ -49,8 +52,13 @@ export async function startDatabaseServer({
   const embedded = opened.use(await startEmbedded({ dataDir: join(path, "data"), log: warningsOnly, settings: all }));
   const url = port ? `postgresql://postern@127.0.0.1:${port}/postgres` : embedded.url;
   const stack = opened.move();
+  return { ...databasesOf(url, path), [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The databases of a server that somebody else stops; the URL names any of them. */
+export function databasesOf(url: string, folder: string): Databases {
   return {
-    folder: path,
+    folder,
     async database(name, like = "template1") {
       await using sql = openClient(url);
       const [there] = await sql.client`select from pg_database where datname = ${name}`;
@@ -63,7 +71,6 @@ export async function startDatabaseServer({
       await using sql = openClient(url);
       await sql.client.unsafe(`drop database if exists ${name} with (force)`);
     },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 

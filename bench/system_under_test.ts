@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Served } from "../packages/gateway/bench/serve.ts";
 import { newToken } from "../src/security/token.ts";
 import { openClient } from "../test/fixture/database_client.ts";
-import { type DatabaseServer, servePostern } from "./server.ts";
+import { type Databases, servePostern } from "./server.ts";
 
 /** A running service with a database of its own, and its administrator. */
 export type SystemUnderTest = AsyncDisposable & {
@@ -23,7 +23,7 @@ export type SystemOptions = { readonly like?: string; readonly settings?: Readon
 
 /** Starts the service on a database of this name: a new one, or an existing one. */
 export async function startSystem(
-  databases: DatabaseServer,
+  databases: Databases,
   name: string,
   { like, settings }: SystemOptions = {},
 ): Promise<SystemUnderTest> {
