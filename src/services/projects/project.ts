@@ -12,9 +12,9 @@ import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { asRead } from "../writing/taken_name.ts";
 import { projectGrantChange } from "./change_project_grant.ts";
 import { projectGrants } from "./project_grant.ts";
-import { type ProjectRow, type ReadableProject, readableProject } from "./project_read.ts";
 import { projectRoles } from "./project_role.ts";
 import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
+import { type ProjectRow, type ReadableProject, readableProject } from "./readable_project.ts";
 import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_project.ts";
 
 export const projectService = (deps: Deps) => {

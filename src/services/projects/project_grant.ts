@@ -15,7 +15,7 @@ import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";
 import { inactive } from "../writing/inactive.ts";
-import type { ReadableProject } from "./project_read.ts";
+import type { ReadableProject } from "./readable_project.ts";
 
 type ProjectGrants = Pick<
   ServiceImpl<typeof ProjectService>,

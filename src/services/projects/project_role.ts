@@ -16,7 +16,7 @@ import { cut, pageOf, pageRule } from "../reading/page.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";
 import { takenName } from "../writing/taken_name.ts";
-import type { ReadableProject } from "./project_read.ts";
+import type { ReadableProject } from "./readable_project.ts";
 
 type ProjectRoles = Pick<
   ServiceImpl<typeof ProjectService>,

@@ -5,7 +5,7 @@ import { refuse } from "../../errors.ts";
 import { plainFact } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { activeStateFolds, activeStates } from "../writing/active_state.ts";
-import type { ReadableProject } from "./project_read.ts";
+import type { ReadableProject } from "./readable_project.ts";
 
 /** Only the organization that owns a project deactivates and reactivates it. */
 export const projectState = (deps: Deps, readable: ReadableProject) => {
