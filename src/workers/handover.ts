@@ -37,17 +37,18 @@ const slowMs = 250;
 const mostTicks = 512;
 
 /** Opens a port of the node. */
-export async function openSharedPort(name: PortName, host: string, port: number): Promise<SharedPort> {
+export async function openSharedPort(name: PortName, host: string, wanted: number): Promise<SharedPort> {
   // In the order of their last connection, so that workers with equally many take turns.
   const workers = new Set<WorkerProcess>();
   const onTheWay = new Map<WorkerProcess, Handover>();
   const waiting = new Set<Socket>();
-  let triesAgain = false;
+  let nextTry: NodeJS.Timeout | undefined;
   let accepted = 0;
   let isOpen = true;
   let closing: PromiseWithResolvers<void> | undefined;
   const server = createServer({ noDelay: true, pauseOnConnect: true }, accept);
-  await listening(server, host, port);
+  await listening(server, host, wanted);
+  const { port } = server.address() as AddressInfo;
 
   function accept(socket: Socket): void {
     accepted += 1;
@@ -66,17 +67,14 @@ export async function openSharedPort(name: PortName, host: string, port: number)
       workers.add(worker);
       worker.send({ kind: "connection", port: name }, socket);
     }
-    if (waiting.size > 0 && !triesAgain) {
-      triesAgain = true;
-      setTimeout(tryAgain, slowMs);
-    }
+    if (waiting.size > 0 && !nextTry) nextTry = setTimeout(tryAgain, slowMs);
     if (isOpen) return;
     if (workers.size === 0) for (const socket of waiting) socket.destroy();
     if (workers.size === 0 || (waiting.size === 0 && onTheWay.size === 0)) closing?.resolve();
   }
 
   function tryAgain(): void {
-    triesAgain = false;
+    nextTry = undefined;
     handOver();
   }
 
@@ -88,7 +86,7 @@ export async function openSharedPort(name: PortName, host: string, port: number)
 
   return {
     name,
-    port: (server.address() as AddressInfo).port,
+    port,
     add(worker) {
       workers.add(worker);
       handOver();

@@ -12,6 +12,7 @@ import {
   isObjectLiteralExpression,
   isPropertyAccessExpression,
   isPropertyAssignment,
+  isShorthandPropertyAssignment,
   isSpreadAssignment,
   isVariableDeclaration,
 } from "typescript/unstable/ast/is";
@@ -125,8 +126,14 @@ function closuresOf({ path, ast }: Source): { path: string; lines: number }[] {
   return closures(ast);
 }
 
+/** Whether a literal only lists methods: those written in it, of which there is at least one, and names and spreads of others. */
 const listsMethods = (node: Node): boolean =>
-  isObjectLiteralExpression(node) && node.properties.some((property) => isMethodDeclaration(property));
+  isObjectLiteralExpression(node) &&
+  node.properties.some(isMethod) &&
+  node.properties.every((one) => isMethod(one) || isShorthandPropertyAssignment(one) || isSpreadAssignment(one));
+
+const isMethod = (node: Node): boolean =>
+  isMethodDeclaration(node) || (isPropertyAssignment(node) && isFunctionLikeDeclaration(node.initializer));
 
 function childrenOf(node: Node): Node[] {
   const children: Node[] = [];
