@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { pureTests, slowPureTests } from "./test/pure.ts";
 import { longTests } from "./test/thorough/long.ts";
 
@@ -28,9 +29,21 @@ export const shared = {
 export const pure = [...pureTests];
 export const slowPure = [...slowPureTests];
 
+const longest = "/test/parity/parity.test.ts";
+
+/** Starts the longest file first. Large files go first by themselves, but this one is small, and one worker would end with it alone. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLongest = ({ moduleId }: TestSpecification) => moduleId.endsWith(longest);
+    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
+  }
+}
+
 export default defineConfig({
   test: {
     ...every,
+    sequence: { sequencer: LongestFirst },
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },

@@ -88,8 +88,8 @@ export const emailScenes: readonly Scene[] = [
     const { userId, code, see } = await coded(stage);
     return { request: { userId, verificationCode: (code.startsWith("2") ? "3" : "2") + code.slice(1) }, see };
   }),
-  of("VerifyEmail", "without a code in force", "CODE_EXPIRED", async ({ fixture }) => ({
-    request: { userId: await fixture.newUser(), verificationCode: "234567" },
+  of("VerifyEmail", "without a code in force", "CODE_EXPIRED", async (stage) => ({
+    request: { userId: (await person(stage)).userId, verificationCode: "234567" },
   })),
   of("ResendEmailCode", "a code is answered", "OK", async (stage) => {
     const { userId, see } = await coded(stage);
