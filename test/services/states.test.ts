@@ -12,18 +12,16 @@ import {
 } from "../harness.ts";
 import { answerIn, authorizeUrl } from "../provider/application.ts";
 import { held } from "../provider/holding.ts";
+import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 
+let nodes: TwoNodes;
 let postern: Postern;
 let other: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
-  const { databaseUrl, config } = postern;
-  other = await startPostern({ databaseUrl, masterKeys: config.masterKeys, adminToken: config.adminToken });
+  nodes = await startTwoNodes();
+  [postern, other] = [nodes.one, nodes.two];
 }, 60_000);
-afterAll(async () => {
-  await other?.[Symbol.asyncDispose]();
-  await postern?.[Symbol.asyncDispose]();
-});
+afterAll(() => nodes?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {
   expect([status, body]).toEqual([200, expect.anything()]);

@@ -7,7 +7,7 @@ import type { Look } from "../pages/look.ts";
 import { errorPage, PageError } from "../pages/page_error.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { DeviceRequest } from "../request/device_request.ts";
-import { type Form, hiddenOf } from "./sign_in_form.ts";
+import { continueForm, type Form } from "./sign_in_form.ts";
 
 /** The form that asks whether to sign in a device: it names the application, the code, the user, and any access to our own API. */
 export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceRequest, name: string): Response {
@@ -17,13 +17,7 @@ export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceReque
     title: pageText("device_confirm_title", language, { application }),
     body: html`<p>${pageText("device_confirm_text", language, { code: userCode })}</p>
 ${forApi ? html`<p>${pageText("device_api", language)}</p>` : nothing}
-<p>${pageText("continue_text", language, { name })}</p>
-<form method="post" action="${paths.signIn}">
-${hiddenOf(form)}
-<button name="action" value="continue">${pageText("continue", language)}</button>
-<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
-<button name="action" value="cancel" class="plain">${pageText("cancel", language)}</button>
-</form>`,
+${continueForm(form, name)}`,
   });
 }
 

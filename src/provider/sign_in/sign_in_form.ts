@@ -84,15 +84,21 @@ export function confirmationForm(form: Form, name: string): Response {
   const application = proven.client.name;
   return signInPage(form, {
     title: pageText("continue_title", language, { application }),
-    body: html`<p>${pageText("continue_text", language, { name })}</p>
-<form method="post" action="${paths.signIn}">
-${hiddenOf(form)}
-<button name="action" value="continue">${pageText("continue", language)}</button>
-<button name="action" value="other" class="plain">${pageText("other_account", language)}</button>
-<button name="action" value="cancel" class="plain">${pageText("cancel", language)}</button>
-</form>`,
+    body: continueForm(form, name),
   });
 }
+
+/** Asks to continue as the signed-in user, to choose another account, or to cancel. */
+export const continueForm = (
+  form: Form,
+  name: string,
+): Html => html`<p>${pageText("continue_text", form.language, { name })}</p>
+<form method="post" action="${paths.signIn}">
+${hiddenOf(form)}
+<button name="action" value="continue">${pageText("continue", form.language)}</button>
+<button name="action" value="other" class="plain">${pageText("other_account", form.language)}</button>
+<button name="action" value="cancel" class="plain">${pageText("cancel", form.language)}</button>
+</form>`;
 
 /** The form for signing in with a passkey, which the login name field offers as well. */
 const passkeyPart = (form: Form, { challengeToken, options }: PasskeyQuestion): Html =>

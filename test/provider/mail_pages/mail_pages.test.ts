@@ -7,8 +7,8 @@ import { organization, type Postern, signedUp, startPostern } from "../../harnes
 import { allMails, mailsTo } from "../../notify/mail_log.ts";
 import { answerIn, application, authorizeUrl, issuerOf, signIn } from "../application.ts";
 import { type Browser, openBrowser, type Shown } from "../browser.ts";
+import { alertOf, mailLinks, newAddress, newPassword, titleOf } from "./mail_links.ts";
 
-const newPassword = "Green-Teapot-77";
 const languages = ["en", "de", "fr", "es"] as const;
 
 let postern: Postern;
@@ -19,40 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
-const newAddress = () => `ada.${randomBytes(6).toString("hex")}@example.com`;
+const { setAddress, person, linkTo, askFor, choose } = mailLinks(() => postern);
 
-/** Sets the address of a user, verified or with a mail to it. */
-async function setAddress(userId: string, how: object, email = newAddress()): Promise<string> {
-  const { status, body } = await postern.admin.post(`/v1/users/${userId}/email`, { email, ...how });
-  expect([status, body]).toEqual([200, expect.anything()]);
-  return email;
-}
-
-/** A person with a password and a verified address. */
-async function person() {
-  const user = await signedUp(postern);
-  return { ...user, email: await setAddress(user.userId, { isVerified: true }) };
-}
-
-/** The link of the newest of some mails to an address. */
-async function linkTo(email: string, count = 1): Promise<string> {
-  const mails = await mailsTo(postern, email, count);
-  return /^http\S+$/m.exec(mails.at(-1)?.text ?? "")?.[0] ?? expect.unreachable(JSON.stringify(mails));
-}
-
-/** Asks for a mail on the page for forgotten passwords. */
-async function askFor(account: string, browser = openBrowser(issuer)): Promise<Shown> {
-  return browser.submit(await browser.open(`${issuer}/password/forgotten`), { account }, "send");
-}
-
-const titleOf = ({ text }: Shown) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
-const alertOf = ({ text }: Shown) => /role="alert">([^<]*)</.exec(text)?.[1];
 const bearsCode = ({ text }: Shown) => /<input type="hidden" name="code"/.test(text);
-
-/** Sets a password by the link of a mail. */
-async function choose(link: string, browser: Browser = openBrowser(issuer), password = newPassword): Promise<Shown> {
-  return browser.submit(await browser.open(link), { new_password: password }, "save");
-}
 
 test("who forgot the password goes from the sign-in page by a mail back to the sign-in that was begun", async () => {
   const [app, { username, email }] = [await application(postern.admin), await person()];

@@ -3,22 +3,20 @@ import { rebuild } from "../../../src/events/rebuild.ts";
 import { folds } from "../../../src/runtime/modules.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { heldJobs, holdersOf } from "../../fixture/many_holders.ts";
-import { type Answer, clientOf, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Answer, clientOf, organization, type Postern, signedUp } from "../../harness.ts";
+import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
 
 // A call does the work of at most a thousand.
 const count = 1_050;
 
+let nodes: TwoNodes;
 let postern: Postern;
 let other: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
-  const { databaseUrl, config } = postern;
-  other = await startPostern({ databaseUrl, masterKeys: config.masterKeys, adminToken: config.adminToken });
+  nodes = await startTwoNodes();
+  [postern, other] = [nodes.one, nodes.two];
 }, 60_000);
-afterAll(async () => {
-  await other?.[Symbol.asyncDispose]();
-  await postern?.[Symbol.asyncDispose]();
-});
+afterAll(() => nodes?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {
   expect([status, body]).toEqual([200, expect.anything()]);

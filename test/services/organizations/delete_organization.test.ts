@@ -4,18 +4,16 @@ import { folds } from "../../../src/runtime/modules.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { heldJobs } from "../../fixture/many_holders.ts";
 import { type Answer, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
 
+let nodes: TwoNodes;
 let postern: Postern;
 let other: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
-  const { databaseUrl, config } = postern;
-  other = await startPostern({ databaseUrl, masterKeys: config.masterKeys, adminToken: config.adminToken });
+  nodes = await startTwoNodes();
+  [postern, other] = [nodes.one, nodes.two];
 }, 60_000);
-afterAll(async () => {
-  await other?.[Symbol.asyncDispose]();
-  await postern?.[Symbol.asyncDispose]();
-});
+afterAll(() => nodes?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {
   expect([status, body]).toEqual([200, expect.anything()]);
