@@ -31,7 +31,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     await databaseFinding(sql),
     good("migrations: up to date"),
     workersFinding(config),
-    good("keys: the master key is the one of this database"),
+    good("keys: the master key belongs to this database"),
     await clockFinding(sql),
     await logFinding(sql),
     deliveryFinding("sms", await smsHealth(sql)),
@@ -61,7 +61,7 @@ function workersFinding({ workers, databaseConnections }: Config): Finding {
   const each = Math.floor(databaseConnections / workers);
   const line = `workers: ${workers}, with ${each} of ${databaseConnections} connections each`;
   if (workers === 1 || each > 2) return good(line);
-  return { ok: true, warns: true, line: `${line}; fewer than 3 serve long statements and probes late` };
+  return { ok: true, warns: true, line: `${line}; with fewer than 3, long statements and probes have to wait` };
 }
 
 async function clockFinding(sql: Sql): Promise<Finding> {
@@ -94,7 +94,7 @@ function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: Deliver
 /** Reports a stalled job; the log says why. */
 function jobsFinding({ underWay, stalledSeconds }: JobsHealth): Finding {
   const still = stalledSeconds > longestPauseSeconds;
-  const line = `jobs: ${underWay} under way${still ? `, one of them has stood still for ${Math.round(stalledSeconds)} s` : ""}`;
+  const line = `jobs: ${underWay} under way${still ? `, one of them without progress for ${Math.round(stalledSeconds)} s` : ""}`;
   return { ok: !still, line };
 }
 
@@ -117,7 +117,7 @@ async function replayFindings({ database, logger }: Runtime): Promise<Finding[]>
   const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, logger);
   await using client = connect(migrationUrl, { ...oneConnection, log: logger, pooler });
   const { equal, differences } = await rebuild(client.sql, folds);
-  if (equal) return [good("fold: the log replayed gives the tables there are")];
+  if (equal) return [good("fold: replaying the log gives the same tables")];
   return differences.map(({ table, missing, extra }) => ({
     ok: false,
     line: `fold: ${table} differs from the log; missing ${JSON.stringify(missing)}, too many ${JSON.stringify(extra)}`,

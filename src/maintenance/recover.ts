@@ -38,8 +38,8 @@ export async function recover(config: Config, wanted?: string): Promise<Recovere
     ...(reopened ? [`its organization (${owner}) was deactivated, and is active again`] : []),
     reactivated ? "it was deactivated, and is active again" : "it was active already",
     unlocked ? "it was locked after wrong passwords, and is unlocked" : "it was not locked",
-    ...(factors > 0 ? [`removed its factors beside the password (${factors})`] : []),
-    `made the access token ${tokenId}, which has no end; it is on the standard output, and nowhere else`,
+    ...(factors > 0 ? [`removed its second factors (${factors})`] : []),
+    `made the access token ${tokenId}, which does not expire; it is on standard output and nowhere else`,
   ];
   return { token, lines };
 }
@@ -59,7 +59,7 @@ async function onlyUserOf(sql: Sql, wanted: string | undefined): Promise<Recover
   if (!one || !other) return userOf(sql, wanted);
   const named = JSON.stringify(wanted);
   throw new StartError(
-    `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: name the one you mean by that`,
+    `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: use what only the one you mean has`,
   );
 }
 

@@ -37,7 +37,7 @@ test("the only administrator, locked for good and without a token, comes back wh
     `user admin (${adminId}), an owner of the instance`,
     "it was active already",
     "it was locked after wrong passwords, and is unlocked",
-    expect.stringMatching(/^made the access token \w{24}, which has no end; /),
+    expect.stringMatching(/^made the access token \w{24}, which does not expire; /),
   ]);
   expect(lines.join()).not.toContain(token);
   const back = postern.as(token);
@@ -56,7 +56,7 @@ test("the factors of the user are removed, and the log says so", async () => {
   const { userId, username, client, password } = await withTotp(postern);
   done(await client.post("/v1/users/me/factors:generateRecoveryCodes"));
   const { token, lines } = await recover(postern.config, username);
-  expect(lines).toContain("removed its factors beside the password (2)");
+  expect(lines).toContain("removed its second factors (2)");
   expect(done(await postern.as(token).get("/v1/users/me/factors")).factors).toEqual([]);
   expect(done(await postern.as().post("/v1/sessions", { loginName: username, password })).pending).toBeUndefined();
   const { events } = done(await postern.admin.get("/v1/events?types=factor.removed"));

@@ -125,7 +125,7 @@ test("a rebuild writes no message, and no event holds what is sealed or signed",
   const before = await messages();
   expect(before).toHaveLength(3);
   const { ok, lines } = await doctor(postern.config, { rebuild: true });
-  expect([ok, lines.join()]).toEqual([true, expect.stringContaining("fold: the log replayed gives the tables")]);
+  expect([ok, lines.join()]).toEqual([true, expect.stringContaining("fold: replaying the log gives the same tables")]);
   expect(await messages()).toEqual(before);
 
   const found = await asked(`
