@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { openClient } from "../../fixture/database_client.ts";
+import { holdStatement } from "../../fixture/held_row.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
 import { requestHttp2 } from "../../wire/http2.ts";
@@ -142,6 +143,30 @@ test("a guess counts although its caller hangs up before the answer", async () =
   };
   // One that is cut off before it was checked counts for nothing, and one during the check may leave the user locked: each has its own.
   await expect.poll(guessed).toBe("429 PASSWORD_ATTEMPTS");
+});
+
+test("a guess that locks its user counts for the name as well, although its caller hangs up while the lock is written", async () => {
+  await using postern = await startPostern();
+  expect((await postern.admin.put("/v1/policies/lockout", instance({ maximumAttempts: 1 }))).status).toBe(200);
+  await using database = openClient(postern.databaseUrl);
+  const { userId, username, password } = await signedUp(postern);
+  const body = JSON.stringify({ loginName: username, password: wrong });
+  const aborting = new AbortController();
+  const request = { method: "POST", headers: { "content-type": "application/json" }, body, signal: aborting.signal };
+  {
+    await using _ = await holdStatement(
+      postern.databaseUrl,
+      `update users set changed = changed where user_id = '${userId}'`,
+    );
+    const answer = fetch(`${postern.url}/v1/sessions`, request);
+    const waiting = () => database.client`select from pg_locks where not granted`;
+    await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(0);
+    aborting.abort();
+    await expect(answer).rejects.toThrow();
+  }
+  const waits = () => database.client`select from sign_in_failures where subject = ${userId} and wait_until > now()`;
+  await expect.poll(waits, { timeout: 60_000 }).toHaveLength(1);
+  expect(outcomeOf(await signIn(postern, username, password))).toBe("429 PASSWORD_ATTEMPTS");
 });
 
 test("behind a trusted proxy each client counts by the address that the proxy saw", async () => {
