@@ -7,3 +7,14 @@ select n, exists (
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
 
 -- appends: facts/access_token.created.sql
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
+)
+select n,
+  coalesce((
+    select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
+      'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
+    from members m left join project_grants g on g.project_grant_id = m.project_grant_id
+    where m.user_id = u.user_id
+  ), '[]'::jsonb) as memberships from asked join users u on u.user_id = asked.id;

@@ -23,7 +23,7 @@ import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
-import { creatorId } from "../members/outgrown.ts";
+import { creatorId, gainedRead } from "../members/outgrown.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { aside } from "../writing/aside.ts";
@@ -32,6 +32,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   const userExists = userExistsRead(sql);
   const roomRead = tokenRoomRead(sql);
   const tokenById = tokenRead(sql);
+  const gained = gainedRead(sql);
 
   return {
     async createAccessToken({ userId, expirationDate, name, permissions }, call) {
@@ -54,6 +55,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
       const created = factOf("accessToken", at, { case: "created", value }, secret);
       const answer = await log.append(call, [created], { tokenId: at.stream, token, details: detailsAfter(at) });
       if (sessionId !== undefined) await confirm({ at, userId, sessionId }, call);
+      if (userId !== callerOf(call).userId) await confirmCovered({ at, userId }, call);
       return answer;
     },
 
@@ -80,11 +82,23 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   /** Revokes the new token if its session has ended since, and fails the call. */
   async function confirm({ at, userId, sessionId }: TokenOfSession, call: Call): Promise<void> {
     if (await isSession(sql, sessionId)) return;
+    await revokeNew({ at, userId }, call);
+    throw refuse.because("TOKEN_INVALID");
+  }
+
+  /** Revokes the new token if its user was given a role meanwhile that its creator does not cover, and fails the call. */
+  async function confirmCovered({ at, userId }: NewToken, call: Call): Promise<void> {
+    const permission = await gained(userId, call);
+    if (permission === undefined) return;
+    await revokeNew({ at, userId }, call);
+    throw refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });
+  }
+
+  /** Revokes a token of a call that fails; whatever it lost against may have seen the token and ended it too. */
+  async function revokeNew({ at, userId }: NewToken, call: Call): Promise<void> {
     const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
     const revoked = factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } });
-    // Whatever ended the session may have seen the token and ended it too.
     await log.append(aside(call), [revoked], true).catch(lostRace);
-    throw refuse.because("TOKEN_INVALID");
   }
 
   /** The token that the call presents, if it belongs to the user. */
@@ -115,7 +129,8 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
 const creatorOf = (maker: AccessTokenRow | undefined, call: Call): string | undefined =>
   maker ? (maker.creatorId ?? undefined) : callerOf(call).userId;
 
-type TokenOfSession = { readonly at: At; readonly userId: string; readonly sessionId: string };
+type NewToken = { readonly at: At; readonly userId: string };
+type TokenOfSession = NewToken & { readonly sessionId: string };
 
 /** The session in which users create tokens for themselves. */
 function ownSession(userId: string, call: Call): string | undefined {

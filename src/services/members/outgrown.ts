@@ -1,9 +1,13 @@
 import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
+import { type At, factOf, next } from "../../events/fact.ts";
 import type { Cascade } from "../../events/fold.ts";
 import { load } from "../../events/load.ts";
+import { lostRace } from "../../events/log.ts";
 import { uncovered } from "../../guards/coverage.ts";
+import type { Permission } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
+import { aside } from "../writing/aside.ts";
 
 /** A role given to a user. */
 export type NewRole = { readonly userId: string; readonly target: Membership };
@@ -34,6 +38,30 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   async function isLess({ creatorId }: Creations, target: Membership): Promise<boolean> {
     return uncovered({ memberships: await membershipsOf(creatorId) }, [target]) !== undefined;
   }
+}
+
+/**
+ * Ends what a lesser administrator created at the same moment: neither the statement that gave the role nor the one that created a token
+ * saw the other. So both look again once they are written: whichever looks last sees the other one.
+ */
+export function outgrownLate(deps: Pick<Deps, "log" | "sql" | "clock">) {
+  const outgrown = outgrownBy(deps);
+  return async ({ userId, target }: NewRole, at: At, call: Call): Promise<void> => {
+    const { count, secret } = await outgrown({ userId, target }, call);
+    if (count === 0) return;
+    const member = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
+    const value = { roles: [...target.roles] };
+    const changed = factOf("member", next(member, deps.clock()), { case: "changed", value }, secret);
+    // Whoever changed the member meanwhile ended it, too.
+    await deps.log.append(aside(call), [changed], true).catch(lostRace);
+  };
+}
+
+/** Finds what a user may do that the caller may not, among what it was given while the caller created something for it. */
+export function gainedRead(sql: Sql) {
+  const membershipsOf = membershipsRead(sql);
+  return async (userId: string, call: Call): Promise<Permission | undefined> =>
+    uncovered(callerOf(call), await membershipsOf(userId))?.permission;
 }
 
 /** SQL for the user who created the access token. Tokens of earlier releases lack the column; the log has the answer. */

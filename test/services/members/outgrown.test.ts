@@ -159,3 +159,15 @@ test("tokens of people, which they made themselves, go on", async () => {
   expect(await whoIs(own)).toBe(200);
   expect(managerId).not.toBe(userId);
 });
+
+test("a token that a lesser administrator makes at the moment in which its user becomes an owner does not outlive it", async () => {
+  const ends = { refused: 0, ended: 0, alive: 0 };
+  for (let round = 0; round < 60; round++) {
+    const { userId } = await machine(postern, { organizationId: acme });
+    const [made] = await Promise.all([manager.post(`/v1/users/${userId}/tokens`), promote(userId)]);
+    if (made.status !== 200) ends.refused++;
+    else if ((await whoIs(postern.as(made.body.token))) === 401) ends.ended++;
+    else ends.alive++;
+  }
+  expect(ends).toEqual({ refused: expect.any(Number), ended: expect.any(Number), alive: 0 });
+});
