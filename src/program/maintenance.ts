@@ -7,7 +7,7 @@ import { settings } from "./settings.ts";
 export const migrate: Command = {
   about: "bring the database tables up to date",
   description: [
-    "Applies the missing migrations, each in its own transaction, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. Run this command beforehand if the role of the service may not change tables.",
+    "Applies the missing migrations step by step, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. You can interrupt it: the next run goes on at the step where it stopped. Run this command beforehand if the role of the service may not change tables.",
   ],
   async run() {
     const config = settings();

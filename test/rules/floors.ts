@@ -27,7 +27,7 @@ export const floors: readonly (readonly string[])[] = [
   ["notify/logout", "notify/mail", "notify/sms", "client", "workers"],
   ["deps", "notify/deliveries", "config"],
   ["contract", "events", "postgres/migrate", "postgres/open"],
-  ["postgres/pool", "notify/log_sender", "notify/webhook"],
+  ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook"],
   ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
   ["messages", "metrics", "notify/not_taken", "postgres/failure", "postgres/process_log", "security", "tracing"],
 ];

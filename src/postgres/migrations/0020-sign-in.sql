@@ -1,5 +1,7 @@
 -- Sign-in at applications (docs/sign-in.md). All of these are credentials: values that are presented are kept as their SHA-256.
+-- replaces sha256 c2b2e138af105431d5538424313787f3c37af2e55a523884b9a29ee2ba9c3d7d
 
+-- step: transaction
 -- The keys that sign tokens. Of one algorithm the key signs whose signs_from is the latest that has come; a rebuild of the tables
 -- leaves them, as private keys are in no fact.
 create table signing_keys (
@@ -94,4 +96,6 @@ create function origins_of(oidc jsonb) returns text[] language sql immutable par
     from jsonb_array_elements_text(coalesce(oidc->'redirectUris', '[]'))
   ) origins where origin is not null
 $$;
-create index applications_origins on applications using gin (origins_of(oidc));
+
+-- step: index
+create index concurrently if not exists applications_origins on applications using gin (origins_of(oidc));

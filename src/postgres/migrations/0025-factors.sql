@@ -1,3 +1,6 @@
+-- replaces sha256 f4fae6344c4c5029052b34584338ef623d87a1931d8499e753e0156f4561f69b
+
+-- step: transaction
 -- The factors of users beside their passwords. A user has one app and one set of recovery codes at most, and any number of passkeys.
 create table factors (
   owner text not null,
@@ -94,6 +97,7 @@ create table factor_policies (
   changed timestamptz not null
 );
 
+-- step: transaction
 -- How the user of a session proved who it is (RFC 8176), and whether the session may only enrol a factor.
 alter table sessions
   add column amr text[] not null default '{pwd}',

@@ -1,4 +1,10 @@
--- Most users have no phone. In one transaction with the words, which close `terms` for seconds, this would wait for statements that hold
--- users and wait for `terms`: the new member of a running node ended the upgrade by a deadlock.
+-- Most users have no phone.
+-- replaces sha256 4539a1cb984c661a4c3e42d577fa6e924b1bc93c05561e75e017de3df5d3ffc3
+
+-- step: index
+create index concurrently if not exists users_phone_given
+  on users (owner collate "C", phone collate "C", user_id collate "C") where phone is not null;
+
+-- step: transaction
 drop index users_phone;
-create index users_phone on users (owner collate "C", phone collate "C", user_id collate "C") where phone is not null;
+alter index users_phone_given rename to users_phone;

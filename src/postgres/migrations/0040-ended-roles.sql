@@ -1,3 +1,6 @@
+-- replaces sha256 1d64949f55627a4876f06fd33e3b9a503a7d6941bf5c1c9b85f3cf9bdaf46326
+
+-- step: transaction
 -- The organizations that can give a user no roles of a kind, since the user or its own organization ended those that they gave.
 create table ended_roles (
   user_id text collate "C" not null,
@@ -9,9 +12,11 @@ create table ended_roles (
 );
 create index ended_roles_of_organization on ended_roles (organization_id);
 
+-- step: index
 -- As user_grants_of_user, for memberships.
-create index members_of_user on members (user_id collate "C", owner collate "C", member_id collate "C");
+create index concurrently if not exists members_of_user on members (user_id collate "C", owner collate "C", member_id collate "C");
 
+-- step: transaction
 -- A role that is given while others of its kind are ended was decided without seeing that: it loses its race. The trigger looks
 -- when the row of the user is locked already, by the reference to it. Whoever ends roles waits for that lock afterwards, and then
 -- finds what this did not refuse.
@@ -26,9 +31,12 @@ begin
   return null;
 end $$;
 
+-- step: transaction
 -- They fire after the reference to the user was checked, as triggers do in the order of their names. Constraint triggers decide races,
 -- so that a replay of the log, where the races are decided, does without them.
 create constraint trigger "ended roles" after insert on members
   for each row execute function refuse_ended_role('ROLE_KIND_MEMBERSHIP');
+
+-- step: transaction
 create constraint trigger "ended roles" after insert on user_grants
   for each row execute function refuse_ended_role('ROLE_KIND_USER_GRANT');

@@ -1,3 +1,6 @@
+-- replaces sha256 45f47dae7f833dd41cd073427a1860e5b1547b51e555860b289e51e44fa06fa9
+
+-- step: transaction
 -- A sign-out ends a session and leaves the refresh tokens that came of it (OpenID Connect Back-Channel Logout 1.0, 2.7): the row of the
 -- browser gets the expiration date 'epoch', which lies behind the clock of every node, and is from then on that of a session that ran out.
 -- The update changes the hash as well, so that its lock excludes sign-ins that are being written; each statement below sees those that were.
@@ -21,8 +24,10 @@ end $$;
 create trigger sign_out_is_written after update of expiration_date on browser_sessions for each row
 when (new.expiration_date = 'epoch' and old.expiration_date <> 'epoch') execute function sign_out_is_written();
 
+-- step: index
 -- A user has 100 refresh tokens at an application at most: the oldest of them, by the order of their ids.
-create index sign_ons_offline on sign_ons (user_id, app_id, sign_on_id) where refresh_family is not null;
+create index concurrently if not exists sign_ons_offline on sign_ons (user_id, app_id, sign_on_id) where refresh_family is not null;
 
+-- step: index
 -- A user has 1,000 access tokens at most that have not expired.
-create index access_tokens_in_force on access_tokens (user_id, coalesce(expiration_date, 'infinity'));
+create index concurrently if not exists access_tokens_in_force on access_tokens (user_id, coalesce(expiration_date, 'infinity'));

@@ -1,6 +1,8 @@
 -- Names are told apart as people read them: in the compatibility form, whatever the case, the kind and number of blanks, and
 -- characters that show nothing. Those that there are already stay, whether others look like them or not.
+-- replaces sha256 4a95242604c93eecece2888d73ee94857d52022f86f22115425b85433b44d327
 
+-- step: transaction
 -- Takes a folded text, and calls no function of ours: since PostgreSQL 17 an index is built with a search path that has none of them.
 -- A letter and its accent are composed once what stood between them is gone.
 create function as_read(folded text) returns text language sql immutable strict parallel safe as $$
@@ -10,8 +12,9 @@ create function as_read(folded text) returns text language sql immutable strict 
 $$;
 
 -- Of two that are named alike at once one must lose, also on a node of an earlier release. So names that are given from now on have a
--- key that is unique. It follows from the row and from the time of its last fact alone: a log that is replayed gives the same keys.
-alter table instance add column names_compared_since timestamptz not null default now();
+-- key that is unique. It follows from the row and from the time of its last fact alone: a log that is replayed gives the same keys. In an instance that has names the last step of the names of applications says since when.
+alter table instance add column names_compared_since timestamptz not null default 'infinity';
+alter table instance alter names_compared_since set default now();
 create function write_name_key() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' or new.name <> old.name then

@@ -1,3 +1,29 @@
+-- replaces sha256 f9850823fe8a1bf7b4d1dec64df5fd2d2168bce326c88597e473695f2108446f
+
+-- step: transaction
+-- What is being deleted has no words: no search finds it.
+create or replace function write_terms() returns trigger language plpgsql as $$
+declare
+  was jsonb := case when not coalesce((to_jsonb(old)->>'deleted')::boolean, false) then to_jsonb(old) end;
+  made jsonb := case when not coalesce((to_jsonb(new)->>'deleted')::boolean, false) then to_jsonb(new) end;
+  scope_id text := coalesce(coalesce(made, was)->>tg_argv[1], '');
+  id text := coalesce(made, was)->>tg_argv[2];
+  gone text[] := coalesce(string_to_array(btrim(was->>'words'), ' '), '{}');
+  here text[] := coalesce(string_to_array(btrim(made->>'words'), ' '), '{}');
+  word text;
+begin
+  foreach word in array gone loop
+    continue when word = any(here);
+    delete from terms where noun = tg_argv[0] and scope = scope_id and term = word and object_id = id;
+  end loop;
+  foreach word in array here loop
+    continue when word = any(gone);
+    insert into terms (noun, scope, object_id, term) values (tg_argv[0], scope_id, id, word);
+  end loop;
+  return null;
+end $$;
+
+-- step: transaction
 -- A user with many grants and memberships is deleted in batches. From the first on the row is marked, and gone for whatever reads
 -- `users`; `all_users` keeps it until nothing refers to it.
 alter table users add column deleted boolean not null default false;
@@ -23,31 +49,12 @@ begin
   end loop;
 end $$;
 select show_present('users');
-
--- What is being deleted has no words: no search finds it.
-create or replace function write_terms() returns trigger language plpgsql as $$
-declare
-  was jsonb := case when not coalesce((to_jsonb(old)->>'deleted')::boolean, false) then to_jsonb(old) end;
-  made jsonb := case when not coalesce((to_jsonb(new)->>'deleted')::boolean, false) then to_jsonb(new) end;
-  scope_id text := coalesce(coalesce(made, was)->>tg_argv[1], '');
-  id text := coalesce(made, was)->>tg_argv[2];
-  gone text[] := coalesce(string_to_array(btrim(was->>'words'), ' '), '{}');
-  here text[] := coalesce(string_to_array(btrim(made->>'words'), ' '), '{}');
-  word text;
-begin
-  foreach word in array gone loop
-    continue when word = any(here);
-    delete from terms where noun = tg_argv[0] and scope = scope_id and term = word and object_id = id;
-  end loop;
-  foreach word in array here loop
-    continue when word = any(gone);
-    insert into terms (noun, scope, object_id, term) values (tg_argv[0], scope_id, id, word);
-  end loop;
-  return null;
-end $$;
-delete from terms t using organizations o where o.deleted and t.noun = 'organization' and t.object_id = o.organization_id;
-
-create or replace trigger users_terms after delete or update of words, deleted on all_users
+create or replace trigger users_terms after delete or update of username, given_name, family_name, email, phone, name, deleted on all_users
   for each row execute function write_terms('user', 'owner', 'user_id');
-create or replace trigger organizations_terms after insert or delete or update of words, deleted on organizations
+
+-- step: transaction
+create or replace trigger organizations_terms after insert or delete or update of name, deleted on organizations
   for each row execute function write_terms('organization', '', 'organization_id');
+
+-- step: transaction
+delete from terms t using organizations o where o.deleted and t.noun = 'organization' and t.object_id = o.organization_id;

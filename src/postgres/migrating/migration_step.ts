@@ -1,0 +1,153 @@
+import postgres from "postgres";
+import { StartError } from "../failure.ts";
+import type { Migration, Step } from "./migration_file.ts";
+
+export type Client = postgres.Sql<{ bigint: bigint }>;
+
+/** How far a migration of several steps is; in a step of batches, `after` is the last key that was done, as a row of literals. */
+export type Progress = Readonly<{ step: number; after: string | null; rows: number; moves: number }>;
+
+/** Where the database stands: the migration to apply, how far it is, and how many were applied before it. */
+export type Place = Readonly<{ migration: Migration; progress: Progress; applied: number }>;
+
+/** What became of a step: another node may have done it, or running statements may hold its tables. */
+export type Outcome = "ended" | "overtaken" | "locked";
+
+/** A batch that was done: the rows done so far in its step, about how many there are, and how long it took. */
+export type Batch = Readonly<{ rows: number; total: number; tookMs: number }>;
+
+// The number is arbitrary, but must be the same for every node of every version.
+const lock = "select pg_advisory_xact_lock(7710653297)";
+// Our own error code for "another node was faster".
+const overtaken = "PT409";
+
+// Other statements queue up behind a migration that waits for a table, so it gives way and tries again.
+const bounded = "set local lock_timeout = '2s'";
+// What a wait ends with: the bound, or a statement that held one table and waited for another.
+const lockLost = new Set(["55P03", "40P01"]);
+
+/** Creates the table of applied migrations if it is missing. */
+export async function prepare(client: Client): Promise<void> {
+  const [row] = await client`select to_regclass('migrations') is not null as made`;
+  if (row?.made) return;
+  await client.unsafe(`${lock};
+    create table if not exists migrations
+      (name text primary key, checksum text not null, applied_at timestamptz not null default now())`);
+}
+
+/** How far a migration is; the table of the one that is under way has one row at most. */
+export async function progressOf(client: Client, { name, checksums }: Migration): Promise<Progress> {
+  const [made] = await client`select to_regclass('migration_under_way') is not null as made`;
+  if (!made?.made)
+    await client.unsafe(`${lock};
+      create table if not exists migration_under_way
+        (name text not null, checksum text not null, step integer not null, after text, rows bigint not null default 0,
+         moves bigint not null, one boolean primary key default true check (one))`);
+  const [row] = await client<(Progress & { name: string; checksum: string })[]>`
+    select name, checksum, step, after, rows::float8 as rows, moves::float8 as moves from migration_under_way`;
+  if (!row) return { step: 0, after: null, rows: 0, moves: 0 };
+  if (row.name === name && row.checksum !== checksums[0])
+    throw new StartError(`Migration ${name} was changed while it was under way: restore its file, and finish it`);
+  return row;
+}
+
+/** Does the statements of the step that is due, and says that it ended. */
+export function applyStep(client: Client, place: Place, text: string): Promise<Outcome> {
+  return transact(client, place, `${text}\n;${ended(place)}`);
+}
+
+/**
+ * Builds an index while others write. Its waits hold up nobody, so they have no bound. A build that was killed leaves an index that is
+ * invalid; it is dropped, but not while a node that builds it holds its lock on the table.
+ */
+export async function buildIndex(client: Client, place: Place, step: Step & { kind: "index" }): Promise<Outcome> {
+  const { index, table, text } = step;
+  const isInvalid = `exists (select from pg_index where indexrelid = to_regclass('${index}') and not indisvalid)`;
+  const cleared = await transact(
+    client,
+    place,
+    `do $clear$ begin
+      if ${isInvalid} then
+        lock table ${table} in share update exclusive mode;
+        if ${isInvalid} then drop index ${index}; end if;
+      end if;
+    end $clear$`,
+  );
+  if (cleared !== "ended") return cleared;
+  const built = await outcomeOf(place, () => client.unsafe(text));
+  if (built !== "ended") return built;
+  const check = `do $check$ begin
+    if ${isInvalid} then raise exception 'the index is invalid' using errcode = 'lock_not_available'; end if;
+  end $check$`;
+  return applyStep(client, place, check);
+}
+
+/** Does the next rows of a step of batches, or says that the step ended when there are none. */
+export async function applyBatch(
+  client: Client,
+  { place, step, most }: { place: Place; step: Step & { kind: "batches" }; most: number },
+): Promise<Outcome | Batch> {
+  const { after, rows } = place.progress;
+  const { table } = step;
+  const keys = step.keys.join(", ");
+  const began = after === null ? "true" : `(${keys}) > ${after}`;
+  const [page] = await client.unsafe<{ upto: string; quoted: string; rows: number; total: number }[]>(`
+    with page as materialized (select ${keys} from ${table} where ${began} order by ${keys} limit ${most}),
+      last as (
+        select format('(${step.keys.map(() => "%L").join(", ")})', ${keys}) as upto
+        from page order by ${step.keys.map((key) => `${key} desc`).join(", ")} limit 1)
+    select upto, quote_literal(upto) as quoted, (select count(*)::int from page) as rows,
+      (select reltuples::float8 from pg_class where oid = '${table}'::regclass) as total
+    from last`);
+  if (!page) return applyStep(client, place, "");
+  const done = rows + page.rows;
+  const text = step.text.replaceAll(":batch", () => `(${began} and (${keys}) <= ${page.upto})`);
+  const startedAt = performance.now();
+  const outcome = await transact(
+    client,
+    place,
+    `${text}\n;${moved(place, `step = ${place.progress.step}, after = ${page.quoted}, rows = ${done}`)}`,
+  );
+  if (outcome !== "ended") return outcome;
+  return { rows: done, total: Math.max(done, page.total), tookMs: performance.now() - startedAt };
+}
+
+// Several statements in one message form one transaction, which a lost connection cannot split. The lock lasts as long as the transaction,
+// so it needs no session. A node that waited for it finds that another was faster, and reads again.
+function transact(client: Client, place: Place, text: string): Promise<Outcome> {
+  const { applied, progress } = place;
+  const guard = `do $guard$ begin
+    if (select count(*) from migrations) <> ${applied}
+      or coalesce((select moves from migration_under_way), 0) <> ${progress.moves}
+    then raise exception 'overtaken' using errcode = '${overtaken}'; end if;
+  end $guard$`;
+  return outcomeOf(place, () => client.unsafe(`${lock};\n${guard};\n${bounded};\n${text}`));
+}
+
+async function outcomeOf({ migration, progress }: Place, work: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    await work();
+    return "ended";
+  } catch (error) {
+    if (!(error instanceof postgres.PostgresError)) throw error;
+    if (error.code === overtaken) return "overtaken";
+    if (lockLost.has(error.code)) return "locked";
+    const count = migration.steps.length;
+    const where = count > 1 ? ` in step ${progress.step + 1} of ${count}, after which it goes on once that works` : "";
+    const kept = count > 1 ? "" : " and changed nothing";
+    throw new StartError(`Migration ${migration.name} failed${kept}${where}: ${error.message}`);
+  }
+}
+
+function ended(place: Place): string {
+  const { migration, progress } = place;
+  const { name, checksums, steps } = migration;
+  if (progress.step + 1 < steps.length) return moved(place, `step = ${progress.step + 1}, after = null, rows = 0`);
+  return `insert into migrations (name, checksum) values ('${name}', '${checksums[0]}'); delete from migration_under_way`;
+}
+
+function moved({ migration: { name, checksums }, progress: { moves } }: Place, change: string): string {
+  return `insert into migration_under_way (name, checksum, step, moves) values ('${name}', '${checksums[0]}', 0, 0)
+    on conflict (one) do nothing;
+    update migration_under_way set moves = ${moves + 1}, ${change}`;
+}
