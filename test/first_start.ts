@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { freePort } from "./wire/free_port.ts";
 
-const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const here = fileURLToPath(new URL("..", import.meta.url));
 
 /** A node as a process of its own, whose output is kept. */
 export type Node = AsyncDisposable & {
@@ -23,6 +24,8 @@ export type NodeOptions = {
   readonly adminToken?: string;
   /** More settings. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The folder of the program: this one, or that of another release. */
+  readonly root?: string;
 };
 
 /** The environment of a node on a database of its own. */
@@ -47,6 +50,7 @@ export function nodeEnv({
 export async function startNode(options: NodeOptions): Promise<Node> {
   const port = options.port ?? (await freePort());
   const env = nodeEnv({ ...options, port });
+  const program = join(options.root ?? here, "src/main.ts");
   const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   let output = "";

@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "vitest";
+import { readConfig } from "../../src/config/config.ts";
+import { doctor } from "../../src/maintenance/doctor.ts";
+import { newToken } from "../../src/security/token.ts";
+import { type Node, nodeEnv, readyStatus, startNode } from "../first_start.ts";
+import { clientOf } from "../harness.ts";
+import { ask } from "../postgres/embedded/holder.ts";
+import { releaseOf } from "./earlier_release.ts";
+import { fillInstance } from "./filled_instance.ts";
+import { startPostgres } from "./postgres.ts";
+import { startTraffic } from "./upgrade_traffic.ts";
+
+/** The release of before by its commit, the programs of PostgreSQL, how many users the instance has, and of how many calls times are taken. */
+export type UpgradeOptions = {
+  readonly commit: string;
+  readonly bin: string;
+  readonly users: number;
+  readonly calls: number;
+};
+
+/** The times of calls, in milliseconds, before the upgrade and from its beginning on. */
+export type Upgraded = { readonly before: number; readonly since: number };
+
+/**
+ * Upgrades a filled database under traffic: a node of before goes on serving while a node of this release migrates, and then beside it.
+ * Fails on any call that fails, and on any row that the log does not explain.
+ */
+export async function upgradeUnderTraffic({ commit, bin, users, calls }: UpgradeOptions): Promise<Upgraded> {
+  await using opened = new AsyncDisposableStack();
+  const { url: databaseUrl } = opened.use(await startPostgres(bin));
+  const dataDir = await mkdtemp(join(tmpdir(), "postern-upgrade-"));
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
+  const token = newToken("pt");
+  const options = { databaseUrl, dataDir, adminToken: token };
+  const earlier = opened.use(await startNode({ ...options, root: await releaseOf(commit) }));
+  await ready(earlier);
+  const organizations = await fillInstance({ url: earlier.url, token, users });
+  await ask(databaseUrl, "vacuum analyze");
+
+  const traffic = startTraffic({ url: earlier.url, token, organizations });
+  await traffic.more(300);
+  traffic.cut();
+  await traffic.more(calls);
+  const before = traffic.cut();
+  const began = performance.now();
+  const node = opened.use(await startNode(options));
+  await ready(node);
+  const seconds = Math.round((performance.now() - began) / 1000);
+  const during = traffic.cut();
+  traffic.urls.push(node.url);
+  await traffic.more(calls);
+  const after = traffic.cut();
+  const kept = await traffic.stop();
+  report(`${commit}, ${users} users, ${bin}: ready after ${seconds} s`, { before, during, after });
+  expect(traffic.failures.slice(0, 10)).toEqual([]);
+  const admin = clientOf(node.url, token);
+  for (const userId of kept) expect((await admin.get(`/v1/users/${userId}`)).status).toBe(200);
+  const config = readConfig({ ...nodeEnv(options), LOG_LEVEL: "warn", DATABASE_STATEMENT_TIMEOUT_MS: "120000" });
+  const { lines } = await doctor(config, { rebuild: true });
+  expect(lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
+  return { before: p99(before), since: Math.max(p99(during), p99(after)) };
+}
+
+async function ready({ url, output, exited }: Node): Promise<void> {
+  let hasEnded = false;
+  void exited.then(() => {
+    hasEnded = true;
+  });
+  for (; (await readyStatus(url)) !== 200; await pause(50))
+    if (hasEnded) throw new Error(`the node has ended: ${output().slice(-2000)}`);
+}
+
+type Times = ReadonlyMap<string, readonly number[]>;
+
+const all = (times: Times): number[] => [...times.values()].flat();
+
+const percentile = (times: readonly number[], part: number): number =>
+  times.toSorted((one, other) => one - other)[Math.floor(times.length * part)] ?? 0;
+
+const p99 = (times: Times): number => percentile(all(times), 0.99);
+
+function report(what: string, phases: Readonly<Record<string, Times>>): void {
+  console.log(what);
+  for (const [phase, times] of Object.entries(phases)) {
+    const figures = (list: readonly number[]) =>
+      [0.5, 0.99, 1].map((part) => Math.round(percentile(list, Math.min(part, 1 - 1e-9)))).join("/");
+    const kinds = [...times].map(([kind, list]) => `${kind} ${figures(list)}`);
+    console.log(`  ${phase}: ${all(times).length} calls, p50/p99/most ${figures(all(times))} ms; ${kinds.join(", ")}`);
+  }
+}
