@@ -49,6 +49,8 @@ export type Fold = {
   readonly later?: Later;
   /** The time after which rows that this fold writes to a view table may be deleted without a fact. */
   readonly expiry?: { readonly table: string; readonly column: string };
+  /** A column that rows of nodes of an earlier release lack, so that it may differ from a replay. */
+  readonly unknownBefore?: { readonly table: string; readonly column: string };
 };
 
 export type NounFolds<N extends FactNoun> = { readonly [K in FactCase<N>]: Fold };

@@ -26,7 +26,7 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
   try {
     for (const [name, value] of Object.entries(settings)) await client.unsafe(`set local ${name} = ${value}`);
     const schema = await schemaOf(client);
-    const { written, compared, expiries } = tablesOf(folds);
+    const { written, compared, expiries, unknown } = tablesOf(folds);
     const bases = await basesOf(client, [...written, ...followers]);
     const triggers = await triggersOf(client, { schema, bases });
     // Temporary tables hide others with the same name, so the folds write only to them.
@@ -39,10 +39,10 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
     const rewrite = rewriting(client, [...written, ...followers]);
     await replay(client, { crossNoun: crossNounTypes(folds), rewrite });
     const found = [];
-    for (const table of [...compared, ...followers])
-      found.push(
-        await difference(client, schema, { table, columns: bases.get(table)?.columns, column: expiries.get(table) }),
-      );
+    for (const table of [...compared, ...followers]) {
+      const columns = bases.get(table)?.columns.filter((column) => !unknown.has(`${table}.${column}`));
+      found.push(await difference(client, schema, { table, columns, column: expiries.get(table) }));
+    }
     const differences = found.filter(({ rows }) => rows > 0);
     return { equal: differences.length === 0, differences };
   } finally {
@@ -71,20 +71,21 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
   const written = [...new Set(all.flatMap(({ views = [] }) => named(views)))].sort();
   const credentials = new Set(all.flatMap(({ credentials = [] }) => named(credentials)));
   const expiries = new Map(all.flatMap(({ expiry }) => (expiry ? [[expiry.table, expiry.column] as const] : [])));
-  return { written, compared: written.filter((table) => !credentials.has(table)), expiries };
+  const unknown = new Set(all.flatMap(({ unknownBefore: one }) => (one ? [`${one.table}.${one.column}`] : [])));
+  return { written, compared: written.filter((table) => !credentials.has(table)), expiries, unknown };
 }
 
 /** Tables written by other tables' triggers. */
 const followers = ["terms", "used_client_ids"];
 
 /** The table behind a name, and the columns that the name shows. */
-type Base = { readonly base: string; readonly columns: string };
+type Base = { readonly base: string; readonly columns: readonly string[] };
 
 /** Finds the table behind each name: `users` is a view of the rows of `all_users` that no job is deleting. */
 async function basesOf(client: Sql, names: readonly string[]): Promise<ReadonlyMap<string, Base>> {
   const rows = await client<({ name: string } & Base)[]>`
     select name, case when c.relkind = 'v' then 'all_' || name else name end as base,
-      (select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
+      (select array_agg(quote_ident(attname) order by attnum) from pg_attribute
        where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
     from string_to_table(${names.join()}, ',') name join pg_class c on c.oid = name::regclass`;
   return new Map(rows.map(({ name, ...base }) => [name, base]));
@@ -122,14 +123,19 @@ async function schemaOf(client: Sql): Promise<string> {
 const examples = 3;
 
 /** A table with its columns, and the column with the time after which its rows may be gone. */
-type Compared = { readonly table: string; readonly columns: string | undefined; readonly column: string | undefined };
+type Compared = {
+  readonly table: string;
+  readonly columns: readonly string[] | undefined;
+  readonly column: string | undefined;
+};
 
 /** Compares a table with its replay. Schema and names come from the folds and the catalogue, never from a caller. */
 async function difference(
   client: Sql,
   schema: string,
-  { table, columns = "*", column }: Compared,
+  { table, columns: names = ["*"], column }: Compared,
 ): Promise<Difference> {
+  const columns = names.join(", ");
   const lasting = column === undefined ? "" : `where ${column} > now()`;
   const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
     with missing as materialized (

@@ -106,6 +106,7 @@ const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'ve
 export const emailFolds = {
   emailChanged: {
     views: [touchUser(setEmail)],
+    unknownBefore: { table: "users", column: "email_setter" },
     credentials: [
       ...keepMailCode,
       ...keepUndoCode,
