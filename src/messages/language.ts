@@ -4,7 +4,15 @@ export type Language = "en" | "de" | "fr" | "es";
 /** One text in every language; `{name}` stands for a parameter. */
 export type Texts = Readonly<Record<Language, string>>;
 
-const languages: readonly Language[] = ["en", "de", "fr", "es"];
+/** The languages by their own names. */
+export const languageNames: Readonly<Record<Language, string>> = {
+  en: "English",
+  de: "Deutsch",
+  fr: "Français",
+  es: "Español",
+};
+
+export const languages: readonly Language[] = ["en", "de", "fr", "es"];
 
 /** Finds the language of ours that an accept-language header (RFC 9110, 12.5.4) prefers; undefined if it names none. */
 export function chooseLanguage(acceptLanguage: string | undefined): Language | undefined {

@@ -22,6 +22,9 @@ export const pageTexts = {
   login_name: { en: "Login name", de: "Anmeldename", fr: "Identifiant", es: "Nombre de usuario" },
   password: { en: "Password", de: "Passwort", fr: "Mot de passe", es: "Contraseña" },
   new_password: { en: "New password", de: "Neues Passwort", fr: "Nouveau mot de passe", es: "Contraseña nueva" },
+  language: { en: "Language", de: "Sprache", fr: "Langue", es: "Idioma" },
+  show: { en: "Show", de: "Anzeigen", fr: "Afficher", es: "Mostrar" },
+  hide: { en: "Hide", de: "Verbergen", fr: "Masquer", es: "Ocultar" },
   wrong: {
     en: "The login name or the password is wrong.",
     de: "Der Anmeldename oder das Passwort ist falsch.",

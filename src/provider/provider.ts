@@ -12,7 +12,6 @@ import { confirmEmailRoute } from "./mail_pages/confirm_email.ts";
 import { forgottenPasswordRoute } from "./mail_pages/forgotten_password.ts";
 import { restoreEmailRoute } from "./mail_pages/restore_email.ts";
 import { brandFiles } from "./pages/brand_files.ts";
-import { brandsRead } from "./pages/brand_read.ts";
 import { atOwnAddress } from "./pages/own_address.ts";
 import { pageFiles } from "./pages/page_files.ts";
 import { isOutage } from "./pages/request_notes.ts";
@@ -45,7 +44,7 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
       restoreEmailRoute(parts),
     ],
   ];
-  const pages = shownPages.map(atOwnAddress(parts)).map(shownRoute(brandsRead(deps.sql)));
+  const pages = shownPages.map(atOwnAddress(parts)).map(shownRoute(deps, issuer));
   const requests = [...endpoints(parts), ...pages];
   return { files: files.map(inOutages), requests: requests.map(inOutages) };
 }

@@ -73,7 +73,7 @@ test("authorize by POST leads to the same page by 303", async () => {
 test("a page has no inline script, loads nothing from elsewhere, is in no frame, and its form leads back only", async () => {
   const { text, headers } = await open();
   expect(headers.get("content-security-policy")).toBe(
-    "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   );
   expect([headers.get("x-frame-options"), headers.get("cache-control")]).toEqual(["DENY", "no-store"]);
   expect(text).not.toMatch(/<script(?! src="\/[^"]*" defer><\/script>)|style=|onload|https?:/);

@@ -41,8 +41,7 @@ export function accountRoutes(
 ): readonly HttpRoute[] {
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
-  const brands = brandsRead(deps.sql);
-  const services = accountServices(deps, settings, signIns);
+  const [brands, services] = [brandsRead(deps.sql), accountServices(deps, settings, signIns)];
   const choose = (view: AccountView) => signInTo(steps, view, { prompt: "select_account" });
   const home = accountHome({ choose, ...signingOut(deps, steps.jar, services.sessions) });
   const sections = [
@@ -92,7 +91,8 @@ export function accountRoutes(
     const brand = await brands.ofOrganization(session.owner);
     noteBrand(http.values, brand);
     const token = formToken(keyring, { browser, request: path, sessionId: session.sessionId });
-    return { http, path, session, language, brand, browser, token, cookies: [steps.jar.set("browser", browser)] };
+    const look = { language, brand, here: path, cookies: [steps.jar.set("browser", browser)] };
+    return { ...look, http, path, session, browser, token };
   }
 }
 

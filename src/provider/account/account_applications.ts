@@ -16,26 +16,37 @@ import {
   dated,
   listOf,
   mostShown,
+  questionPage,
 } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 
 const { method } = ConsentService;
 
-export const accountApplications = ({ consents }: AccountServices): AccountSection => ({
+export function accountApplications({ consents }: AccountServices): AccountSection {
+  const listed = ({ http, session }: AccountView) => {
+    const request = create(ListConnectedApplicationsRequestSchema, { userId: session.userId, pageSize: mostShown });
+    return consents.listConnectedApplications(request, contextOfUser(http, session, method.listConnectedApplications));
+  };
+  return section(consents, listed);
+}
+
+type ListOfUser = (view: AccountView) => ReturnType<AccountServices["consents"]["listConnectedApplications"]>;
+
+const section = (consents: AccountServices["consents"], listed: ListOfUser): AccountSection => ({
   path: "/account/applications",
   isSensitive: () => false,
 
   async show(view, problem) {
-    const { http, session, language } = view;
-    const request = create(ListConnectedApplicationsRequestSchema, { userId: session.userId, pageSize: mostShown });
-    const context = contextOfUser(http, session, method.listConnectedApplications);
-    const list = await consents.listConnectedApplications(request, context);
+    const list = await listed(view);
     const items = list.applications.map((one) => item(view, one));
-    const more = list.nextPageToken ? html`<p>${pageText("more_entries", language)}</p>` : nothing;
+    const more = list.nextPageToken ? html`<p>${pageText("more_entries", view.language)}</p>` : nothing;
     return accountPage(view, accountForm(view, html`${listOf(view, items)}${more}`), problem);
   },
 
-  async act({ http, session }, form) {
+  async act(view, form) {
+    const { http, session } = view;
+    const asked = form.get("ask_application");
+    if (asked !== undefined) return askToDisconnect(view, (await listed(view)).applications, asked);
     const appId = form.get("application");
     if (appId === undefined) return undefined;
     const request = create(DisconnectApplicationRequestSchema, { userId: session.userId, appId });
@@ -55,5 +66,17 @@ function item(view: AccountView, application: Listed): Html {
 ${consentDate ? html`<p>${pageText("application_may", language)}</p><ul>${sentences}</ul>` : nothing}
 ${lastSignInDate ? dated("application_used", view, lastSignInDate) : nothing}
 ${offlineSinceDate ? html`<p>${pageText("application_offline", language)}</p>${dated("offline_since", view, offlineSinceDate)}` : nothing}
-<button name="application" value="${appId}" class="plain">${pageText("disconnect", language)}</button>`;
+<button name="ask_application" value="${appId}" class="plain danger">${pageText("disconnect", language)}</button>`;
+}
+
+/** Asks for confirmation before disconnecting an application; undefined if it no longer is connected. */
+function askToDisconnect(view: AccountView, list: readonly Listed[], asked: string) {
+  const { language } = view;
+  const application = list.find(({ appId }) => appId === asked);
+  if (!application) return undefined;
+  return questionPage(view, {
+    title: pageText("disconnect_title", language, { application: application.name }),
+    text: pageText("disconnect_text", language),
+    fields: html`<button name="application" value="${asked}" class="danger">${pageText("disconnect", language)}</button>`,
+  });
 }

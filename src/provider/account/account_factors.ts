@@ -19,6 +19,7 @@ import {
   accountPage,
   dated,
   listOf,
+  questionPage,
   userOf,
 } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
@@ -44,12 +45,12 @@ const section = (factors: AccountServices["factors"], listOfUser: ListOfUser): A
     const { language } = view;
     const list = await listOfUser(view);
     const canHaveCodes = list.some(({ kind }) => kind !== FactorKind.RECOVERY_CODES);
-    const codes = html`<button name="action" value="codes">${pageText("new_codes", language)}</button>`;
+    const codes = html`<button name="action" value="codes" class="plain">${pageText("new_codes", language)}</button>`;
     const items = list.map((one) => item(view, one));
     return accountPage(
       view,
       html`${listOf(view, items)}
-<p><a href="${paths.addFactor}">${pageText(list.length === 0 ? "enrol_title" : "enrol_another", language)}</a></p>
+<a class="button" href="${paths.addFactor}">${pageText(list.length === 0 ? "enrol_title" : "enrol_another", language)}</a>
 ${canHaveCodes ? accountForm(view, codes) : nothing}`,
       problem,
     );
@@ -111,32 +112,33 @@ function kindOf({ language }: AccountView, { kind, codesLeft }: Listed): string 
 
 /** Asks for confirmation before removing a factor; undefined if it is already gone. */
 function askToRemove(view: AccountView, list: readonly Listed[], factorId: string) {
-  const { language, path } = view;
+  const { language } = view;
   const factor = list.find(({ id }) => id === factorId);
   if (!factor) return undefined;
   const isFull = ({ kind }: Listed) => kind !== FactorKind.RECOVERY_CODES;
   const isLast = isFull(factor) && list.filter(isFull).length === 1;
-  const fields = html`<input type="hidden" name="factor" value="${factorId}">
-<button name="action" value="remove" class="danger">${pageText("remove_factor", language)}</button>`;
-  return pageResponse(view, {
+  return questionPage(view, {
     title: pageText("remove_title", language),
-    body: html`${userOf(view)}
-<p><b>${kindOf(view, factor)}</b> ${factor.name}</p>
-<p>${pageText(isLast ? "remove_last" : "remove_text", language)}</p>
-${accountForm(view, fields)}
-<a class="button plain" href="${path}">${pageText("keep_factor", language)}</a>`,
+    text: pageText(isLast ? "remove_last" : "remove_text", language),
+    about: html`<p><b>${kindOf(view, factor)}</b> ${factor.name}</p>`,
+    fields: html`<input type="hidden" name="factor" value="${factorId}">
+<button name="action" value="remove" class="danger">${pageText("remove_factor", language)}</button>`,
+    keep: "keep_factor",
   });
 }
 
 /** Shows the codes, for the only time. */
 const shownCodes = (view: AccountView, codes: readonly string[]) => {
   const { language, path } = view;
-  return pageResponse(view, {
-    title: pageText("codes_title", language),
-    body: html`${userOf(view)}
+  return pageResponse(
+    { ...view, here: undefined },
+    {
+      title: pageText("codes_title", language),
+      body: html`${userOf(view)}
 <p>${pageText("new_codes_text", language)}</p>
 <ul class="codes">
 ${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <a class="button" href="${path}">${pageText("back", language)}</a>`,
-  });
+    },
+  );
 };

@@ -1,7 +1,7 @@
 import type { Response } from "@postern/gateway";
 import { pageText } from "../../messages/page.ts";
 import { type Html, html, pageResponse } from "../pages/html.ts";
-import { type AccountSection, type AccountView, accountForm, accountPage } from "./account_page.ts";
+import { type AccountSection, type AccountView, accountForm, accountPage, questionPage } from "./account_page.ts";
 
 /** The start page of the account: who is signed in, and the ways out. */
 export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): AccountSection => ({
@@ -11,8 +11,8 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
   async show(view, problem) {
     const { language } = view;
     const buttons = html`<button name="action" value="switch" class="plain">${pageText("switch_account", language)}</button>
-<button name="action" value="sign_out">${pageText("sign_out", language)}</button>
-<button name="action" value="sign_out_everywhere" class="plain">${pageText("sign_out_everywhere", language)}</button>`;
+<button name="action" value="sign_out" class="plain">${pageText("sign_out", language)}</button>
+<button name="action" value="ask_everywhere" class="plain danger">${pageText("sign_out_everywhere", language)}</button>`;
     return accountPage(view, accountForm(view, buttons), problem);
   },
 
@@ -31,6 +31,12 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
 <a class="button plain" href="/account/applications">${pageText("account_applications", language)}</a>`,
         );
       }
+      case "ask_everywhere":
+        return questionPage(view, {
+          title: pageText("everywhere_title", language),
+          text: pageText("everywhere_text", language),
+          fields: html`<button name="action" value="sign_out_everywhere" class="danger">${pageText("sign_out_everywhere", language)}</button>`,
+        });
       case "sign_out_everywhere": {
         const cookies = await signOutEverywhere(view);
         return signedOut(view, cookies, html`<p>${pageText("signed_out_everywhere", language)}</p>`);

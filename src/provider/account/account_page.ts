@@ -1,10 +1,9 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { HttpRequest, Response } from "@postern/gateway";
-import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { problemsOf } from "../pages/field.ts";
-import { type Html, html, pageResponse } from "../pages/html.ts";
+import { type Html, html, nothing, pageResponse, withScript } from "../pages/html.ts";
 import type { Look } from "../pages/look.ts";
 import { accountPaths, type OwnPath } from "../request/own_client.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
@@ -50,18 +49,42 @@ export function accountPage(view: AccountView, body: Html, problem?: string): Re
     status: problem === undefined ? 200 : 400,
     title: pageText(titles[path], language),
     body: html`${userOf(view)}
-${problemsOf(problem === undefined ? [] : [problem])}
-${body}
 <nav aria-label="${pageText("account", language)}">
-${accountPaths.filter((other) => other !== path).map((other) => linkTo(other, language))}</nav>`,
+${accountPaths.map((one) => linkTo(one, view))}</nav>
+${problemsOf(problem === undefined ? [] : [problem])}
+${body}`,
+  });
+}
+
+/** What a page asks before something ends that only another sign-in brings back. */
+export type Question = {
+  readonly title: string;
+  readonly text: string;
+  /** What it is about, if the title does not say. */
+  readonly about?: Html;
+  /** The fields and the button that do it. */
+  readonly fields: Html;
+  readonly keep?: PageText;
+};
+
+/** Asks before something ends. Its form does it; the link leads back. */
+export function questionPage(view: AccountView, { title, text, about = nothing, fields, keep = "cancel" }: Question) {
+  const { language, path } = view;
+  return pageResponse(view, {
+    title,
+    body: html`${userOf(view)}
+${about}
+<p>${text}</p>
+${accountForm(view, fields)}
+<a class="button plain" href="${path}">${pageText(keep, language)}</a>`,
   });
 }
 
 export const userOf = ({ session: { displayName, username }, language }: AccountView): Html =>
   html`<p>${pageText("continue_text", language, { name: displayName || username })} <b>${username}</b></p>`;
 
-const linkTo = (path: AccountPath, language: Language): Html =>
-  html`<a href="${path}">${pageText(titles[path], language)}</a>
+const linkTo = (path: AccountPath, { path: current, language }: AccountView): Html =>
+  html`<a href="${path}"${path === current ? html` aria-current="page"` : nothing}>${pageText(titles[path], language)}</a>
 `;
 
 /** The page for a browser without a session, with a link to sign in. */
@@ -90,5 +113,7 @@ export function dated(key: PageText, { language }: AccountView, date: Date | Tim
   const time = date instanceof Date ? date : timestampDate(date);
   const shown = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
   const [before = "", after = ""] = pageText(key, language, { date: "\n" }).split("\n");
-  return html`<p>${before}<time datetime="${time.toISOString()}">${shown.format(time)} UTC</time>${after}</p>`;
+  return withScript(
+    html`<p>${before}<time datetime="${time.toISOString()}">${shown.format(time)} UTC</time>${after}</p>`,
+  );
 }

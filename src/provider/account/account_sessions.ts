@@ -7,6 +7,7 @@ import {
 } from "../../../gen/postern/v1/session_pb.ts";
 import { pageText } from "../../messages/page.ts";
 import { acrOf } from "../../services/callers/authentication_class.ts";
+import type { Parameters } from "../http/parameters.ts";
 import { type Html, html, nothing } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
 import {
@@ -17,33 +18,38 @@ import {
   dated,
   listOf,
   mostShown,
+  questionPage,
 } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 
 const { method } = SessionService;
 
 /** A user's sessions, both of calls and of browsers. */
-export const accountSessions = ({ sessions, userOfSession }: AccountServices): AccountSection => ({
-  path: "/account/sessions",
-  isSensitive: () => false,
+export function accountSessions({ sessions, userOfSession }: AccountServices): AccountSection {
+  return { path: "/account/sessions", isSensitive: () => false, show, act };
 
-  async show(view, problem) {
-    const { http, session, language } = view;
+  function listed({ http, session }: AccountView) {
     const request = create(ListSessionsRequestSchema, { pageSize: mostShown });
-    const list = await sessions.listSessions(request, contextOfUser(http, session, method.listSessions));
-    const others = html`<button name="action" value="others">${pageText("end_others", language)}</button>`;
-    const hasOthers = list.sessions.some(({ id }) => id !== session.sessionId);
-    const fields = html`${listOf(
-      view,
-      list.sessions.map((one) => item(view, one)),
-    )}
-${list.nextPageToken ? html`<p>${pageText("more_entries", language)}</p>` : nothing}
-${hasOthers ? others : nothing}`;
-    return accountPage(view, accountForm(view, fields), problem);
-  },
+    return sessions.listSessions(request, contextOfUser(http, session, method.listSessions));
+  }
 
-  async act({ http, session }, form) {
+  async function show(view: AccountView, problem?: string) {
+    const { session, language } = view;
+    const list = await listed(view);
+    const others = html`<button name="action" value="ask_others" class="plain danger">${pageText("end_others", language)}</button>`;
+    const hasOthers = list.sessions.some(({ id }) => id !== session.sessionId);
+    const items = list.sessions.map((one) => item(view, one));
+    const more = list.nextPageToken ? html`<p>${pageText("more_entries", language)}</p>` : nothing;
+    const fields = html`${listOf(view, items)}${more}${hasOthers ? others : nothing}`;
+    return accountPage(view, accountForm(view, fields), problem);
+  }
+
+  async function act(view: AccountView, form: Parameters) {
+    const { http, session } = view;
     const { userId } = session;
+    const asked = form.get("ask_session");
+    if (asked !== undefined) return askToEnd(view, (await listed(view)).sessions, asked);
+    if (form.get("action") === "ask_others") return askToEndOthers(view);
     if (form.get("action") === "others") {
       const context = contextOfUser(http, session, method.deleteUserSessions);
       await sessions.deleteUserSessions(create(DeleteUserSessionsRequestSchema, { userId }), context);
@@ -55,8 +61,28 @@ ${hasOthers ? others : nothing}`;
     if ((await userOfSession(sessionId))?.userId !== userId) return undefined;
     await sessions.deleteSession(create(DeleteSessionRequestSchema, { sessionId }), context);
     return undefined;
-  },
-});
+  }
+}
+
+/** Asks for confirmation before ending a session; undefined if it is already over. */
+function askToEnd(view: AccountView, list: readonly Listed[], asked: string) {
+  const { language, session } = view;
+  const found = list.find(({ id }) => id === asked && id !== session.sessionId);
+  if (!found) return undefined;
+  return questionPage(view, {
+    title: pageText("end_title", language),
+    text: pageText("end_text", language),
+    about: dated("session_begun", view, found.authTime),
+    fields: html`<button name="session" value="${asked}" class="danger">${pageText("end_session", language)}</button>`,
+  });
+}
+
+const askToEndOthers = (view: AccountView) =>
+  questionPage(view, {
+    title: pageText("others_title", view.language),
+    text: pageText("others_text", view.language),
+    fields: html`<button name="action" value="others" class="danger">${pageText("end_others", view.language)}</button>`,
+  });
 
 type Listed = Awaited<ReturnType<AccountServices["sessions"]["listSessions"]>>["sessions"][number];
 
@@ -69,6 +95,6 @@ ${isFull ? html`<p>${pageText("session_full", language)}</p>` : nothing}
 ${
   id === session.sessionId
     ? html`<p><b>${pageText("this_session", language)}</b></p>`
-    : html`<button name="session" value="${id}" class="plain">${pageText("end_session", language)}</button>`
+    : html`<button name="ask_session" value="${id}" class="plain danger">${pageText("end_session", language)}</button>`
 }`;
 }

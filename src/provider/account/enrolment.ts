@@ -229,7 +229,8 @@ function formOf({ deps, steps }: Enrolling, { step, sessionId, proven, brand }: 
   const { browser, language, query, cookies } = step;
   const request = query ? sealRequest(keyring, query, deps.clock()) : "";
   const token = formToken(keyring, { browser, request: purposed(request), sessionId });
-  return { proven, brand, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
+  const here = query ? beginningOf(query) : paths.addFactor;
+  return { proven, brand, here, language, request, token, cookies: [...cookies, steps.jar.set("browser", browser)] };
 }
 
 /** Binds tokens to these forms: tokens of the sign-in forms are invalid here, and vice versa. */

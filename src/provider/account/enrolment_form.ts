@@ -27,7 +27,7 @@ export type Addable = { readonly app: boolean; readonly passkey: boolean };
 export function choiceForm(form: EnrolmentForm, addable: Addable, { status = 200, problems = [] }: Attempt): Response {
   const { language, proven } = form;
   const button = (action: string, label: PageText) =>
-    html`<button name="action" value="${action}">${pageText(label, language)}</button>`;
+    html`<button name="action" value="${action}" class="choice">${pageText(label, language)}</button>`;
   const application = proven?.client.name;
   return page(form, "enrol_title", {
     status,
@@ -75,7 +75,6 @@ export function newPasskeyForm(form: EnrolmentForm, options: object): Response {
   const fields = nameField(language);
   const [path, hidden] = [paths.addFactor, [hiddenOf(form)]];
   return page(form, "enrol_passkey", {
-    script: paths.passkeyScript,
     body: html`<p>${pageText("enrol_passkey_text", language)}</p>
 ${passkeyForm({ language, path, hidden, asks: "create", options, label: "passkey_create", fields })}
 ${backForm(form)}`,
@@ -85,9 +84,9 @@ ${backForm(form)}`,
 /** The page after an enrolment. New recovery codes are shown here and never again. */
 export function addedPage(form: EnrolmentForm, codes: readonly string[]): Response {
   const { language, proven } = form;
-  return page(form, "enrolled", {
+  return page({ ...form, here: undefined }, "enrolled", {
     body: html`${codes.length > 0 ? codeList(codes, language) : nothing}
-${proven ? doneForm(form) : html`<p><a href="${paths.addFactor}">${pageText("enrol_another", language)}</a></p>${factorsLink(language)}`}`,
+${proven ? doneForm(form) : html`<a class="button plain" href="${paths.addFactor}">${pageText("enrol_another", language)}</a>${factorsLink(language)}`}`,
   });
 }
 
@@ -109,14 +108,13 @@ ${hiddenOf(form)}
 </form>`;
 
 /** A link to the factors of the account, for pages that are not part of a sign-in. */
-const factorsLink = (language: Language): Html => html`<nav aria-label="${pageText("account", language)}">
-<a href="/account/factors">${pageText("account_factors", language)}</a>
-</nav>`;
+const factorsLink = (language: Language): Html =>
+  html`<a class="button plain" href="/account/factors">${pageText("account_factors", language)}</a>`;
 
 const nameField = (language: Language): Html => html`<label for="name">${pageText("factor_name", language)}</label>
 <input id="name" name="name" maxlength="200" autocomplete="off">`;
 
-type Content = { readonly status?: number; readonly body: Html; readonly script?: string };
+type Content = { readonly status?: number; readonly body: Html };
 
 function page({ proven, ...look }: EnrolmentForm, title: PageText, content: Content): Response {
   const titled = { ...content, title: pageText(title, look.language) };

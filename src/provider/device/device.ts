@@ -67,6 +67,7 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
     const look = {
       language: chosenLanguage(http),
       brand: await brands.ofInstance(),
+      here: deviceBeginning(state.userCode),
       cookies: [steps.jar.set("browser", browser)],
     };
     return deviceCodeForm({ ...look, ...state, token: formToken(keyring, formOf(browser)) });

@@ -1,6 +1,6 @@
 /**
- * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, the code and the sealed
- * link of a mail, and the sealed authorization request that a password reset interrupted.
+ * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, its language, the code
+ * and the sealed link of a mail, and the sealed authorization request that a password reset interrupted.
  */
 export type CookieName = keyof typeof values;
 
@@ -15,6 +15,7 @@ const values = {
   session: token,
   accounts: /^os_[0-9A-Za-z]{33}(?:\.os_[0-9A-Za-z]{33}){1,7}$/,
   known: /^ok_[0-9A-Za-z]{33}(?:\.ok_[0-9A-Za-z]{33}){0,7}$/,
+  language: /^[a-z]{2}$/,
   code: /^[2-9A-Z]{1,40}$/,
   link: /^[\w-]{1,1000}$/,
   request: /^[\w-]{1,3800}$/,

@@ -24,7 +24,7 @@ export const paths = {
   logo: imagePaths.logo,
   favicon: imagePaths.favicon,
   formPost: "/sign-in/form-post.js",
-  passkeyScript: "/sign-in/passkey.js",
+  script: "/sign-in/page.js",
   addFactor: "/account/factors/add",
 } as const;
 

@@ -71,7 +71,8 @@ function signingOut(parts: ProviderParts) {
     const browser = jar.read(http.headers.cookie, "browser") ?? newToken("ob");
     const request = sealRequest(keyring, query, deps.clock());
     const token = formToken(keyring, { browser, request: purposed(request), sessionId: id });
-    const look = { language, brand: logout.brand, cookies: [jar.set("browser", browser)] };
+    const here = endBeginning(query);
+    const look = { language, brand: logout.brand, here, cookies: [jar.set("browser", browser)] };
     return logoutForm({ ...look, logout, username, request, token });
   }
 

@@ -6,7 +6,7 @@ import type { PasswordResets } from "../../services/passwords/password_reset.ts"
 import { bounded, type Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
-import { field } from "../pages/field.ts";
+import { field, passwordField } from "../pages/field.ts";
 import { type Html, hidden, html, nothing } from "../pages/html.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
@@ -100,13 +100,16 @@ function choosePage(page: PlainPage, { path, title, text, help }: Purpose, state
     texts: [text],
     body: html`<form method="post" action="${path}">
 ${form.hidden}${code === undefined ? codeField(page) : hidden("code", code)}
-${field({
-  name: "new_password",
-  label: pageText("new_password", language),
-  attributes: html`type="password" maxlength="${String(longestPassword)}" autocomplete="new-password"`,
-  hasFocus: code !== undefined,
-  isWrong: (problem.problems ?? []).length > 0 && !needsHelp,
-})}
+${passwordField(
+  {
+    name: "new_password",
+    label: pageText("new_password", language),
+    attributes: html`maxlength="${String(longestPassword)}" autocomplete="new-password"`,
+    hasFocus: code !== undefined,
+    isWrong: (problem.problems ?? []).length > 0 && !needsHelp,
+  },
+  language,
+)}
 <button name="action" value="save">${pageText("save", language)}</button>
 </form>
 ${needsHelp ? help(page) : nothing}`,

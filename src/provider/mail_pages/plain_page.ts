@@ -118,9 +118,11 @@ export type PlainContent = {
   readonly body?: Html;
 };
 
-export function plainResponse({ language, form, brand, path }: PlainPage, content: PlainContent): Response {
-  const look = { language, brand, cookies: form.cookies };
+export function plainResponse({ http, language, form, brand, path }: PlainPage, content: PlainContent): Response {
   const { status = 200, title, texts = [], problems = [], body = nothing } = content;
+  // What a form has done is not done again.
+  const here = http.method === "POST" && status === 200 ? undefined : `${path}${http.query && `?${http.query}`}`;
+  const look = { language, brand, here, cookies: form.cookies };
   return pageResponse(look, {
     status,
     keepsOpener: keepsOpener(path),

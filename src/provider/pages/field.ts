@@ -1,4 +1,6 @@
-import { type Html, html, nothing } from "./html.ts";
+import type { Language } from "../../messages/language.ts";
+import { pageText } from "../../messages/page.ts";
+import { type Html, html, nothing, withScript } from "./html.ts";
 
 export type Field = {
   readonly name: string;
@@ -14,6 +16,13 @@ export type Field = {
 export const field = ({ name, label, attributes, hasFocus = false, isWrong = false }: Field): Html =>
   html`<label for="${name}">${label}</label>
 <input id="${name}" name="${name}" required ${attributes}${isWrong ? html` aria-invalid="true" aria-describedby="problem"` : nothing}${hasFocus ? html` autofocus` : nothing}>`;
+
+/** Composes a field for a password, which the pages' script can show. */
+export const passwordField = (of: Field, language: Language): Html => {
+  const texts = html`data-show="${pageText("show", language)}" data-hide="${pageText("hide", language)}"`;
+  const shown = field({ ...of, attributes: html`type="password" ${of.attributes} ${texts}` });
+  return withScript(html`<div class="secret">${shown}</div>`);
+};
 
 /** Sentences about a failed attempt. */
 export const problemsOf = (problems: readonly string[]): Html =>

@@ -1,12 +1,14 @@
 import type { Response } from "@postern/gateway";
+import { type Language, languageNames, languages } from "../../messages/language.ts";
 import { inSentence, pageText } from "../../messages/page.ts";
 import { escaped } from "../../security/html_text.ts";
 import { paths } from "../http/paths.ts";
 import type { Brand } from "./brand.ts";
+import { linkIn } from "./language.ts";
 import type { Look } from "./look.ts";
 
-/** HTML that is safe to send. */
-export type Html = { readonly html: string };
+/** HTML that is safe to send, and whether something in it needs the pages' script. */
+export type Html = { readonly html: string; readonly needsScript?: boolean };
 
 /** Composes HTML, escaping every value that is not HTML itself. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
@@ -14,8 +16,14 @@ export function html(parts: TemplateStringsArray, ...values: readonly (string | 
     if (typeof value === "string") return escaped(value);
     return "html" in value ? value.html : value.map((one) => one.html).join("");
   });
-  return { html: parts.reduce((text, part, at) => text + (written[at - 1] ?? "") + part, "") };
+  const needsScript = values.some((value) => typeof value === "object" && [value].flat().some(isScripted));
+  return { html: parts.reduce((text, part, at) => text + (written[at - 1] ?? "") + part, ""), needsScript };
 }
+
+const isScripted = ({ needsScript = false }: Html): boolean => needsScript;
+
+/** HTML that does more with the pages' script. */
+export const withScript = ({ html }: Html): Html => ({ html, needsScript: true });
 
 export const nothing: Html = { html: "" };
 
@@ -35,7 +43,7 @@ export type Page = {
   readonly noReferrer?: boolean;
   /** Additional elements of the head. */
   readonly head?: Html;
-  /** The path of the page's only script, if any. */
+  /** The path of another script than that of all pages. */
   readonly script?: string;
 };
 
@@ -59,18 +67,27 @@ export function pageResponse(look: Look, page: Page): Response {
   };
 }
 
-const policyOf = ({ brand }: Look, { script, formAction = "" }: Page) =>
+/** The path of the only script that a page loads, if any. */
+const scriptOf = ({ body, script }: Page): string | undefined =>
+  script ?? (body.needsScript ? paths.script : undefined);
+
+const policyOf = ({ brand }: Look, { formAction = "", ...page }: Page) =>
   [
     "default-src 'none'",
     "style-src 'self'",
-    ...(script ? ["script-src 'self'"] : []),
+    ...(scriptOf(page) === undefined
+      ? []
+      : ["script-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"]),
     ...(brand.logoPath === undefined && brand.faviconPath === undefined ? [] : ["img-src 'self'"]),
     ...(formAction === null ? [] : [`form-action 'self'${formAction && ` ${formAction}`}`]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
 
-const documentOf = (look: Look, { title, body, head = nothing, script }: Page): Html => html`<!doctype html>
+function documentOf(look: Look, page: Page): Html {
+  const { title, body, head = nothing } = page;
+  const script = scriptOf(page);
+  return html`<!doctype html>
 <html lang="${look.language}">
 <head>
 <meta charset="utf-8">
@@ -91,6 +108,7 @@ ${footerOf(look)}</div>
 </body>
 </html>
 `;
+}
 
 const filesOf = ({ stylePath, faviconPath }: Brand): Html =>
   html`${
@@ -111,23 +129,43 @@ function whoseOf(brand: Brand): Html {
 `;
 }
 
-/** The bottom of a page: the organization's links. They open beside the page, so that a form keeps what was typed. */
-function footerOf({ brand, language }: Look): Html {
-  const links = (
-    [
-      ["terms", brand.termsUri],
-      ["privacy", brand.privacyUri],
-      ["help", brand.helpUri],
-    ] as const
-  )
-    .filter(([, uri]) => uri !== "")
-    .map(
-      ([text, uri]) => html`<a href="${uri}" target="_blank" rel="noopener noreferrer">${pageText(text, language)}</a>
-`,
-    );
-  return links.length === 0
+/** The bottom of a page: the organization's links, which open beside the page so that a form keeps what was typed, and the languages. */
+function footerOf(look: Look): Html {
+  const parts = [linksOf(look), languagesOf(look)].filter((part) => part !== nothing);
+  return parts.length === 0
     ? nothing
     : html`<footer>
-${links}</footer>
+${parts}</footer>
+`;
+}
+
+function linksOf({ brand, language }: Look): Html {
+  const all = [
+    ["terms", brand.termsUri],
+    ["privacy", brand.privacyUri],
+    ["help", brand.helpUri],
+  ] as const;
+  const links = all.filter(([, uri]) => uri !== "");
+  const link = ([text, uri]: (typeof all)[number]) =>
+    html`<a href="${uri}" target="_blank" rel="noopener noreferrer">${pageText(text, language)}</a>
+`;
+  return links.length === 0
+    ? nothing
+    : html`<p>
+${links.map(link)}</p>
+`;
+}
+
+/** The language switch: links, so that it works without a script. */
+function languagesOf({ language, here }: Look): Html {
+  if (here === undefined) return nothing;
+  const link = (other: Language) =>
+    other === language
+      ? html`<span aria-current="true">${languageNames[other]}</span>
+`
+      : html`<a href="${linkIn(other, here)}" lang="${other}" hreflang="${other}">${languageNames[other]}</a>
+`;
+  return html`<nav aria-label="${pageText("language", language)}">
+${languages.map(link)}</nav>
 `;
 }

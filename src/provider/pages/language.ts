@@ -1,21 +1,51 @@
-import type { HttpRequest } from "@postern/gateway";
+import type { HttpRequest, Response } from "@postern/gateway";
 import { keys } from "../../deps.ts";
 import { chooseLanguage, type Language } from "../../messages/catalogue.ts";
+import { languages } from "../../messages/language.ts";
+import type { CookieJar } from "../http/cookies.ts";
+import { redirect } from "../http/redirect.ts";
+import { later } from "../http/settings.ts";
 
 /**
- * Chooses the language of a request's pages and mails: the first that the application asks for, otherwise the browser's. The request's
- * context keeps it, so whatever comes later has the same.
+ * Chooses the language of a request's pages and mails: the one that was picked on a page of ours, otherwise the first that the application
+ * asks for, otherwise the browser's. The request's context keeps it, so whatever comes later has the same.
  */
 export function chosenLanguage(
   { values, headers }: Pick<HttpRequest, "values" | "headers">,
   uiLocales?: string,
 ): Language {
-  const before = values.get(keys.language);
-  if (before && uiLocales === undefined) return before;
+  const before = uiLocales === undefined ? values.get(keys.language) : undefined;
   const asked = (uiLocales ?? "").slice(0, longest).trim().split(/ +/).join(",");
-  const language = chooseLanguage(asked) ?? chooseLanguage(headers["accept-language"]) ?? "en";
+  const language =
+    languageNamed(inCookie.exec(headers.cookie ?? "")?.[1]) ??
+    before ??
+    chooseLanguage(asked) ??
+    chooseLanguage(headers["accept-language"]) ??
+    "en";
   values.set(keys.language, language);
   return language;
 }
 
 const longest = 200;
+
+// Also read where the issuer, and with it the prefix of our cookies, is unknown. A forged one does no harm.
+const inCookie = /(?:^|;) *(?:__Host-)?postern-language=([a-z]{2})(?: *;|$)/;
+
+const languageNamed = (name: string | null | undefined) => languages.find((language) => language === name);
+
+const parameter = "page_language";
+const keptSeconds = 365 * 24 * 3600;
+
+/** The link that opens a page in another language. */
+export const linkIn = (language: Language, here: string): string =>
+  `${here}${here.includes("?") ? "&" : "?"}${parameter}=${language}`;
+
+/** Follows such a link: the browser keeps the language, and opens the page without the parameter. */
+export function switched(http: HttpRequest, jar: CookieJar, now: Date): Response | undefined {
+  const { method, path, query } = http;
+  const language = method === "GET" ? languageNamed(new URLSearchParams(query).get(parameter)) : undefined;
+  if (!language) return undefined;
+  const rest = query.split("&").filter((part) => !part.startsWith(`${parameter}=`));
+  const location = rest.length === 0 ? path : `${path}?${rest.join("&")}`;
+  return redirect(location, { cookies: [jar.set("language", language, later(now, keptSeconds))] });
+}

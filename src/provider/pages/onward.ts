@@ -6,7 +6,8 @@ import { html, nothing, pageResponse } from "./html.ts";
 import type { Look } from "./look.ts";
 
 /** Where to send the browser, and the look of the page in between. */
-export type Onward = Required<Look> & {
+export type Onward = Look & {
+  readonly cookies: readonly string[];
   readonly location: string;
   readonly application: string;
   /** Whether this responds to one of our forms. */

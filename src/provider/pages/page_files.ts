@@ -5,7 +5,7 @@ import { paths } from "../http/paths.ts";
 export const pageFiles = (): readonly HttpRoute[] => [
   fileRoute(paths.style, "page.css", "text/css; charset=utf-8"),
   fileRoute(paths.formPost, "form_post.js", "text/javascript; charset=utf-8"),
-  fileRoute(paths.passkeyScript, "passkey.js", "text/javascript; charset=utf-8"),
+  fileRoute(paths.script, "page.js", "text/javascript; charset=utf-8"),
   noIcon,
 ];
 

@@ -1,6 +1,6 @@
 import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
-import { type Html, html, nothing } from "./html.ts";
+import { type Html, html, nothing, withScript } from "./html.ts";
 
 /** The form that returns a passkey's response; a script shows it if the browser supports passkeys. */
 export type PasskeyForm = {
@@ -19,10 +19,10 @@ export type PasskeyForm = {
 export function passkeyForm({ language, path, hidden, asks, options, label, fields = nothing }: PasskeyForm): Html {
   const way = asks === "create" ? "create" : "get";
   const conditional = asks === "conditional" ? html` data-conditional` : nothing;
-  return html`<form method="post" action="${path}" hidden data-passkey="${way}"${conditional} data-options="${JSON.stringify(options)}">
+  return withScript(html`<form method="post" action="${path}" hidden data-passkey="${way}"${conditional} data-options="${JSON.stringify(options)}">
 ${hidden}<input type="hidden" name="action" value="passkey"><input type="hidden" name="credential" value="">
 ${fields}<p class="bad" role="alert" hidden>${pageText("passkey_failed", language)}</p>
-<button type="button" class="plain">${pageText(label, language)}</button>
+<button type="button"${asks === "create" ? nothing : html` class="plain"`}>${pageText(label, language)}</button>
 </form>
-<noscript><p>${pageText("passkey_script", language)}</p></noscript>`;
+<noscript><p>${pageText("passkey_script", language)}</p></noscript>`);
 }

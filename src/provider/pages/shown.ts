@@ -1,9 +1,12 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import type { Deps } from "../../deps.ts";
 import { retry } from "../../guards/retry.ts";
+import { cookieJar } from "../http/cookies.ts";
 import { OauthError } from "../http/oauth_error.ts";
+import { queryMaxLength } from "../http/parameters.ts";
 import { plainBrand } from "./brand.ts";
-import type { Brands } from "./brand_read.ts";
-import { chosenLanguage } from "./language.ts";
+import { type Brands, brandsRead } from "./brand_read.ts";
+import { chosenLanguage, switched } from "./language.ts";
 import { notedBrand } from "./look.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
@@ -12,26 +15,32 @@ import { noteFailure } from "./request_notes.ts";
  * Makes the route of a page, which runs again if it lost a race, as the guards do with calls. An error that has nowhere else to go is shown
  * on a page of its own, which looks like the page that it is shown instead of.
  */
-export const shownRoute =
-  (brands: Brands) =>
-  (route: HttpRoute): HttpRoute => ({
+export function shownRoute({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: () => string) {
+  const [brands, jar] = [brandsRead(sql), cookieJar(issuer)];
+  return (route: HttpRoute): HttpRoute => ({
     ...route,
     async handle(http) {
       try {
-        return await retry(async () => route.handle(http), { signal: neverAborted });
+        const answer = async () => switched(http, jar, clock()) ?? route.handle(http);
+        return await retry(answer, { signal: neverAborted });
       } catch (error) {
         return failed(http, error, brands);
       }
     },
   });
+}
 
 async function failed(http: HttpRequest, error: unknown, brands: Brands): Promise<Response> {
   const shown = pageErrorOf(error);
   noteFailure(http.values, shown.problem, error);
   // Without the database, the page is nobody's.
   const brand = notedBrand(http.values) ?? (await brands.ofInstance().catch(() => plainBrand));
-  return errorPage(shown, http, { language: chosenLanguage(http), brand });
+  return errorPage(shown, http, { language: chosenLanguage(http), brand, here: hereOf(http) });
 }
+
+/** The address that leads to the page of an error again; undefined if a form led to it. */
+const hereOf = ({ method, path, query }: HttpRequest): string | undefined =>
+  method === "GET" && query.length <= queryMaxLength ? `${path}${query && `?${query}`}` : undefined;
 
 /** The page error that stands for another error. */
 function pageErrorOf(error: unknown): PageError {

@@ -21,7 +21,7 @@ ${sessions.map(accountButton)}
 }
 
 const accountButton = ({ sessionId, username, displayName }: ClientSession): Html =>
-  html`<button name="account" value="${sessionId}">${displayName || username}
+  html`<button name="account" value="${sessionId}" class="choice">${displayName || username}
 <small>${username}</small></button>
 `;
 

@@ -23,7 +23,6 @@ export function factorForm(form: Form, { status = 200, pending, problems = [] }:
   return signInPage(form, {
     status,
     title: pageText("factor_title", language),
-    ...(pending.passkeyOptions ? { script: paths.passkeyScript } : {}),
     body: html`<p>${pageText(hasCodes ? "factor_text" : "factor_passkey_text", language)}</p>
 ${problemsOf(problems)}
 ${hasCodes ? codeForm(form, pending.token, problems.length > 0) : nothing}

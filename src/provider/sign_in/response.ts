@@ -12,7 +12,8 @@ import type { ResponseParameters } from "../tokens/issue.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
 
 /** The issuer, the look of pages, the cookies to set, and whether the response answers a form. */
-export type ResponseContext = Required<Look> & {
+export type ResponseContext = Look & {
+  readonly cookies: readonly string[];
   readonly issuer: string;
   readonly byForm: boolean;
 };

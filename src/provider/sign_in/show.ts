@@ -4,6 +4,7 @@ import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { type CookieJar, cookieJar } from "../http/cookies.ts";
 import type { ProviderParts } from "../parts.ts";
 import type { AuthorizationRequest, ProvenRequest } from "../request/authorization_request.ts";
+import { beginningOf } from "../request/begin_again.ts";
 import { formSeconds, formToken, sealRequest } from "../request/sealed_request.ts";
 import type { ClientSession } from "./browser_session.ts";
 import type { BrowserStep } from "./browser_step.ts";
@@ -78,7 +79,7 @@ function formMaker({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: Coo
     const isSignedIn = sessionId !== "" && step.isSignedIn;
     const token = formToken(secrets.keyring, { browser, request, sessionId, isSignedIn });
     const cookies = [...step.cookies, jar.set("browser", browser)];
-    return { proven, brand, language, request, token, cookies };
+    return { proven, brand, here: beginningOf(query), language, request, token, cookies };
   };
 }
 

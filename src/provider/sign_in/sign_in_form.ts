@@ -3,7 +3,7 @@ import { pageText } from "../../messages/page.ts";
 import type { PasskeyQuestion } from "../../services/sessions/passkey_session.ts";
 import { paths } from "../http/paths.ts";
 import { formActionOf } from "../http/web_uri.ts";
-import { field, problemsOf } from "../pages/field.ts";
+import { field, passwordField, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, type Page, pageResponse } from "../pages/html.ts";
 import type { Look } from "../pages/look.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
@@ -21,7 +21,7 @@ export type Form = Look & {
 /** A page of a sign-in, with the application's branding; an application may have opened its window. */
 export const signInPage = (
   form: Look & Pick<Form, "proven">,
-  content: Pick<Page, "status" | "title" | "body" | "script">,
+  content: Pick<Page, "status" | "title" | "body">,
 ): Response =>
   pageResponse(form, {
     ...content,
@@ -57,14 +57,13 @@ export function passwordForm(form: Form, state: PasswordState): Response {
   return signInPage(form, {
     status,
     title: pageText("sign_in", language),
-    ...(passkey ? { script: paths.passkeyScript } : {}),
     body: html`${destination(form)}
 ${problemsOf(problems)}
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}
 ${field({ name: "login_name", label: texts.loginName, attributes: loginNameField(loginName), hasFocus: loginName === "" })}
-${field({ name: "password", label: texts.password, attributes: passwordField, hasFocus: loginName !== "", isWrong: status === 401 })}
-${isChange ? field({ name: "new_password", label: texts.newPassword, attributes: newPasswordField, isWrong: status === 400 }) : nothing}
+${passwordField({ name: "password", label: texts.password, attributes: current, hasFocus: loginName !== "", isWrong: status === 401 }, language)}
+${isChange ? passwordField({ name: "new_password", label: texts.newPassword, attributes: chosen, isWrong: status === 400 }, language) : nothing}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
 </form>
 ${passkey ? passkeyPart(form, passkey) : nothing}
@@ -75,8 +74,8 @@ ${form.brand.signInText === "" ? nothing : html`<p class="note">${form.brand.sig
 
 const loginNameField = (value: string): Html =>
   html`maxlength="200" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" value="${value}"`;
-const passwordField = html`type="password" autocomplete="current-password"`;
-const newPasswordField = html`type="password" autocomplete="new-password"`;
+const current = html`autocomplete="current-password"`;
+const chosen = html`autocomplete="new-password"`;
 
 /** The form that asks whether to continue with the signed-in account. */
 export function confirmationForm(form: Form, name: string): Response {

@@ -25,6 +25,8 @@ export type Page = {
   readonly withAuthenticator: () => Promise<(isThere: boolean) => Promise<void>>;
   /** Runs no script of this page, and of those that it goes on to, from now on. */
   readonly withoutScript: () => Promise<void>;
+  /** Shows this page, and those that it goes on to, as in a time zone. */
+  readonly inTimeZone: (timezoneId: string) => Promise<void>;
   /** Forgets the cookies of the browser. */
   readonly clearCookies: () => Promise<void>;
   /** Waits for the window that a function of the page opens. */
@@ -164,6 +166,9 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
   const withoutScript = async () => {
     await ask("Emulation.setScriptExecutionDisabled", { value: true }, sessionId);
   };
+  const inTimeZone = async (timezoneId: string) => {
+    await ask("Emulation.setTimezoneOverride", { timezoneId }, sessionId);
+  };
   const clearCookies = async () => {
     await ask("Network.clearBrowserCookies", {}, sessionId);
   };
@@ -179,7 +184,7 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
     events.off("undefined Target.targetCreated", onTarget);
     return page;
   };
-  const acts = { run, leave, inColors, narrow, withAuthenticator, withoutScript, clearCookies, opens };
+  const acts = { run, leave, inColors, narrow, withAuthenticator, withoutScript, inTimeZone, clearCookies, opens };
   return { ...acts, messages, requests, protocols };
 }
 

@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { foreignApplication } from "../../fixture/connection.ts";
 import { withTotp } from "../../fixture/factors.ts";
+import { onePixel } from "../../fixture/images.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
@@ -51,6 +52,12 @@ async function judged(page: Page): Promise<string | null> {
   }
   return (await stateOf(page)).title;
 }
+
+const links = {
+  termsUri: "https://example.com/terms",
+  privacyUri: "https://example.com/privacy",
+  helpUri: "https://example.com/help",
+};
 
 const password = (loginName: string, secret: string) =>
   [click, "[value=password]", { login_name: loginName, password: secret }] as const;
@@ -108,6 +115,9 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
   test("axe finds nothing in any page, in light and dark colours at 360 px", { timeout: 300_000 }, async () => {
     await using opened = new AsyncDisposableStack();
     const { postern, chromium, issuer } = await stage(opened);
+    const branding = { productName: "Harbour Cloud", signInText: "Call 555.", ...links, accentColor: "#0a7a5c" };
+    const own = { instance: true, branding, logo: onePixel, favicon: onePixel };
+    expect((await postern.admin.put("/v1/branding", own)).status).toBe(200);
     const app = await foreignApplication(postern, postern.organizationId, { name: "Shop" });
     const native = await application(postern.admin, {
       ...{ appType: "OIDC_APP_TYPE_NATIVE", authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" },
@@ -135,8 +145,14 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     titles.push(await judged(page));
     await page.leave(go, `${issuer}/account`);
     titles.push(await judged(page));
+    await shown(click, "[value=ask_everywhere]", {});
+    await shown(go, `${issuer}/account/email`);
     await shown(go, `${issuer}/account/sessions`);
+    await shown(click, "[name=ask_session]", {});
+    await page.leave(go, `${issuer}/account/sessions`);
+    await shown(click, "[value=ask_others]", {});
     await shown(go, `${issuer}/account/applications`);
+    await shown(click, "[name=ask_application]", {});
     await shown(go, authorizeUrl(issuer, native, { login_hint: ada.username }));
     await shown(go, authorizeUrl(issuer, app, { scope, login_hint: ben.username }));
     await page.leave(go, `${issuer}/account?x=1`);
@@ -144,20 +160,26 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     titles.push(await judged(page));
     await page.leave(click, "button[name=account]:nth-of-type(2)", {});
     await shown(go, `${issuer}/account/factors`);
+    await shown(click, "[value=ask_remove]", {});
+    await page.leave(go, `${issuer}/account/factors`);
     await shown(click, "[value=codes]", {});
     await shown(go, `${issuer}/account/factors`);
     await shown(click, '[href="/account/factors/add"]', {});
     await shown(go, `${issuer}/device`);
     await shown(go, `${issuer}/password/forgotten`);
+    await shown(go, `${issuer}/password`);
     await shown(go, `${issuer}/oauth/end-session`);
     await page.leave(go, `${issuer}/account`);
     await shown(click, "[value=sign_out]", {});
     const consent = "Allow Shop access?";
     expect(titles).toEqual([
       ...["Sign in", "Sign in", consent, pageText("error", "en"), "Second factor", consent, "Choose an account"],
-      ...["You are signed in", "Your account", "Sessions", "Connected applications", "Continue to Tool?", consent],
-      ...["Choose an account", "Factors", "Your recovery codes", "Factors", "Set up a second factor"],
-      ...["Sign in on a device", "Forgotten password", "Do you want to sign out?", "You are signed out"],
+      ...["You are signed in", "Your account", "Sign out everywhere?", "Email address"],
+      ...["Sessions", "End this session?", "End all other sessions?", "Connected applications", "Disconnect Tool?"],
+      ...["Continue to Tool?", consent],
+      ...["Choose an account", "Factors", "Remove this factor?", "Your recovery codes", "Factors"],
+      ...["Set up a second factor", "Sign in on a device", "Forgotten password", "Choose a new password"],
+      ...["Do you want to sign out?", "You are signed out"],
     ]);
     expect(withoutRefusals(page.messages)).toEqual([]);
   });

@@ -92,7 +92,7 @@ test("two workers answer through every door, and serve what is loaded with its f
     ["/openapi.json", '"openapi"'],
     ["/device", "/sign-in/style.css"],
     ["/sign-in/style.css", "font-family"],
-    ["/sign-in/passkey.js", "navigator.credentials"],
+    ["/sign-in/page.js", "navigator.credentials"],
   ] as const) {
     const answer = await fetch(node.url + path);
     expect([path, answer.status]).toEqual([path, 200]);

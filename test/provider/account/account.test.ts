@@ -37,18 +37,23 @@ async function click(browser: Browser, page: Shown, button: Readonly<Record<stri
 const valuesOf = ({ text }: Shown, name: string) =>
   [...text.matchAll(new RegExp(`<button name="${name}" value="([^"]*)"`, "g"))].map(([, value]) => value ?? "");
 
-test("each page asks for a sign-in, leads back, names its user, and is shown in no frame, to no cache and without script", async () => {
+test("each page asks for a sign-in, leads back, names its user, and is shown in no frame, to no cache and without inline script", async () => {
   const person = await signedUp(postern);
   for (const path of paths) {
     const browser = openBrowser(issuer);
     const page = await signIn(browser, issuer + path, person);
     expect([page.status, page.url]).toEqual([200, issuer + path]);
     expect(page.text).toContain(`<b>${person.username}</b>`);
+    const script =
+      path === "/account/sessions"
+        ? "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; "
+        : "";
     expect(page.headers.get("content-security-policy")).toBe(
-      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      `default-src 'none'; style-src 'self'; ${script}form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
     );
     expect(page.headers.get("cache-control")).toBe("no-store");
-    expect(page.text).not.toContain("<script");
+    const scripts = script === "" ? null : ['<script src="/sign-in/page.js" defer></script>'];
+    expect(page.text.match(/<script.*?<\/script>/g)).toEqual(scripts);
   }
 });
 
@@ -86,12 +91,18 @@ test("sessions are listed, one is ended, and then all others", async () => {
   await postern.as().post("/v1/sessions", { loginName: person.username, password: person.password });
   const page = await browser.open(`${issuer}/account/sessions`);
   expect(page.text.match(/This session/g)).toHaveLength(1);
-  const [last = "", ...others] = valuesOf(page, "session");
+  const [last = "", ...others] = valuesOf(page, "ask_session");
   expect(others).toHaveLength(2);
-  const fewer = await click(browser, page, { session: last });
-  expect(valuesOf(fewer, "session")).toEqual(others);
-  const alone = await click(browser, fewer, { action: "others" });
-  expect([valuesOf(alone, "session"), alone.text.match(/This session/g)?.length]).toEqual([[], 1]);
+  const one = await click(browser, page, { ask_session: last });
+  expect(one.text).toContain(`<h1>${pageText("end_title", "en")}</h1>`);
+  expect(valuesOf(await browser.open(`${issuer}/account/sessions`), "ask_session")).toEqual([last, ...others]);
+  const fewer = await click(browser, one, { session: valuesOf(one, "session")[0] ?? "" });
+  expect(valuesOf(fewer, "ask_session")).toEqual(others);
+  const all = await click(browser, fewer, { action: "ask_others" });
+  expect(all.text).toContain(`<h1>${pageText("others_title", "en")}</h1>`);
+  expect(valuesOf(await browser.open(`${issuer}/account/sessions`), "ask_session")).toEqual(others);
+  const alone = await browser.submit(all, {}, "others");
+  expect([valuesOf(alone, "ask_session"), alone.text.match(/This session/g)?.length]).toEqual([[], 1]);
   expect((await person.client.get("/v1/users/me")).status).toBe(401);
   expect((await phone.browser.open(`${issuer}/account`)).text).toContain('name="password"');
 });
@@ -124,8 +135,14 @@ test("the page of the address says what it is worth, mails a code in its languag
 test("nobody ends the session of somebody else", async () => {
   const [person, other] = [await signedUp(postern), await signedUp(postern)];
   const [{ browser }, victim] = [await atHome(person), await atHome(other)];
-  const [theirs = ""] = valuesOf(await victim.browser.open(`${issuer}/account/sessions`), "session");
-  await click(browser, await browser.open(`${issuer}/account/sessions`), { session: theirs });
+  await victim.browser.open(`${issuer}/account`);
+  const { sessions } = (await other.client.get("/v1/sessions")).body;
+  for (const { id } of sessions) {
+    const asked = await click(browser, await browser.open(`${issuer}/account/sessions`), { ask_session: id });
+    expect(asked.text).toContain("<h1>Sessions</h1>");
+    await click(browser, asked, { session: id });
+  }
+  expect(sessions).toHaveLength(2);
   expect((await other.client.get("/v1/users/me")).status).toBe(200);
 });
 
@@ -134,12 +151,17 @@ test("a connected application is shown in plain words, and disconnected with its
   const page = await one.browser.open(`${issuer}/account/applications`);
   const lines = ["<h2>Shop</h2>", pageText("scope_email", "en"), "It stays connected while you are away."];
   for (const line of lines) expect(page.text).toContain(line);
-  const [appId = ""] = valuesOf(page, "application");
+  const [appId = ""] = valuesOf(page, "ask_application");
   expect(appId).toBe(one.app.appId);
-  expect((await click(one.browser, page, { application: appId })).text).toContain("There are none.");
+  const asked = await click(one.browser, page, { ask_application: appId });
+  expect(asked.text).toContain("<h1>Disconnect Shop?</h1>");
+  expect((await one.browser.open(`${issuer}/account/applications`)).text).toContain("<h2>Shop</h2>");
+  expect(valuesOf(asked, "application")).toEqual([appId]);
+  expect((await click(one.browser, asked, { application: appId })).text).toContain("There are none.");
   const introspected = await post(issuer, "/oauth/introspect", { token: one.accessToken }, basic(one.app));
   expect(introspected.body.active).toBe(false);
-  expect((await click(one.browser, page, { application: appId })).status).toBe(200);
+  for (const again of [{ application: appId }, { ask_application: appId }])
+    expect((await click(one.browser, page, again)).text).toContain("There are none.");
 });
 
 /** A browser of somebody with an app who signed in with both factors. */
@@ -256,7 +278,10 @@ test("a sign-out leaves what stays connected, which is shown with its time, and 
   const list = await browser.open(`${issuer}/account/applications`);
   const year = new Date().getUTCFullYear();
   for (const line of ["<h2>Command line</h2>", "Connected since", `${year}`]) expect(list.text).toContain(line);
-  const everywhere = await click(browser, await browser.open(`${issuer}/account`), { action: "sign_out_everywhere" });
+  const asked = await click(browser, await browser.open(`${issuer}/account`), { action: "ask_everywhere" });
+  expect(asked.text).toContain(`<h1>${pageText("everywhere_title", "en")}</h1>`);
+  expect((await browser.open(`${issuer}/account`)).text).toContain("<h1>Your account</h1>");
+  const everywhere = await browser.submit(asked, {}, "sign_out_everywhere");
   expect(everywhere.text).toContain("no device or application stays connected");
   expect((await refresh(next.body.refresh_token)).body.error).toBe("invalid_grant");
   expect((await person.client.get("/v1/users/me")).status).toBe(401);

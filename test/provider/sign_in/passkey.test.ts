@@ -42,9 +42,9 @@ test("the page works without script, offers passkeys with the login name, and ha
   const { page } = await opened();
   expect(page.text).toContain('autocomplete="username webauthn"');
   expect(page.text).toMatch(/<form method="post" action="\/sign-in" hidden data-passkey="get" data-conditional /);
-  expect(page.text.match(/<script[^>]*>/g)).toEqual(['<script src="/sign-in/passkey.js" defer>']);
+  expect(page.text.match(/<script[^>]*>/g)).toEqual(['<script src="/sign-in/page.js" defer>']);
   expect(page.headers.get("content-security-policy")).toContain("script-src 'self';");
-  const script = await fetch(`${issuer}/sign-in/passkey.js`);
+  const script = await fetch(`${issuer}/sign-in/page.js`);
   expect([script.status, script.headers.get("content-type")]).toEqual([200, "text/javascript; charset=utf-8"]);
 });
 

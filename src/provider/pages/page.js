@@ -1,3 +1,32 @@
+// What the pages can do only with a script: show a password, show times as the browser's clock has them, and use passkeys. Without it, the
+// buttons are not there, and times are in UTC.
+
+for (const input of document.querySelectorAll("input[data-show]")) {
+  const { show, hide } = input.dataset;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "reveal";
+  const set = (type) => {
+    input.type = type;
+    button.textContent = type === "password" ? show : hide;
+    button.setAttribute("aria-label", `${button.textContent}: ${input.labels[0].textContent}`);
+  };
+  set("password");
+  button.addEventListener("click", () => {
+    set(input.type === "password" ? "text" : "password");
+    input.focus();
+  });
+  // Browsers keep what was typed into fields of text, and offer it to whoever comes next.
+  input.form.addEventListener("submit", () => set("password"));
+  input.after(button);
+}
+
+for (const time of document.querySelectorAll("time")) {
+  time.title = time.textContent;
+  const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  time.textContent = local.format(new Date(time.dateTime));
+}
+
 // Signs in with a passkey, or makes one: asks the browser by the options of a form, and sends the form with its answer.
 const form = document.querySelector("form[data-passkey]");
 const isMaking = form?.dataset.passkey === "create";
