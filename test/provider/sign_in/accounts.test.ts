@@ -36,7 +36,7 @@ const open = (browser: Browser, more: Readonly<Record<string, string>> = {}) =>
 /** The accounts that a page shows, in their order: the ids of their sessions by username. */
 const accountsIn = ({ text }: Shown): Record<string, string> =>
   Object.fromEntries(
-    [...text.matchAll(/name="account" value="([^"]*)">[^<]*<small>([^<]*)</g)].map(([, id = "", name = ""]) => [
+    [...text.matchAll(/name="account" value="([^"]*)"[^>]*>[^<]*<small>([^<]*)</g)].map(([, id = "", name = ""]) => [
       name,
       id,
     ]),

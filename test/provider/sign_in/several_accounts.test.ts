@@ -57,7 +57,7 @@ async function accountsOf(browser: Browser): Promise<string[]> {
 
 /** Chooses an account on a page. */
 async function choose(browser: Browser, page: Shown, { username }: Person): Promise<Shown> {
-  const account = textIn(page.text, new RegExp(`name="account" value="([^"]*)">[^<]*<small>${username}<`));
+  const account = textIn(page.text, new RegExp(`name="account" value="([^"]*)"[^>]*>[^<]*<small>${username}<`));
   return browser.submit(page, { account }, "choose");
 }
 
