@@ -35,7 +35,7 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
     watchEvents(request, call) {
       const filter = filterOf(request, organizationOf(call));
       const begins = begun(sql, filter, request.after);
-      return { begins, [Symbol.asyncIterator]: () => eventsFrom(begins) };
+      return { begins, sharesMessages: true, [Symbol.asyncIterator]: () => eventsFrom(begins) };
 
       async function* eventsFrom(begin: Promise<Begin>) {
         const following = { sql, tail, filter, signal: call.signal };

@@ -17,6 +17,7 @@ import {
   sourceKey,
   type UnaryContext,
 } from "./context.ts";
+import { sharedMessage } from "./shared_message.ts";
 
 type AnyFn = ReturnType<Interceptor>;
 type UnarySpec = Extract<MethodImplSpec, { kind: "unary" }>;
@@ -27,7 +28,7 @@ export type InvokeUnary = (context: UnaryContext) => Promise<Message>;
 
 /**
  * The same for a stream. Its headers are sent with its first message, or, if the implementation returns an iterable with a promise
- * `begins`, once that resolves.
+ * `begins`, once that resolves. If the iterable has `sharesMessages`, each message is encoded once, though other streams send it too.
  */
 export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Message>>;
 
@@ -98,7 +99,7 @@ function startResponses(
   responses: AsyncIterable<object>,
 ): AsyncIterable<Message> {
   if ("begins" in responses && responses.begins instanceof Promise) source.opensWith(responses.begins);
-  return normalizedEach(output, responses);
+  return "sharesMessages" in responses ? sharedEach(output, responses) : normalizedEach(output, responses);
 }
 
 /** A stream whose headers are sent immediately instead of with its first message. */
@@ -124,6 +125,11 @@ export const once = <T>(message: T): AsyncIterable<T> => ({
 
 async function* normalizedEach(output: DescMessage, responses: AsyncIterable<object>): AsyncGenerator<Message> {
   for await (const response of responses) yield normalized(output, response);
+}
+
+/** The messages of a stream with `sharesMessages`, which yields the same message objects as other streams. */
+async function* sharedEach(output: DescMessage, responses: AsyncIterable<object>): AsyncGenerator<Message> {
+  for await (const response of responses) yield sharedMessage(normalized(output, response));
 }
 
 /** The message returned by an implementation, which may be a plain object with some of its fields. */

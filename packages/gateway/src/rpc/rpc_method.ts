@@ -16,6 +16,7 @@ import { encodeJson } from "../codec/json.ts";
 import type { UnaryContext } from "./context.ts";
 import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
 import type { RequestGate, Route } from "./router.ts";
+import { onceIfShared } from "./shared_message.ts";
 
 /** Decodes request messages and encodes response messages. */
 export type Codec = {
@@ -89,26 +90,12 @@ export function rpcMethod({ spec, options }: Route, shared: RpcMethodOptions): R
       }
     : {
         ...properties,
-        ...{ proto: oncePerMessage(properties.proto), json: oncePerMessage(properties.json) },
+        proto: { ...properties.proto, encode: onceIfShared(properties.proto.encode) },
+        json: { ...properties.json, encode: onceIfShared(properties.json.encode) },
         kind: "stream",
         method: spec.method,
         invoke: streamPipeline(spec, interceptors),
       };
-}
-
-/** Makes a codec that encodes a message once, though many streams send it. */
-function oncePerMessage({ decode, encode }: Codec): Codec {
-  const encoded = new WeakMap<Message, ReturnType<Codec["encode"]>>();
-  return {
-    decode,
-    encode(message) {
-      const known = encoded.get(message);
-      if (known !== undefined) return known;
-      const bytes = encode(message);
-      encoded.set(message, bytes);
-      return bytes;
-    },
-  };
 }
 
 function methodProperties(
