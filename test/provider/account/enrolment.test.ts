@@ -173,7 +173,8 @@ test("who is signed in adds factors, at first with recovery codes, as long as th
   const asked = await browser.submit(more, {}, "new_passkey");
   const added = await sendPasskey(browser, asked, keyFor(postern).create(optionsIn(asked)));
   expect([added.status, codesIn(added)]).toEqual([200, []]);
-  for (const { text } of [more, added]) expect(text).toContain('<a class="button plain" href="/account/factors">Factors</a>');
+  for (const { text } of [more, added])
+    expect(text).toContain('<a class="button plain" href="/account/factors">Factors</a>');
   const { factors } = (await person.client.get("/v1/users/me/factors")).body;
   expect(factors.map(({ kind }: { kind: string }) => kind).sort()).toEqual(
     ["FACTOR_KIND_PASSKEY", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_TOTP"].sort(),
