@@ -6,7 +6,7 @@ select last as number, id as batch from event_batches order by first desc limit 
 select numbered.number,
 (select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch
   from (
-    select * from event_numbers where number > $1 and number < $2 order by number desc
+    select * from event_numbers where number > $1 and number <= $2 order by number desc
   ) numbered cross join lateral (
     select owner, stream, actor, type from events
     where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0

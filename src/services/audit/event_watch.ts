@@ -151,11 +151,11 @@ const mostPositions = 10;
 /** Makes the error for a position whose history the log lost: with the last positions of the filter that the client may have seen. */
 async function historyLost(sql: Sql, filter: EventFilter, { number }: Position) {
   const { number: last } = await endOfLog(sql);
-  const from = number < last ? number : last;
+  const upTo = number <= last ? number - 1n : last;
   const held = await sql<Position[]>`
     select numbered.number, ${batchOf(sql)} as batch
     from (
-      select * from event_numbers where number > ${from - stretch} and number < ${from} order by number desc
+      select * from event_numbers where number > ${upTo - stretch} and number <= ${upTo} order by number desc
     ) numbered cross join lateral (
       select owner, stream, actor, type from events
       where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
