@@ -99,7 +99,8 @@ test("a data folder that is put back ends the streams that have seen more", asyn
   expect(await ended).toMatchObject({ error: { details: [{ reason: "POSITION_LOST" }] } });
   const late = await postern.admin.get(`/v1/events:watch?types=project.created&after=${last}`);
   expect([late.status, late.body.details[0].reason]).toEqual([400, "POSITION_LOST"]);
-  expect(ids().filter((id) => kept.includes(id))).toEqual(kept);
+  // Those that had no number yet when the folder was copied have other positions now, and may have been seen again.
+  expect(ids()).toEqual(expect.arrayContaining(kept));
 }, 180_000);
 
 test("a standby that is promoted without the last events is followed by everybody", async () => {
