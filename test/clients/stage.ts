@@ -50,7 +50,9 @@ async function holdTokens(databaseUrl: string): Promise<AsyncDisposable> {
     select pg_advisory_lock(77)`);
   return {
     async [Symbol.asyncDispose]() {
-      await sql.unsafe("drop trigger hold_token on access_tokens; select pg_advisory_unlock(77)");
+      // In this order: a token that still waits would hold up the end of the trigger for ever.
+      await sql.unsafe("select pg_advisory_unlock(77)");
+      await sql.unsafe("drop trigger hold_token on access_tokens");
       await sql.end();
     },
   };
