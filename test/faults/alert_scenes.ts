@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { newDatabase, openTransaction, startCluster } from "../cluster.ts";
+import { newDatabase, startCluster } from "../cluster.ts";
 import { eventually } from "../first_start.ts";
 import { holdTable } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
@@ -110,10 +110,10 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
     },
   },
   {
-    state: "an open transaction holds up the log",
+    state: "events get no numbers",
     fires: ["PosternLogBehind"],
     async enter({ direct, organizationId }, undo) {
-      undo.use(await openTransaction(direct));
+      undo.use(await holdTable(direct, "event_numbers"));
       await ask(
         direct,
         `insert into events (owner, stream, version, type, payload, request_id, time)
