@@ -21,8 +21,9 @@ const lock = "select pg_advisory_xact_lock(7710653297)";
 // Our own error code for "another node was faster".
 const overtaken = "PT409";
 
-// Other statements queue up behind a migration that waits for a table, so it gives way and tries again.
-const bounded = "set local lock_timeout = '2s'";
+// Other statements queue up behind a migration that waits for a table, so it gives way and tries again, before those statements give up:
+// shared ones wait a second for a lock.
+const bounded = "set local lock_timeout = '500ms'";
 // What a wait ends with: the bound, or a statement that held one table and waited for another.
 const lockLost = new Set(["55P03", "40P01"]);
 
