@@ -97,6 +97,7 @@ export const defaultLimits: GatewayLimits = {
   headersMaxBytes: 16_384,
   bodiesMaxBytes: 64 * 2 ** 20,
   unknownStreamsMax: 2048,
+  shutdownDelayMs: 0,
   shutdownGraceMs: 10_000,
 };
 

@@ -13,8 +13,8 @@ export type ServerLimits = ConnectionLimits & {
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly shutdownGraceMs: number;
-  /** How long new calls are still served after `stopping` is aborted; 0 by default. */
-  readonly shutdownDelayMs?: number;
+  /** How long new calls are still served after `stopping` is aborted. */
+  readonly shutdownDelayMs: number;
 };
 
 /** An open port; disposing of it finishes running calls within the grace period. */
@@ -54,7 +54,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const connections = openConnections({ limits, serve: handle, http2, addresses, onFault });
   const tls = options.certificate && (await encryption(options.certificate, limits.headerTimeoutMs));
   const { accept, undecided: sockets } = shareConnections({ connections, limits, addresses, encryption: tls });
-  const { shutdownDelayMs: delayMs = 0, shutdownGraceMs: graceMs } = limits;
+  const { shutdownDelayMs: delayMs, shutdownGraceMs: graceMs } = limits;
   const opened = await source.open(accept);
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${opened}`,

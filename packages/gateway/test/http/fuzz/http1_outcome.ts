@@ -23,6 +23,7 @@ const limits = {
   connectionAgeMs: 0,
   bodiesMaxBytes: 67_108_864,
   unknownStreamsMax: 1000,
+  shutdownDelayMs: 0,
   shutdownGraceMs: 0,
 };
 

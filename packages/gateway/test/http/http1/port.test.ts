@@ -332,7 +332,8 @@ test("a port that is taken is an error that says so", async () => {
   const { listen } = await import("../../../src/http/server.ts");
   const limits = { messageMaxBytes: 1, headersMaxBytes: 1024, headerTimeoutMs: 1, bodyTimeoutMs: 1 };
   const more = { streamsMax: 1, connectionAgeMs: 0, bodiesMaxBytes: 1024, unknownStreamsMax: 100_000 };
-  const options = { limits: { ...limits, ...more, idleTimeoutMs: 1, shutdownGraceMs: 1 }, handle: () => {} };
+  const stop = { idleTimeoutMs: 1, shutdownDelayMs: 0, shutdownGraceMs: 1 };
+  const options = { limits: { ...limits, ...more, ...stop }, handle: () => {} };
   await expect(listen({ host: "127.0.0.1", port: Number(new URL(port.url).port), ...options })).rejects.toThrow(
     /EADDRINUSE/,
   );
