@@ -21,7 +21,7 @@ import { projectForNameRead } from "../../src/services/applications/application.
 import { eventService } from "../../src/services/audit/event.ts";
 import { watch } from "../../src/services/audit/event_watch.ts";
 import * as reads from "../../src/services/callers/caller_lookups.ts";
-import { denialRead, denialsRead } from "../../src/services/decisions/denial.ts";
+import { denialRead, denialsRead } from "../../src/services/decisions/evaluate.ts";
 import { giverRead } from "../../src/services/members/role_giver.ts";
 import { endedRolesOf, rolesOf } from "../../src/services/members/user_role_list.ts";
 import { organizationService } from "../../src/services/organizations/organization.ts";

@@ -2,7 +2,7 @@ import { type Call, type Deps, systemCall } from "../../deps.ts";
 import { next, type Versioned } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
-import { endedAt, signedOutAt } from "../../services/sessions/new_session.ts";
+import { endedAt, signedOutAt } from "../../services/sessions/session_end.ts";
 import type { CookieOfSession } from "../http/cookies.ts";
 import type { LogoutHint } from "./logout_request.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../../gen/postern/v1/authorization_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
-import { type Denial, denialRead, denialsRead, organizationProperty, type Parts } from "./denial.ts";
+import { type Denial, denialRead, denialsRead, organizationProperty, type Parts } from "./evaluate.ts";
 
 /** Decides whether users may act in roles in projects. */
 export const authorizationService = ({ sql }: Pick<Deps, "sql">, settings: PublicSettings) => {

@@ -2,12 +2,13 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
-import { type At, detailsAfter, factOf, first, type NewFact, next, type Versioned } from "../../events/fact.ts";
-import { lostRace } from "../../events/log.ts";
+import { type At, detailsAfter, factOf, first, type NewFact, next } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { type PasswordUser, passwordSecret } from "../passwords/password.ts";
+import { endedAt } from "./session_end.ts";
+import { mostSessions, signOutSurplus } from "./session_limit.ts";
 
 export type SessionLifetime = { readonly sessionLifetimeSeconds: number };
 
@@ -114,8 +115,6 @@ export const confirmedSessions =
     throw await log.append(call, [endedAt(next(row, clock()), user.id)], refuse.because("SIGN_IN_FAILED"));
   };
 
-const mostSessions = 1_000;
-
 /** Finds the user if the sign-in is still valid, and whether they have more sessions than allowed. */
 async function stillRight(sql: Sql, { id, since, isComplete }: StillRight) {
   // A statement that ends the user's sessions either sees this one and ends it, or ran first and is seen here.
@@ -127,30 +126,3 @@ async function stillRight(sql: Sql, { id, since, isComplete }: StillRight) {
         select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0))`;
   return found;
 }
-
-// Concurrent sign-ins see each other's sessions: one of them ends the surplus, and the others look again.
-const mostTries = 5;
-
-/** Signs out a user's oldest sessions beyond the maximum. */
-async function signOutSurplus({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">, userId: string, call: Call) {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const rows = await surplusOf(sql, userId);
-    if (rows.length === 0) return;
-    const facts = rows.map((row) => signedOutAt(next(row, clock()), userId));
-    await log.append(call, facts, true).catch(lostRace);
-  }
-}
-
-const surplusOf = (sql: Sql, userId: string) => sql<Versioned[]>`
-  select s.session_id as id, s.owner, s.version, s.created, s.changed from sessions s
-  where s.user_id = ${userId} order by s.session_id desc offset ${mostSessions} limit 100`;
-
-/** Makes the fact that a session ended with everything obtained through it. */
-export const endedAt = (at: At, userId: string): NewFact => factOf("session", at, { case: "ended", value: { userId } });
-
-/**
- * Makes the fact of a sign-out: everything that applications obtained through the session ends, except refresh tokens with
- * `offline_access`.
- */
-export const signedOutAt = (at: At, userId: string): NewFact =>
-  factOf("session", at, { case: "ended", value: { userId, keepsOffline: true } });

@@ -13,8 +13,9 @@ import { userExistsRead } from "../callers/user_exists.ts";
 import { countSignIn } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
-import { callSession, endedAt, signedOutAt } from "./new_session.ts";
+import { callSession } from "./new_session.ts";
 import { passkeySessions } from "./passkey_session.ts";
+import { endedAt, signedOutAt } from "./session_end.ts";
 import type { SignIns } from "./sign_in.ts";
 
 export type SessionOptions = FactorSignInSettings & SignIns;
