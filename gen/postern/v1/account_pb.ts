@@ -59,8 +59,8 @@ export type GetMeResponse = Message<"postern.v1.GetMeResponse"> & {
   organization?: Organization | undefined;
 
   /**
-   * The roles the caller administers with, and where; at most 1,000. Roles on the instance and in the caller's own organization
-   * come first.
+   * The caller's administrative roles, and where each applies; at most 1,000. Roles on the instance and in the caller's own
+   * organization come first.
    *
    * @generated from field: repeated postern.v1.HeldRole roles = 3;
    */
@@ -124,7 +124,7 @@ export type HeldProjectRole = Message<"postern.v1.HeldProjectRole"> & {
   organizationId: string;
 
   /**
-   * Set if that organization was granted the project; the id of the project grant.
+   * The id of the project grant, if that organization does not own the project but was granted it.
    *
    * @generated from field: optional string project_grant_id = 4;
    */
@@ -139,7 +139,7 @@ export const HeldProjectRoleSchema: GenMessage<HeldProjectRole> = /*@__PURE__*/
   messageDesc(file_postern_v1_account, 2);
 
 /**
- * A role the caller administers with, and where. If no id is set, the role is on the instance.
+ * An administrative role of the caller, and where it applies. If no id is set, the role is on the instance.
  *
  * @generated from message postern.v1.HeldRole
  */
@@ -317,8 +317,8 @@ export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*
  */
 export const AccountService: GenService<{
   /**
-   * Returns the caller, the caller's organization, the roles the caller administers with, and the roles the caller holds in all
-   * projects or in one. Roles from the caller's own organization come first, whatever other organizations grant.
+   * Returns the caller, the caller's organization, the caller's administrative roles, and the caller's roles in all projects or
+   * in one. Roles from the caller's own organization come first, however many other organizations grant.
    *
    * @generated from rpc postern.v1.AccountService.GetMe
    */
@@ -340,10 +340,11 @@ export const AccountService: GenService<{
   },
   /**
    * Requests a mail with a code for ResetPassword, by login name or by email address. The response is the same, and takes the
-   * same time, whether or not an account matches. An email address matches active accounts that have a password and have verified
-   * that address. A login name matches its account, even if the account's address is unverified (unless the password policy
-   * forbids that), and other accounts that have verified the same address. The mail contains a code for each account; setting a
-   * password with a code verifies the address. Each node limits requests per address and minute (RATE_LIMIT).
+   * same time, whether or not an account matches. An email address matches active accounts that have a password and have
+   * verified that address. A login name matches its account, even if the account's address is unverified (unless the password
+   * policy forbids that), and other accounts that have verified the same address. The mail contains a code for each account;
+   * setting a password with a code verifies the address. Each node limits the requests per minute from one address
+   * (RATE_LIMIT).
    *
    * @generated from rpc postern.v1.AccountService.RequestPasswordReset
    */

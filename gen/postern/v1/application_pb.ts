@@ -245,8 +245,8 @@ export type OidcConfiguration = Message<"postern.v1.OidcConfiguration"> & {
   idTokenAlgorithm: OidcIdTokenAlgorithm;
 
   /**
-   * Where the application is notified when a session in which it got tokens is ended (OpenID Connect Back-Channel Logout 1.0): an
-   * https URI that accepts a logout token by POST. Empty if the application does not use this.
+   * The https URI to which a logout token is sent by POST when a session in which the application got tokens is ended (OpenID
+   * Connect Back-Channel Logout 1.0). Empty if the application does not use this.
    *
    * @generated from field: string back_channel_logout_uri = 30;
    */
@@ -260,7 +260,7 @@ export type OidcConfiguration = Message<"postern.v1.OidcConfiguration"> & {
   firstParty: boolean;
 
   /**
-   * How long access tokens are valid; if absent, as long as the instance's setting says. The same goes for the other lifetimes.
+   * How long access tokens are valid. If absent, the instance's setting applies; the same goes for the other lifetimes.
    *
    * @generated from field: google.protobuf.Duration access_token_lifetime = 32;
    */
@@ -274,7 +274,7 @@ export type OidcConfiguration = Message<"postern.v1.OidcConfiguration"> & {
   idTokenLifetime?: Duration | undefined;
 
   /**
-   * After how long without use a refresh token becomes invalid.
+   * How long a refresh token remains valid without being used.
    *
    * @generated from field: google.protobuf.Duration refresh_token_idle_lifetime = 34;
    */
@@ -469,8 +469,9 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   idTokenAlgorithm: OidcIdTokenAlgorithm;
 
   /**
-   * Where the application is notified when a session in which it got tokens is ended (OpenID Connect Back-Channel Logout 1.0): an
-   * absolute https URI without user information or fragment. Any other URI is a compliance problem, and nothing is sent to it.
+   * The absolute https URI, without user information or fragment, to which a logout token is sent by POST when a session in
+   * which the application got tokens is ended (OpenID Connect Back-Channel Logout 1.0). Any other URI is a compliance problem,
+   * and nothing is sent to it.
    *
    * @generated from field: string back_channel_logout_uri = 30;
    */
@@ -485,8 +486,8 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   firstParty: boolean;
 
   /**
-   * How long access tokens are valid, in whole seconds from one minute to 24 hours. If absent, as long as the instance's setting
-   * says (OAUTH_TOKEN_LIFETIME_SECONDS, REFRESH_IDLE_SECONDS, REFRESH_LIFETIME_SECONDS); the same goes for the other lifetimes.
+   * How long access tokens are valid, in whole seconds, from one minute to 24 hours. If absent, the instance's setting applies
+   * (OAUTH_TOKEN_LIFETIME_SECONDS, REFRESH_IDLE_SECONDS, REFRESH_LIFETIME_SECONDS); the same goes for the other lifetimes.
    *
    * @generated from field: google.protobuf.Duration access_token_lifetime = 32;
    */
@@ -500,7 +501,7 @@ export type CreateOidcApplicationRequest = Message<"postern.v1.CreateOidcApplica
   idTokenLifetime?: Duration | undefined;
 
   /**
-   * After how long without use a refresh token becomes invalid; from one minute to 366 days.
+   * How long a refresh token remains valid without being used; from one minute to 366 days.
    *
    * @generated from field: google.protobuf.Duration refresh_token_idle_lifetime = 34;
    */
@@ -663,7 +664,7 @@ export type ListApplicationsRequest = Message<"postern.v1.ListApplicationsReques
   pageToken: string;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.ApplicationFilter filter = 4;
    */
@@ -1386,8 +1387,8 @@ export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> 
   idTokenAlgorithm?: OidcIdTokenAlgorithm | undefined;
 
   /**
-   * Where the application is notified when a session in which it got tokens is ended; if you empty it, the application is no
-   * longer notified.
+   * The URI to which a logout token is sent when a session in which the application got tokens is ended. If you set it to an
+   * empty value, nothing is sent any more.
    *
    * @generated from field: optional string back_channel_logout_uri = 30;
    */
@@ -1402,8 +1403,8 @@ export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> 
   firstParty?: boolean | undefined;
 
   /**
-   * How long access tokens are valid, in whole seconds from one minute to 24 hours. Tokens that exist keep their lifetime. A
-   * lifetime that the mask names but the request leaves out becomes that of the instance again.
+   * How long access tokens are valid, in whole seconds, from one minute to 24 hours. Existing tokens keep their lifetime. If
+   * the mask names a lifetime that the request does not set, the instance's setting applies again.
    *
    * @generated from field: google.protobuf.Duration access_token_lifetime = 32;
    */
@@ -1417,7 +1418,7 @@ export type OidcApplicationUpdate = Message<"postern.v1.OidcApplicationUpdate"> 
   idTokenLifetime?: Duration | undefined;
 
   /**
-   * After how long without use a refresh token becomes invalid; from one minute to 366 days.
+   * How long a refresh token remains valid without being used; from one minute to 366 days.
    *
    * @generated from field: google.protobuf.Duration refresh_token_idle_lifetime = 34;
    */
@@ -1458,7 +1459,7 @@ export type UpdateOidcApplicationRequest = Message<"postern.v1.UpdateOidcApplica
   appId: string;
 
   /**
-   * The new name and configuration, as far as they change.
+   * The new values of the fields that change.
    *
    * @generated from field: postern.v1.OidcApplicationUpdate application = 3;
    */
@@ -1670,7 +1671,7 @@ export type UpdateApiApplicationRequest = Message<"postern.v1.UpdateApiApplicati
   appId: string;
 
   /**
-   * The new name and configuration, as far as they change.
+   * The new values of the fields that change.
    *
    * @generated from field: postern.v1.ApiApplicationUpdate application = 3;
    */
@@ -1747,21 +1748,21 @@ export type JsonWebKey = Message<"postern.v1.JsonWebKey"> & {
   kid?: string | undefined;
 
   /**
-   * The algorithm that the key is for; if absent, any that fits the key.
+   * The algorithm that the key is for; if absent, any algorithm that fits the key.
    *
    * @generated from field: optional string alg = 3;
    */
   alg?: string | undefined;
 
   /**
-   * The use of the key; only sig.
+   * The use of the key; only `sig` is allowed.
    *
    * @generated from field: optional string use = 4;
    */
   use?: string | undefined;
 
   /**
-   * The operation of the key; only verify, which is returned for every key.
+   * The operations of the key; only `verify` is allowed, and it is returned for every key.
    *
    * @generated from field: repeated string key_ops = 5 [json_name = "key_ops"];
    */
@@ -2037,7 +2038,7 @@ export const RemoveApplicationKeyResponseSchema: GenMessage<RemoveApplicationKey
   messageDesc(file_postern_v1_application, 34);
 
 /**
- * The applications in a list: those that match every field that is set. Case does not matter.
+ * Limits a list to the applications that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.ApplicationFilter
  */
@@ -2057,7 +2058,7 @@ export type ApplicationFilter = Message<"postern.v1.ApplicationFilter"> & {
   namePrefix: string;
 
   /**
-   * Words; each must be the beginning of a word of the name; at most eight.
+   * At most eight words, each of which must be the beginning of a word in the name.
    *
    * @generated from field: string search = 3;
    */
@@ -2390,9 +2391,10 @@ export const ApplicationStateSchema: GenEnum<ApplicationState> = /*@__PURE__*/
  */
 export const ApplicationService: GenService<{
   /**
-   * Creates an OIDC application. Problems in its configuration are reported but do not prevent its creation, with one exception:
-   * response types and grant types must match (FLOW_INCOMPLETE), because otherwise nobody could sign in and it is unknown what
-   * was meant. An application that authenticates with keys has a reported problem until you add a key with AddApplicationKey.
+   * Creates an OIDC application. Problems in its configuration are reported but do not prevent its creation, with one
+   * exception: response types and grant types must match (FLOW_INCOMPLETE), because otherwise nobody could sign in, and we
+   * cannot tell what was intended. For an application that authenticates with keys, a problem is reported until you add a key
+   * with AddApplicationKey.
    *
    * @generated from rpc postern.v1.ApplicationService.CreateOidcApplication
    */

@@ -167,7 +167,7 @@ export type EvaluateResponse = Message<"postern.v1.EvaluateResponse"> & {
   decision?: boolean | undefined;
 
   /**
-   * The reason of a denial.
+   * The reason for a denial.
    *
    * @generated from field: postern.v1.DecisionContext context = 2;
    */
@@ -224,7 +224,7 @@ export const EvaluationSchema: GenMessage<Evaluation> = /*@__PURE__*/
   messageDesc(file_postern_v1_authorization, 5);
 
 /**
- * How many questions are decided.
+ * Which questions are decided.
  *
  * @generated from message postern.v1.EvaluationOptions
  */
@@ -285,7 +285,7 @@ export type EvaluateManyRequest = Message<"postern.v1.EvaluateManyRequest"> & {
   evaluations: Evaluation[];
 
   /**
-   * How the questions are decided.
+   * Which questions are decided.
    *
    * @generated from field: postern.v1.EvaluationOptions options = 6;
    */
@@ -339,7 +339,7 @@ export const EvaluateManyResponseSchema: GenMessage<EvaluateManyResponse> = /*@_
  */
 export type DecisionContext = Message<"postern.v1.DecisionContext"> & {
   /**
-   * The reason of the denial.
+   * The reason for the denial.
    *
    * @generated from field: postern.v1.DenialReason reason = 1;
    */
@@ -400,7 +400,7 @@ export const GetConfigurationResponseSchema: GenMessage<GetConfigurationResponse
   messageDesc(file_postern_v1_authorization, 11);
 
 /**
- * The reason of a denial.
+ * The reason for a denial.
  *
  * @generated from enum postern.v1.DenialReason
  */
@@ -448,14 +448,14 @@ export const DenialReason = {
   USER_INACTIVE: 5,
 
   /**
-   * The caller lacks the permission for this question; only in a list of questions.
+   * The caller lacks the permission for this question. Only for EvaluateMany.
    *
    * @generated from enum value: DENIAL_REASON_NOT_PERMITTED = 6;
    */
   NOT_PERMITTED: 6,
 
   /**
-   * The question lacks a part; only in a list of questions.
+   * The question lacks a part. Only for EvaluateMany.
    *
    * @generated from enum value: DENIAL_REASON_INCOMPLETE = 7;
    */
@@ -463,7 +463,7 @@ export const DenialReason = {
 } as const;
 
 /**
- * The reason of a denial.
+ * The reason for a denial.
  *
  * @generated from enum postern.v1.DenialReason
  */
@@ -483,11 +483,11 @@ export const DenialReasonSchema: GenEnum<DenialReason> = /*@__PURE__*/
  */
 export const AuthorizationService: GenService<{
   /**
-   * Decides whether a user (the subject) may act in a role (the action) in a project (the resource). If an object does not exist,
-   * the decision is a denial; this applies to users, projects, roles, and types of subjects or resources. Users may ask about
-   * themselves. To ask about others, the caller needs the permission for the project: on the project, or on the organization that
-   * owns it. For the grants of a single organization, the permission on that organization or on its grant of the project is
-   * enough.
+   * Decides whether a user (the subject) may act in a role (the action) in a project (the resource). If the user, the project
+   * or the role does not exist, or the type of the subject or the resource is unknown, the decision is a denial. Users may ask
+   * about themselves. To ask about others, the caller needs the permission for the project: on the project, or on the
+   * organization that owns it. For the grants of a single organization, the permission on that organization or on its grant of
+   * the project is enough.
    *
    * @generated from rpc postern.v1.AuthorizationService.Evaluate
    */
@@ -497,9 +497,9 @@ export const AuthorizationService: GenService<{
     output: typeof EvaluateResponseSchema;
   },
   /**
-   * Decides many questions at once, in the order of the request. Without any, it decides the one at the top of the request, as
-   * Evaluate does. If a question lacks a part, or the caller lacks the permission for it, that question alone is denied with a
-   * reason. If the caller lacks the permission for all of them, the call fails.
+   * Decides many questions in one call, in the order of the request. If `evaluations` is empty, it decides the question at the
+   * top of the request, as Evaluate does. If a question lacks a part, or the caller lacks the permission for it, that question
+   * alone is denied with a reason. If the caller lacks the permission for all of them, the call fails.
    *
    * @generated from rpc postern.v1.AuthorizationService.EvaluateMany
    */

@@ -68,7 +68,7 @@ export type ConnectedApplication = Message<"postern.v1.ConnectedApplication"> & 
   consentDate?: Timestamp | undefined;
 
   /**
-   * The user's last sign-in that still has tokens; absent if there is none.
+   * The time of the user's latest sign-in for which the application still holds tokens; absent if there is none.
    *
    * @generated from field: google.protobuf.Timestamp last_sign_in_date = 7;
    */
@@ -82,7 +82,7 @@ export type ConnectedApplication = Message<"postern.v1.ConnectedApplication"> & 
   isOffline: boolean;
 
   /**
-   * The time of the sign-in that produced the oldest refresh token; absent without one.
+   * The time of the sign-in that produced the oldest refresh token; absent if there is none.
    *
    * @generated from field: google.protobuf.Timestamp offline_since_date = 9;
    */
@@ -302,7 +302,7 @@ export const ConsentFact_WithdrawnSchema: GenMessage<ConsentFact_Withdrawn> = /*
   messageDesc(file_postern_v1_consent, 5, 1);
 
 /**
- * The applications that users have signed in to, and what users allowed applications of other organizations.
+ * The applications that users have signed in to, and the consent that users gave to applications of other organizations.
  *
  * @generated from service postern.v1.ConsentService
  */

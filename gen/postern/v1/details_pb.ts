@@ -15,8 +15,8 @@ export const file_postern_v1_details: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL2RldGFpbHMucHJvdG8SCnBvc3Rlcm4udjEilwEKB0RldGFpbHMSEAoIc2VxdWVuY2UYASABKAQSMQoNY3JlYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY2hhbmdlX2RhdGUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDnJlc291cmNlX293bmVyGAQgASgJQpsBCg5jb20ucG9zdGVybi52MUIMRGV0YWlsc1Byb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * A summary of an object's history. After a write: the last event that the call recorded. On a read: the last event of the
- * object.
+ * A summary of an object's history. In the response to a write, it describes the last event that the call recorded; in the
+ * response to a read, the object's last event.
  *
  * @generated from message postern.v1.Details
  */

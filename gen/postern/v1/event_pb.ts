@@ -48,8 +48,8 @@ export const file_postern_v1_event: GenFile = /*@__PURE__*/
  */
 export type Event = Message<"postern.v1.Event"> & {
   /**
-   * The position of the event in the log: its number, and an id that changes if the log loses its end, so that a position of lost events
-   * is noticed. WatchEvents continues after it.
+   * The position of the event in the log, after which WatchEvents can continue: its number, and an id by which we recognize
+   * positions of events that were lost.
    *
    * @generated from field: string position = 1;
    */
@@ -263,7 +263,7 @@ export const FactSchema: GenMessage<Fact> = /*@__PURE__*/
  */
 export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
   /**
-   * Events of the whole instance, from every organization, instead of one organization's.
+   * Whether to include events of the instance and of every organization, instead of those of one organization.
    *
    * @generated from field: bool instance = 1;
    */
@@ -357,7 +357,7 @@ export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PUR
  */
 export type WatchEventsRequest = Message<"postern.v1.WatchEventsRequest"> & {
   /**
-   * Events of the whole instance, from every organization, instead of one organization's.
+   * Whether to include events of the instance and of every organization, instead of those of one organization.
    *
    * @generated from field: bool instance = 1;
    */
@@ -436,10 +436,11 @@ export const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Streams events of the organization as they happen, starting after a position. The order is that of their commits: an open transaction
-   * delays only its own events. After a restore or a failover that lost events, a position of a lost event is refused with POSITION_LOST,
-   * and streams that have sent one end with it: `positions` in its metadata lists the last ones, newest first, that a follower with this
-   * filter may have seen. Continue after the newest one that you have seen, or from the beginning.
+   * Streams events of the organization as they happen, starting after a position, in the order in which they were committed; an
+   * open transaction delays only its own events. If a restore or a failover loses events, the positions of lost events are
+   * refused with POSITION_LOST, and streams that have already sent a lost event end with that error. Its metadata contains
+   * `positions`: the latest positions, newest first, that still exist and that a stream with this filter may have sent.
+   * Continue after the newest one that you have seen, or from the beginning.
    *
    * @generated from rpc postern.v1.EventService.WatchEvents
    */

@@ -570,7 +570,7 @@ export const GenerateRecoveryCodesRequestSchema: GenMessage<GenerateRecoveryCode
  */
 export type GenerateRecoveryCodesResponse = Message<"postern.v1.GenerateRecoveryCodesResponse"> & {
   /**
-   * The id of the factor, which is all the codes together.
+   * The id of the factor; all the codes together are one factor.
    *
    * @generated from field: string factor_id = 1;
    */
@@ -1010,7 +1010,7 @@ export type FactorFact_Refused = Message<"postern.v1.FactorFact.Refused"> & {
   reason: FactorRefusal;
 
   /**
-   * Until when no codes of the user are accepted; set on the event of the code that began the wait.
+   * Until then, no codes of the user are accepted; set only if this refusal started the wait.
    *
    * @generated from field: google.protobuf.Timestamp until = 3;
    */
@@ -1093,7 +1093,7 @@ export const FactorRefusal = {
   CODE: 1,
 
   /**
-   * The response proves nothing: it has the wrong origin, challenge or key, or the user was not verified.
+   * The response has the wrong origin, challenge or key, or the authenticator did not verify the user.
    *
    * @generated from enum value: FACTOR_REFUSAL_PROOF = 2;
    */
@@ -1187,9 +1187,8 @@ export const FactorService: GenService<{
     output: typeof ConfirmPasskeyResponseSchema;
   },
   /**
-   * Generates ten recovery codes, shown only once, for the day when the other factors are lost. Each works once in place of
-   * another factor. Earlier codes become invalid. Requires a fresh sign-in (SIGN_IN_NOT_FRESH) and another factor
-   * (FACTOR_MISSING).
+   * Generates ten recovery codes, shown only once, for when the other factors are lost. Each works once in place of another
+   * factor. Earlier codes become invalid. Requires a fresh sign-in (SIGN_IN_NOT_FRESH) and another factor (FACTOR_MISSING).
    *
    * @generated from rpc postern.v1.FactorService.GenerateRecoveryCodes
    */

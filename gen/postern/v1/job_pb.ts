@@ -18,7 +18,7 @@ export const file_postern_v1_job: GenFile = /*@__PURE__*/
   fileDesc("ChRwb3N0ZXJuL3YxL2pvYi5wcm90bxIKcG9zdGVybi52MSKeAgoDSm9iEgoKAmlkGAEgASgJEhcKD29yZ2FuaXphdGlvbl9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEhEKCW9iamVjdF9pZBgEIAEoCRIjCgVzdGF0ZRgFIAEoDjIULnBvc3Rlcm4udjEuSm9iU3RhdGUSEwoLZXZlbnRfY291bnQYBiABKAMSFQoIYWN0b3JfaWQYByABKAlIAIgBARISCgpyZXF1ZXN0X2lkGAggASgJEjEKDWNyZWF0aW9uX2RhdGUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF9kYXRlGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYWN0b3JfaWQiPQoNR2V0Sm9iUmVxdWVzdBIaCgZqb2JfaWQYASABKAlCCrpIB3IFEAEYyAESEAoIaW5zdGFuY2UYAiABKAgiLgoOR2V0Sm9iUmVzcG9uc2USHAoDam9iGAEgASgLMg8ucG9zdGVybi52MS5Kb2IijwEKD0xpc3RKb2JzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBItCgVzdGF0ZRgCIAEoDjIULnBvc3Rlcm4udjEuSm9iU3RhdGVCCLpIBYIBAhABEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxjQDyJKChBMaXN0Sm9ic1Jlc3BvbnNlEh0KBGpvYnMYASADKAsyDy5wb3N0ZXJuLnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiZQoRV2FpdEZvckpvYlJlcXVlc3QSGgoGam9iX2lkGAEgASgJQgq6SAdyBRABGMgBEhAKCGluc3RhbmNlGAIgASgIEiIKD3RpbWVvdXRfc2Vjb25kcxgDIAEoBUIJukgGGgQYMigAIjIKEldhaXRGb3JKb2JSZXNwb25zZRIcCgNqb2IYASABKAsyDy5wb3N0ZXJuLnYxLkpvYipRCghKb2JTdGF0ZRIZChVKT0JfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVEVfUlVOTklORxABEhMKD0pPQl9TVEFURV9FTkRFRBACMscDCgpKb2JTZXJ2aWNlEowBCgZHZXRKb2ISGS5wb3N0ZXJuLnYxLkdldEpvYlJlcXVlc3QaGi5wb3N0ZXJuLnYxLkdldEpvYlJlc3BvbnNlIkuQAgGKtRgrOAFKCGluc3RhbmNlUg1pbnN0YW5jZS5yZWFkWAEaDHByb2plY3QucmVhZILT5JMCExIRL3YxL2pvYnMve2pvYl9pZH0SiQEKCExpc3RKb2JzEhsucG9zdGVybi52MS5MaXN0Sm9ic1JlcXVlc3QaHC5wb3N0ZXJuLnYxLkxpc3RKb2JzUmVzcG9uc2UiQpACAYq1GCs4AUoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWRYARoMcHJvamVjdC5yZWFkgtPkkwIKEggvdjEvam9icxKdAQoKV2FpdEZvckpvYhIdLnBvc3Rlcm4udjEuV2FpdEZvckpvYlJlcXVlc3QaHi5wb3N0ZXJuLnYxLldhaXRGb3JKb2JSZXNwb25zZSJQkAIBirUYKzgBSghpbnN0YW5jZVINaW5zdGFuY2UucmVhZFgBGgxwcm9qZWN0LnJlYWSC0+STAhgSFi92MS9qb2JzL3tqb2JfaWR9OndhaXRClwEKDmNvbS5wb3N0ZXJuLnYxQghKb2JQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_options]);
 
 /**
- * A deletion that goes on after the call that began it.
+ * A deletion that continues after the call that started it.
  *
  * @generated from message postern.v1.Job
  */
@@ -31,14 +31,14 @@ export type Job = Message<"postern.v1.Job"> & {
   id: string;
 
   /**
-   * The organization in which it began.
+   * The organization in which it was started.
    *
    * @generated from field: string organization_id = 2;
    */
   organizationId: string;
 
   /**
-   * The type of the event that began it, such as project.role_removed.
+   * The type of the event that started it, such as project.role_removed.
    *
    * @generated from field: string type = 3;
    */
@@ -66,7 +66,7 @@ export type Job = Message<"postern.v1.Job"> & {
   eventCount: bigint;
 
   /**
-   * The user whose call began it; its events name the same user and the same request.
+   * The user whose call started it; the job's events name the same user and the same request.
    *
    * @generated from field: optional string actor_id = 7;
    */
@@ -80,7 +80,7 @@ export type Job = Message<"postern.v1.Job"> & {
   requestId: string;
 
   /**
-   * When it began.
+   * When it was started.
    *
    * @generated from field: google.protobuf.Timestamp creation_date = 9;
    */
@@ -113,7 +113,7 @@ export type GetJobRequest = Message<"postern.v1.GetJobRequest"> & {
   jobId: string;
 
   /**
-   * Finds jobs of every organization, including deleted ones, instead of one organization's.
+   * Whether to look in every organization, including deleted ones, instead of in one.
    *
    * @generated from field: bool instance = 2;
    */
@@ -151,7 +151,7 @@ export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
  */
 export type ListJobsRequest = Message<"postern.v1.ListJobsRequest"> & {
   /**
-   * Jobs of every organization, including deleted ones, instead of one organization's.
+   * Whether to list the jobs of every organization, including deleted ones, instead of those of one organization.
    *
    * @generated from field: bool instance = 1;
    */
@@ -224,7 +224,7 @@ export type WaitForJobRequest = Message<"postern.v1.WaitForJobRequest"> & {
   jobId: string;
 
   /**
-   * Finds jobs of every organization, including deleted ones, instead of one organization's.
+   * Whether to look in every organization, including deleted ones, instead of in one.
    *
    * @generated from field: bool instance = 2;
    */
@@ -250,7 +250,7 @@ export const WaitForJobRequestSchema: GenMessage<WaitForJobRequest> = /*@__PURE_
  */
 export type WaitForJobResponse = Message<"postern.v1.WaitForJobResponse"> & {
   /**
-   * The job, ended or after the timeout.
+   * The job, as it is when it has ended or the timeout has passed.
    *
    * @generated from field: postern.v1.Job job = 1;
    */
@@ -276,7 +276,7 @@ export const JobState = {
   UNSPECIFIED: 0,
 
   /**
-   * The job removes rows, or waits for its turn.
+   * The job is removing rows, or waiting for its turn.
    *
    * @generated from enum value: JOB_STATE_RUNNING = 1;
    */
@@ -304,14 +304,15 @@ export const JobStateSchema: GenEnum<JobState> = /*@__PURE__*/
   enumDesc(file_postern_v1_job, 0);
 
 /**
- * Jobs: deletions that are too large for one call. Whatever they take away gives no access from the moment that the call is answered;
- * a job removes the rows that are left, a few at a time, through restarts of any node.
+ * Jobs: deletions that are too large for one call. When the call returns, nothing that is being deleted gives access any more.
+ * The job then removes the remaining rows, a few at a time, and continues if nodes are restarted.
  *
  * @generated from service postern.v1.JobService
  */
 export const JobService: GenService<{
   /**
-   * Returns a job of the organization. Callers with a role on part of the organization find the jobs that they began.
+   * Returns a job of the organization. Callers whose role covers only part of the organization can read the jobs that they
+   * started.
    *
    * @generated from rpc postern.v1.JobService.GetJob
    */
@@ -321,8 +322,8 @@ export const JobService: GenService<{
     output: typeof GetJobResponseSchema;
   },
   /**
-   * Lists the jobs of the organization, latest first. Ended jobs are listed for a week. Callers with a role on part of the
-   * organization see the jobs that they began.
+   * Lists the jobs of the organization, latest first. Jobs are listed for a week after they end. Callers whose role covers only
+   * part of the organization see the jobs that they started.
    *
    * @generated from rpc postern.v1.JobService.ListJobs
    */
@@ -332,7 +333,7 @@ export const JobService: GenService<{
     output: typeof ListJobsResponseSchema;
   },
   /**
-   * Waits until a job has ended, and returns it. After the timeout the job is returned as it is.
+   * Waits until a job has ended, or until the timeout, and returns the job.
    *
    * @generated from rpc postern.v1.JobService.WaitForJob
    */

@@ -94,7 +94,7 @@ export type AddMemberRequest = Message<"postern.v1.AddMemberRequest"> & {
   roles: string[];
 
   /**
-   * Members of the instance, instead of the organization's.
+   * Whether the call is about members of the instance, instead of an organization's.
    *
    * @generated from field: bool instance = 3;
    */
@@ -141,7 +141,7 @@ export type AddMemberResponse = Message<"postern.v1.AddMemberResponse"> & {
   details?: Details | undefined;
 
   /**
-   * The number of access tokens and codes of the user that ended, because their creators hold less than the new roles give.
+   * How many access tokens and codes of the user became invalid, because their creators hold less than the new roles give.
    *
    * @generated from field: int32 ended_credentials = 2;
    */
@@ -174,7 +174,7 @@ export type ChangeMemberRequest = Message<"postern.v1.ChangeMemberRequest"> & {
   roles: string[];
 
   /**
-   * Members of the instance, instead of the organization's.
+   * Whether the call is about members of the instance, instead of an organization's.
    *
    * @generated from field: bool instance = 3;
    */
@@ -229,7 +229,7 @@ export type ChangeMemberResponse = Message<"postern.v1.ChangeMemberResponse"> & 
   details?: Details | undefined;
 
   /**
-   * The number of access tokens and codes of the user that ended, because their creators hold less than the new roles give.
+   * How many access tokens and codes of the user became invalid, because their creators hold less than the new roles give.
    *
    * @generated from field: int32 ended_credentials = 2;
    */
@@ -248,7 +248,7 @@ export const ChangeMemberResponseSchema: GenMessage<ChangeMemberResponse> = /*@_
  */
 export type ListMembersRequest = Message<"postern.v1.ListMembersRequest"> & {
   /**
-   * Members of the instance, instead of the organization's.
+   * Whether the call is about members of the instance, instead of an organization's.
    *
    * @generated from field: bool instance = 1;
    */
@@ -290,7 +290,7 @@ export type ListMembersRequest = Message<"postern.v1.ListMembersRequest"> & {
   pageToken: string;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.MemberFilter filter = 7;
    */
@@ -349,7 +349,7 @@ export type RemoveMemberRequest = Message<"postern.v1.RemoveMemberRequest"> & {
   userId: string;
 
   /**
-   * Members of the instance, instead of the organization's.
+   * Whether the call is about members of the instance, instead of an organization's.
    *
    * @generated from field: bool instance = 2;
    */
@@ -465,7 +465,7 @@ export type MemberFact_Added = Message<"postern.v1.MemberFact.Added"> & {
   roles: string[];
 
   /**
-   * If none of these is set, the scope is the instance.
+   * The organization of the membership. If none of the three ids is set, the scope is the instance.
    *
    * @generated from field: optional string organization_id = 3;
    */
@@ -532,7 +532,7 @@ export const MemberFact_RemovedSchema: GenMessage<MemberFact_Removed> = /*@__PUR
   messageDesc(file_postern_v1_member, 9, 2);
 
 /**
- * The members in a list: those that match every field that is set.
+ * Limits a list to the members that match every field that is set.
  *
  * @generated from message postern.v1.MemberFilter
  */
@@ -567,9 +567,9 @@ export const MemberFilterSchema: GenMessage<MemberFilter> = /*@__PURE__*/
  */
 export const MemberService: GenService<{
   /**
-   * Makes a user a member of a scope, with roles of that scope. The user can belong to any organization, unless the user or that
-   * organization has ended the roles that this organization gave (ENDED_BY_RECEIVER). Access tokens and codes of the user that
-   * somebody else created end if the roles give more than that creator holds.
+   * Makes a user a member of a scope, with roles of that scope. The user can belong to any organization, unless the user or
+   * that organization has ended the roles that this organization gave (ENDED_BY_RECEIVER). If somebody else created an access
+   * token or code of the user, and the roles give more than that creator holds, the token or code becomes invalid.
    *
    * @generated from rpc postern.v1.MemberService.AddMember
    */
@@ -579,8 +579,9 @@ export const MemberService: GenService<{
     output: typeof AddMemberResponseSchema;
   },
   /**
-   * Replaces the roles of a member. The last active owner of the instance or of an organization must remain an owner. Access tokens
-   * and codes of the user that somebody else created end if the new roles give more than that creator holds.
+   * Replaces the roles of a member. The last active owner of the instance or of an organization must remain an owner. If
+   * somebody else created an access token or code of the user, and the new roles give more than that creator holds, the token
+   * or code becomes invalid.
    *
    * @generated from rpc postern.v1.MemberService.ChangeMember
    */

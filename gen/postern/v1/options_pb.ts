@@ -15,7 +15,7 @@ export const file_postern_v1_options: GenFile = /*@__PURE__*/
   fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiowQKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJEhUKDWFib3V0X29uZXNlbGYYEyABKAgSEQoJZW5yb2xtZW50GBQgASgIEhUKDWFkZHJlc3NfbGltaXQYIyABKAkSFgoOaW5zdGFuY2Vfb3duZXIYHiABKAgSFgoOY292ZXJzX2F0X2hvbWUYICABKAgSFQoNZnJlc2hfc2lnbl9pbhgfIAEoCBIXCg90b2tlbl9zdGFuZHNfaW4YJCABKAhCBQoDd2hvOkwKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyEi5wb3N0ZXJuLnYxLkFjY2Vzc1IGYWNjZXNzOkUKDW1lc3NhZ2VfYnl0ZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjThgMgASgNUgxtZXNzYWdlQnl0ZXM6OgoHYXV0aHplbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB2F1dGh6ZW46MwoEdHJpbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoCFIEdHJpbTpCCgxjYWxsZXJfYWxpYXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSC2NhbGxlckFsaWFzOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtczo+CgptYXhfdmFsdWVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjchgMgASgNUgltYXhWYWx1ZXM6OgoIb25lX2xpbmUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNqGAyABKAhSB29uZUxpbmU6QAoLYWxsX3Zpc2libGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNuGAyABKAhSCmFsbFZpc2libGU6SAoPb3V0Y29tZXNfdW5sZXNzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjdhgMgASgJUg5vdXRjb21lc1VubGVzczo8CgljaG9zZW5faWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGN6GAyABKAhSCGNob3NlbklkQpsBCg5jb20ucG9zdGVybi52MUIMT3B0aW9uc1Byb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * The callers that may use an rpc. If several scopes are named, the permission in any one of them is enough.
+ * Who may call an rpc. If several scopes are named, the permission in any one of them is enough.
  *
  * @generated from message postern.v1.Access
  */
@@ -145,14 +145,15 @@ export type Access = Message<"postern.v1.Access"> & {
   ownOrganization: boolean;
 
   /**
-   * The caller must hold every permission of this role, which a user gets in the new organization, ...
+   * The caller must hold every permission of this role, which a user gets in the new organization, if the request field
+   * `gives_role_when` is set.
    *
    * @generated from field: string gives_role = 17;
    */
   givesRole: string;
 
   /**
-   * ... if this request field is set.
+   * The request field to which `gives_role` refers.
    *
    * @generated from field: string gives_role_when = 18;
    */
@@ -174,8 +175,8 @@ export type Access = Message<"postern.v1.Access"> & {
   enrolment: boolean;
 
   /**
-   * For an rpc that requires no sign-in: the per-address limit that also refuses the call before its message is read, by the name
-   * that its handler uses.
+   * For an rpc that requires no sign-in: the name of the per-address limit that its handler enforces. With this option, the
+   * limit also refuses calls before their messages are read.
    *
    * @generated from field: string address_limit = 35;
    */
@@ -206,7 +207,7 @@ export type Access = Message<"postern.v1.Access"> & {
   freshSignIn: boolean;
 
   /**
-   * With `fresh_sign_in`: a personal access token is accepted instead, so that an administrator who is locked out has a way back
+   * With `fresh_sign_in`: a personal access token is accepted instead, so that administrators who are locked out can get back
    * in.
    *
    * @generated from field: bool token_stands_in = 36;
@@ -222,7 +223,7 @@ export const AccessSchema: GenMessage<Access> = /*@__PURE__*/
   messageDesc(file_postern_v1_options, 0);
 
 /**
- * The callers that may use the rpc. The server does not start if an rpc does not have this option.
+ * Who may call the rpc. The server does not start if an rpc does not have this option.
  *
  * @generated from extension: postern.v1.Access access = 50001;
  */

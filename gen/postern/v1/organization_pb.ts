@@ -108,7 +108,7 @@ export type CreateOrganizationResponse = Message<"postern.v1.CreateOrganizationR
   details?: Details | undefined;
 
   /**
-   * The number of access tokens and codes of the owner that ended, because their creators hold less than the new role gives.
+   * How many access tokens and codes of the owner became invalid, because their creators hold less than the new role gives.
    *
    * @generated from field: int32 ended_credentials = 3;
    */
@@ -179,7 +179,7 @@ export type ListOrganizationsRequest = Message<"postern.v1.ListOrganizationsRequ
   pageToken: string;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.OrganizationFilter filter = 3;
    */
@@ -657,7 +657,7 @@ export type UpdateOrganizationRequest = Message<"postern.v1.UpdateOrganizationRe
   organizationId: string;
 
   /**
-   * The new data of the organization, as far as it changes.
+   * The new values of the fields that change.
    *
    * @generated from field: postern.v1.OrganizationUpdate organization = 2;
    */
@@ -706,7 +706,7 @@ export const UpdateOrganizationResponseSchema: GenMessage<UpdateOrganizationResp
   messageDesc(file_postern_v1_organization, 17);
 
 /**
- * The organizations in a list: those that match every field that is set. Case does not matter.
+ * Limits a list to the organizations that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.OrganizationFilter
  */
@@ -726,7 +726,7 @@ export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
   namePrefix: string;
 
   /**
-   * Words; each must be the beginning of a word of the name; at most eight.
+   * At most eight words, each of which must be the beginning of a word in the name.
    *
    * @generated from field: string search = 3;
    */

@@ -69,7 +69,8 @@ export type PasswordPolicy = Message<"postern.v1.PasswordPolicy"> & {
   historyDepth: number;
 
   /**
-   * Whether a password set by an administrator, also when the user was created, must be changed at the next sign-in.
+   * Whether users must change a password that an administrator set at the next sign-in. This includes passwords set when the
+   * user was created.
    *
    * @generated from field: bool change_at_next_sign_in = 7;
    */
@@ -100,18 +101,18 @@ export const PasswordPolicySchema: GenMessage<PasswordPolicy> = /*@__PURE__*/
 
 /**
  * The consequences of wrong passwords at sign-in. They affect unknown callers: API calls, and browsers in which the user has
- * never signed in with all required factors. A browser in which the user has done so is known for 90 days, or until the password
- * changes: it has ten wrong passwords of its own, and no lock affects it. While a user is locked, no password from unknown
- * callers is checked. How long unknown callers wait is determined by the instance's policy and counted per login name, whether or
- * not it exists, so that no response reveals which names exist. A more lenient policy of an organization does not shorten that
- * wait, and a stricter one locks sooner.
+ * never signed in with all required factors. A browser in which the user has done so is known for 90 days, or until the
+ * password changes: it has ten attempts of its own, and no lock affects it. While a user is locked, no password from unknown
+ * callers is checked. How long unknown callers wait is determined by the instance's policy and counted per login name, whether
+ * or not it exists, so that no response reveals which names exist. A more lenient policy of an organization does not shorten
+ * that wait, and a stricter one locks sooner.
  *
  * @generated from message postern.v1.LockoutPolicy
  */
 export type LockoutPolicy = Message<"postern.v1.LockoutPolicy"> & {
   /**
-   * How many wrong passwords in a row lock a user. 0 means never; if the instance's policy has 0, unknown callers wait a minute
-   * after ten.
+   * How many wrong passwords in a row lock a user. 0 means never; if the instance's policy sets 0, unknown callers wait a
+   * minute after ten wrong passwords.
    *
    * @generated from field: uint32 maximum_attempts = 1;
    */
@@ -726,7 +727,7 @@ export const FactorRequirement = {
   OPTIONAL: 2,
 
   /**
-   * Everyone who is not a machine needs a factor; a password alone gives a session that can only enrol one.
+   * Every person needs a factor. With a password alone, people get a session that can only enrol one.
    *
    * @generated from enum value: FACTOR_REQUIREMENT_REQUIRED = 3;
    */

@@ -264,7 +264,7 @@ export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
   includeGranted: boolean;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.ProjectFilter filter = 4;
    */
@@ -435,14 +435,14 @@ export type ListProjectRolesRequest = Message<"postern.v1.ListProjectRolesReques
   pageToken: string;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
    */
   filter?: ProjectRoleFilter | undefined;
 
   /**
-   * By key, in descending order.
+   * Whether to list the roles in descending order of their keys.
    *
    * @generated from field: bool descending = 5;
    */
@@ -553,7 +553,7 @@ export type GrantProjectRequest = Message<"postern.v1.GrantProjectRequest"> & {
   grantedOrganizationId: string;
 
   /**
-   * The keys of the granted roles, some of the project's roles.
+   * The keys of the granted roles, which must be roles of the project.
    *
    * @generated from field: repeated string role_keys = 3;
    */
@@ -619,7 +619,7 @@ export type ListProjectGrantsRequest = Message<"postern.v1.ListProjectGrantsRequ
   pageToken: string;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
    */
@@ -1214,7 +1214,7 @@ export type UpdateProjectRequest = Message<"postern.v1.UpdateProjectRequest"> & 
   projectId: string;
 
   /**
-   * The new data of the project, as far as it changes.
+   * The new values of the fields that change.
    *
    * @generated from field: postern.v1.ProjectUpdate project = 2;
    */
@@ -1302,7 +1302,7 @@ export type UpdateProjectRoleRequest = Message<"postern.v1.UpdateProjectRoleRequ
   roleKey: string;
 
   /**
-   * The new data of the role, as far as it changes.
+   * The new values of the fields that change.
    *
    * @generated from field: postern.v1.ProjectRoleUpdate role = 3;
    */
@@ -1369,7 +1369,7 @@ export type ChangeProjectGrantRequest = Message<"postern.v1.ChangeProjectGrantRe
   projectGrantId: string;
 
   /**
-   * The keys of the granted roles, some of the project's roles.
+   * The keys of the granted roles, which must be roles of the project.
    *
    * @generated from field: repeated string role_keys = 3;
    */
@@ -1411,7 +1411,7 @@ export const ChangeProjectGrantResponseSchema: GenMessage<ChangeProjectGrantResp
   messageDesc(file_postern_v1_project, 36);
 
 /**
- * The projects in a list: those that match every field that is set. Case does not matter.
+ * Limits a list to the projects that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.ProjectFilter
  */
@@ -1431,7 +1431,7 @@ export type ProjectFilter = Message<"postern.v1.ProjectFilter"> & {
   namePrefix: string;
 
   /**
-   * Words; each must be the beginning of a word of the name; at most eight.
+   * At most eight words, each of which must be the beginning of a word in the name.
    *
    * @generated from field: string search = 3;
    */
@@ -1453,7 +1453,7 @@ export const ProjectFilterSchema: GenMessage<ProjectFilter> = /*@__PURE__*/
   messageDesc(file_postern_v1_project, 37);
 
 /**
- * The roles in a list: those that match every field that is set. Case does not matter.
+ * Limits a list to the roles that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.ProjectRoleFilter
  */
@@ -1473,7 +1473,7 @@ export type ProjectRoleFilter = Message<"postern.v1.ProjectRoleFilter"> & {
   keyPrefix: string;
 
   /**
-   * Words; each must be the beginning of a word of the key or the display name; at most eight.
+   * At most eight words, each of which must be the beginning of a word in the key or the display name.
    *
    * @generated from field: string search = 3;
    */
@@ -1488,7 +1488,7 @@ export const ProjectRoleFilterSchema: GenMessage<ProjectRoleFilter> = /*@__PURE_
   messageDesc(file_postern_v1_project, 38);
 
 /**
- * The project grants in a list: those that match every field that is set.
+ * Limits a list to the project grants that match every field that is set.
  *
  * @generated from message postern.v1.ProjectGrantFilter
  */
@@ -1611,9 +1611,9 @@ export const ProjectService: GenService<{
     output: typeof AddProjectRoleResponseSchema;
   },
   /**
-   * Lists the roles of a project; for a granted project, those that were granted. Lists all of them, or those that match the
-   * filter. They are ordered by key; with search, by the words that match. A page may have fewer items than requested, or none,
-   * even if there are more; `next_page_token` is empty on the last page.
+   * Lists the roles of a project or, for a granted project, the granted ones: all of them, or those that match the filter. They
+   * are ordered by key; with search, by the words that match. A page may have fewer items than requested, or none, even if
+   * there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.ProjectService.ListProjectRoles
    */
@@ -1624,8 +1624,8 @@ export const ProjectService: GenService<{
   },
   /**
    * Removes a role from a project, from the grants of the project and from all user grants. From then on, nobody holds the
-   * role; if too many held it for one call, a job removes it from their user grants, and its key is refused until the job has ended
-   * (BEING_DELETED).
+   * role; if too many users held it for one call, a job removes it from their user grants, and its key is refused until the job
+   * has ended (BEING_DELETED).
    *
    * @generated from rpc postern.v1.ProjectService.RemoveProjectRole
    */
@@ -1668,7 +1668,7 @@ export const ProjectService: GenService<{
     output: typeof RevokeProjectGrantResponseSchema;
   },
   /**
-   * Suspends the roles of a project until it is reactivated. Meanwhile nobody can be granted any.
+   * Suspends the roles of a project until it is reactivated. Until then, nobody can be granted a role in the project.
    *
    * @generated from rpc postern.v1.ProjectService.DeactivateProject
    */

@@ -65,7 +65,8 @@ export type Session = Message<"postern.v1.Session"> & {
   amr: string[];
 
   /**
-   * `urn:postern:acr:single-factor`, or `urn:postern:acr:multi-factor`.
+   * Whether the user was authenticated with one factor (`urn:postern:acr:single-factor`) or more
+   * (`urn:postern:acr:multi-factor`).
    *
    * @generated from field: string acr = 6;
    */
@@ -710,15 +711,15 @@ export const SessionFact_EndedSchema: GenMessage<SessionFact_Ended> = /*@__PURE_
  */
 export const SessionService: GenService<{
   /**
-   * Signs a user in with a password and returns the bearer token of the session, which is shown only once. After too many failed
-   * sign-ins in a row with the same login name, whether or not it exists, all nodes refuse further attempts for a while, even
-   * with the right password (PASSWORD_ATTEMPTS, an hour at most). After failed sign-ins from the same address, each node does so
-   * too. Browsers in which the user has signed in at the pages do not wait; API calls do. In the meantime, the user can sign in
-   * here with a passkey, or at the pages after a password reset by mail. If the password policy requires a new password, the
-   * right password is refused (PASSWORD_CHANGE_REQUIRED) unless new_password is set too. For a user with a second factor, the
-   * response has no token yet but `pending`, for CompleteSession. If the factor policy requires a factor and the user has none,
-   * the session can only enrol one (`enrolment_only`). A user can have at most 1,000 sessions; a further one signs the oldest
-   * out.
+   * Signs a user in with a password and returns the bearer token of the session, which is shown only once. After too many
+   * failed sign-ins in a row with the same login name, whether or not it exists, all nodes refuse further attempts for a while,
+   * even with the right password (PASSWORD_ATTEMPTS, an hour at most). Each node also makes an address wait after failed
+   * sign-ins from it. Browsers in which the user has signed in at the pages do not wait; API calls do. In the meantime, the
+   * user can sign in here with a passkey, or at the pages after a password reset by mail. If the password policy requires a new
+   * password, the right password is refused (PASSWORD_CHANGE_REQUIRED) unless new_password is set too. For a user with a second
+   * factor, the response has no token yet but `pending`, for CompleteSession. If the factor policy requires a factor and the
+   * user has none, the session can only enrol one (`enrolment_only`). A user can have at most 1,000 sessions; signing in again
+   * then ends the oldest one.
    *
    * @generated from rpc postern.v1.SessionService.CreateSession
    */

@@ -23,7 +23,7 @@ export type SignOnFact = Message<"postern.v1.SignOnFact"> & {
    */
   fact: {
     /**
-     * The sign-in ended before its time.
+     * The sign-in ended before it expired.
      *
      * @generated from field: postern.v1.SignOnFact.Ended ended = 1;
      */
@@ -80,7 +80,7 @@ export const SignOnFact_EndedSchema: GenMessage<SignOnFact_Ended> = /*@__PURE__*
   messageDesc(file_postern_v1_sign_on, 0, 0);
 
 /**
- * Why a sign-in to an application ended before its time.
+ * Why a sign-in to an application ended before it expired.
  *
  * @generated from enum postern.v1.SignOnEnd
  */
@@ -136,7 +136,7 @@ export const SignOnEnd = {
 } as const;
 
 /**
- * Why a sign-in to an application ended before its time.
+ * Why a sign-in to an application ended before it expired.
  *
  * @generated from enum postern.v1.SignOnEnd
  */

@@ -407,8 +407,8 @@ export type CreateHumanUserRequest = Message<"postern.v1.CreateHumanUserRequest"
   isEmailVerified: boolean;
 
   /**
-   * Whether the user must have a factor in addition to the password, whatever the factor policy says; without one, a sign-in can
-   * only enrol one.
+   * Whether the user must have a factor in addition to the password, whatever the factor policy says. Until the user has one,
+   * the user's sessions can only enrol one.
    *
    * @generated from field: bool requires_factor = 32;
    */
@@ -594,7 +594,7 @@ export type ListUsersRequest = Message<"postern.v1.ListUsersRequest"> & {
   pageToken: string;
 
   /**
-   * The filter of the list; if absent, the list has everything.
+   * Which items to list; if absent, all of them.
    *
    * @generated from field: postern.v1.UserFilter filter = 3;
    */
@@ -695,7 +695,7 @@ export const ChangePhoneRequestSchema: GenMessage<ChangePhoneRequest> = /*@__PUR
  */
 export type ChangePhoneResponse = Message<"postern.v1.ChangePhoneResponse"> & {
   /**
-   * Without creation_date.
+   * The version, change date and owner of the user, without creation_date.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1089,7 +1089,7 @@ export type CreateAccessTokenRequest = Message<"postern.v1.CreateAccessTokenRequ
 
   /**
    * The permissions that the token is limited to, wherever its user holds them; if empty, it can do everything its user may do.
-   * With a list, it cannot do what users may do only because it concerns themselves, except GetMe.
+   * A limited token cannot do what users may do only for their own account, except to call GetMe.
    *
    * @generated from field: repeated string permissions = 4;
    */
@@ -1324,7 +1324,7 @@ export const ChangeEmailRequestSchema: GenMessage<ChangeEmailRequest> = /*@__PUR
  */
 export type ChangeEmailResponse = Message<"postern.v1.ChangeEmailResponse"> & {
   /**
-   * Without creation_date.
+   * The version, change date and owner of the user, without creation_date.
    *
    * @generated from field: postern.v1.Details details = 1;
    */
@@ -1528,8 +1528,9 @@ export type CreateUsersRequest = Message<"postern.v1.CreateUsersRequest"> & {
   allOrNothing: boolean;
 
   /**
-   * Mails a code for VerifyEmail to each person whose email address is not marked as verified. If several items share an address,
-   * it gets one mail, for the first of them; beyond the sending limits, users are created without a mail.
+   * Mails a code for VerifyEmail to each person whose email address is not marked as verified. If several items share an
+   * address, it gets one mail, for the first of them; if a mail would exceed the sending limits, the user is created without
+   * one.
    *
    * @generated from field: bool send_email_codes = 3;
    */
@@ -1705,8 +1706,8 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "passwordCodeRequested";
   } | {
     /**
-     * A change of the email address was undone with the mail to the previous address, which is verified again; all sign-ins and
-     * codes ended.
+     * A change of the email address was undone through the mail to the previous address, which is verified again. All sessions
+     * ended, and all codes became invalid.
      *
      * @generated from field: postern.v1.UserFact.EmailRestored email_restored = 50;
      */
@@ -1834,7 +1835,7 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "usernameChanged";
   } | {
     /**
-     * The roles from another organization were ended.
+     * Roles that another organization gave were ended.
      *
      * @generated from field: postern.v1.UserFact.RolesEnded roles_ended = 58;
      */
@@ -2275,7 +2276,7 @@ export const UserFact_EmailVerifiedSchema: GenMessage<UserFact_EmailVerified> = 
  */
 export type UserFact_EmailRestored = Message<"postern.v1.UserFact.EmailRestored"> & {
   /**
-   * The address in force again, which the user had before.
+   * The previous address, which the user has again.
    *
    * @generated from field: string email = 1;
    */
@@ -2398,7 +2399,7 @@ export const UserFact_UsernameChangedSchema: GenMessage<UserFact_UsernameChanged
  */
 export type UserFact_RolesEnded = Message<"postern.v1.UserFact.RolesEnded"> & {
   /**
-   * The organization that gave the roles and can give no more.
+   * The organization that gave the roles, and can no longer give any to the user.
    *
    * @generated from field: string organization_id = 1;
    */
@@ -2528,14 +2529,15 @@ export type AccessTokenFact_Created = Message<"postern.v1.AccessTokenFact.Create
   permissions: string[];
 
   /**
-   * The access token of the same user that created this one and ends it; absent if there is none.
+   * The user's access token that created this one, and whose revocation ends this one; absent if there is none.
    *
    * @generated from field: optional string maker_id = 40;
    */
   makerId?: string | undefined;
 
   /**
-   * The user who created the token, or the first of the tokens that led to it; absent in events of earlier releases.
+   * The user who created the token or, if a token created it, the first token of the chain; absent in events of earlier
+   * releases.
    *
    * @generated from field: optional string creator_id = 41;
    */
@@ -2554,7 +2556,7 @@ export const AccessTokenFact_CreatedSchema: GenMessage<AccessTokenFact_Created> 
  */
 export type AccessTokenFact_MakerChanged = Message<"postern.v1.AccessTokenFact.MakerChanged"> & {
   /**
-   * The access token that ends this one from now on; absent if there is none.
+   * The access token whose revocation ends this one from now on; absent if there is none.
    *
    * @generated from field: optional string maker_id = 1;
    */
@@ -2580,7 +2582,7 @@ export type AccessTokenFact_Revoked = Message<"postern.v1.AccessTokenFact.Revoke
   userId: string;
 
   /**
-   * The token that this one created and that revoked it; the others that it created end with it.
+   * The token that was created with this one and revoked it. The other tokens created with this one end with it.
    *
    * @generated from field: optional string successor_id = 40;
    */
@@ -2615,8 +2617,8 @@ export type HumanUserUpdate = Message<"postern.v1.HumanUserUpdate"> & {
   familyName?: string | undefined;
 
   /**
-   * The postal address. The fields that are named or set change. If the address as a whole is named, it is replaced, or removed
-   * if none of its fields is set.
+   * The postal address. Only the fields that the mask names change, or, without a mask, those that are set. A mask that names
+   * the whole address replaces it, or removes it if none of its fields is set.
    *
    * @generated from field: postern.v1.PostalAddress address = 30;
    */
@@ -2642,7 +2644,7 @@ export type UpdateHumanUserRequest = Message<"postern.v1.UpdateHumanUserRequest"
   userId: string;
 
   /**
-   * The new names, as far as they change.
+   * The new values of the fields that change.
    *
    * @generated from field: postern.v1.HumanUserUpdate human = 2;
    */
@@ -2825,7 +2827,7 @@ export const ChangeUsernameResponseSchema: GenMessage<ChangeUsernameResponse> = 
   messageDesc(file_postern_v1_user, 63);
 
 /**
- * The users in a list: those that match every field that is set. Case does not matter.
+ * Limits a list to the users that match every field that is set. Case does not matter.
  *
  * @generated from message postern.v1.UserFilter
  */
@@ -2901,8 +2903,8 @@ export type UserFilter = Message<"postern.v1.UserFilter"> & {
   kind: UserKind;
 
   /**
-   * Words; each must be the beginning of a word of the login name, the names, the email address or the phone; at most eight.
-   * Accents do not matter.
+   * At most eight words, each of which must be the beginning of a word in the login name, the names, the email address or the
+   * phone. Accents do not matter.
    *
    * @generated from field: string search = 11;
    */
@@ -3037,9 +3039,9 @@ export const UserKindSchema: GenEnum<UserKind> = /*@__PURE__*/
 export const UserService: GenService<{
   /**
    * Creates a human user in the organization. The username is unique in the instance, regardless of case. A user without a
-   * password cannot sign in until an administrator sets one or invites the user to choose one. Unless the request marks the email
-   * address as verified, the user is mailed a code for VerifyEmail; beyond the sending limits, the user is created without a
-   * mail.
+   * password cannot sign in until an administrator sets one or invites the user to choose one. Unless the request marks the
+   * email address as verified, a code for VerifyEmail is mailed to the user; if that would exceed the sending limits, the user
+   * is created without a mail.
    *
    * @generated from rpc postern.v1.UserService.CreateHumanUser
    */
@@ -3104,7 +3106,7 @@ export const UserService: GenService<{
     output: typeof VerifyPhoneResponseSchema;
   },
   /**
-   * Generates a new code for an unverified phone; older codes become invalid. It is sent wherever ChangePhone would send one.
+   * Generates a new code for an unverified phone; older codes become invalid. The same restrictions apply as for ChangePhone.
    *
    * @generated from rpc postern.v1.UserService.ResendPhoneCode
    */
@@ -3179,10 +3181,10 @@ export const UserService: GenService<{
     output: typeof DeleteUserResponseSchema;
   },
   /**
-   * Creates a personal access token of a user, which is shown only once. It can do everything the user may do, or part of it. To
-   * create their own tokens, people need a fresh sign-in (SIGN_IN_NOT_FRESH). A machine can use its token to create the next one:
-   * that one expires no later than its creator and is revoked with it, unless it revokes its creator itself. A user can have at
-   * most 1,000 tokens that have not expired (ACCESS_TOKEN_LIMIT).
+   * Creates a personal access token for a user, which is shown only once. It can do everything that the user may do, or only
+   * part of it. To create their own tokens, people need a fresh sign-in (SIGN_IN_NOT_FRESH). A machine can use its token to
+   * create the next one. The new token expires no later than the old one and is revoked together with it, unless the new token
+   * itself revokes the old one. A user can have at most 1,000 tokens that have not expired (ACCESS_TOKEN_LIMIT).
    *
    * @generated from rpc postern.v1.UserService.CreateAccessToken
    */
@@ -3255,9 +3257,9 @@ export const UserService: GenService<{
   /**
    * Changes a user's email address. Unless it is stored as verified, a code for VerifyEmail is generated. The code is sent by
    * mail or, on request and with the permission, returned. Setting the current, verified address makes it unverified if the
-   * request asks for a code or sets is_verified to false; otherwise the call fails with EMAIL_UNCHANGED, and if only the case
-   * differs, the address stays verified. Password codes that were sent to the previous address become invalid. No mail is sent to
-   * deactivated users (USER_INACTIVE). To change their own address, people need a fresh sign-in (SIGN_IN_NOT_FRESH).
+   * request asks for a code or sets is_verified to false; otherwise the call fails with EMAIL_UNCHANGED. If only the case
+   * differs, the address stays verified. Password codes that were sent to the previous address become invalid. No mail is sent
+   * to deactivated users (USER_INACTIVE). To change their own address, people need a fresh sign-in (SIGN_IN_NOT_FRESH).
    *
    * @generated from rpc postern.v1.UserService.ChangeEmail
    */

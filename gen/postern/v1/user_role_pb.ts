@@ -90,7 +90,7 @@ export const UserRolesSchema: GenMessage<UserRoles> = /*@__PURE__*/
   messageDesc(file_postern_v1_user_role, 0);
 
 /**
- * An organization that can give a user no roles of some kind.
+ * An organization that can no longer give a user roles of some kind.
  *
  * @generated from message postern.v1.EndedUserRoles
  */
@@ -418,9 +418,9 @@ export const UserRoleService: GenService<{
     output: typeof ListUserRolesResponseSchema;
   },
   /**
-   * Ends the roles that another organization gave a user. That organization can give the user no more roles (ENDED_BY_RECEIVER)
-   * until AllowUserRoles. The last active owner of that organization cannot leave it (LAST_OWNER), but the administrators of the
-   * user's own organization can still end the user's roles there.
+   * Ends the roles that another organization gave a user. After that, the organization cannot give roles to the user
+   * (ENDED_BY_RECEIVER) until AllowUserRoles. The last active owner of that organization cannot leave it (LAST_OWNER), but the
+   * administrators of the user's own organization can still end the user's roles there.
    *
    * @generated from rpc postern.v1.UserRoleService.EndUserRoles
    */
@@ -430,8 +430,8 @@ export const UserRoleService: GenService<{
     output: typeof EndUserRolesResponseSchema;
   },
   /**
-   * Lists the organizations that can give a user no roles since EndUserRoles, ordered by id. A page may have fewer items than
-   * requested even if there are more; `next_page_token` is empty on the last page.
+   * Lists the organizations that can no longer give roles to a user because of EndUserRoles, ordered by id. A page may have
+   * fewer items than requested even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.UserRoleService.ListEndedUserRoles
    */
