@@ -24,11 +24,12 @@ export type Jobs = AsyncDisposable & {
 const seconds = 10;
 const work = "jobs";
 
-/** Runs the instance's jobs in batches, on one node at a time, taking turns between jobs. */
+/** Runs the instance's jobs in batches, on one node at a time. Organizations take turns, and so do the jobs of each. */
 export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsOptions): Jobs {
   const holder = randomUUID();
   const begun = new Map<string, Progress>();
   const nextBatch = batches(sql, folds);
+  const inTurn = turns(sql);
   let stopped = false;
   const { poke, stop } = lookAgain({ everyMs, onError, look });
 
@@ -41,49 +42,67 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
   };
 
   async function look(): Promise<boolean> {
-    const jobs = await underWay(sql);
-    if (jobs.length === 0 || !(await mayGoOn())) return false;
+    let found = await inTurn("", resting());
+    if (found.length === 0 || !(await mayGoOn())) return false;
     try {
       let went = false;
-      for (const job of jobs) if (await mayGoOn()) went = (await goOn(job)) || went;
-      return went && !stopped;
+      for (;;) {
+        for (const job of found)
+          if (job.id !== null && (await mayGoOn())) {
+            await goOn(job);
+            went = true;
+          }
+        if (stopped || found.length < organizationsAtOnce) return went && !stopped;
+        found = await inTurn(found.at(-1)?.owner ?? "", resting());
+      }
     } finally {
       await giveLeaseBack(sql, { work, holder });
     }
+  }
+
+  function resting(): readonly string[] {
+    const now = performance.now();
+    return [...begun].flatMap(([id, { restsUntil }]) => (restsUntil > now ? [id] : []));
   }
 
   async function mayGoOn(): Promise<boolean> {
     return !stopped && (await takeLease(sql, { work, holder, seconds }));
   }
 
-  /** Runs one batch of a job; returns whether it made progress. */
-  async function goOn(job: Job): Promise<boolean> {
-    const { place, most, races } = begun.get(job.id) ?? { place: firstPlace, most: usual, races: 0 };
+  /** Runs one batch of a job. If that fails, the job rests, so that others go on without it. */
+  async function goOn(job: Job): Promise<void> {
+    const { place, most, races } = begun.get(job.id) ?? beginning;
     const since = performance.now();
     try {
       const next = await nextBatch({ job, place, most, time: clock() });
-      if (next) begun.set(job.id, { place: next, most: suited(most, performance.now() - since), races: 0 });
+      if (next) begun.set(job.id, { ...beginning, place: next, most: suited(most, performance.now() - since) });
       else begun.delete(job.id);
-      return true;
     } catch (error) {
-      begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1), races: races + 1 });
       // Somebody changed one of the objects at the same moment, or added one, or another job has to end first.
-      const isRace = unique(error) ?? foreignKey(error) ?? isLockLost(error);
+      const isRace = Boolean(unique(error) ?? foreignKey(error) ?? isLockLost(error));
+      const restsUntil = isRace && races < mostRaces ? 0 : performance.now() + everyMs;
+      begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1), races: races + 1, restsUntil });
       if (!isRace) onError(error);
-      return Boolean(isRace) && races < mostRaces;
     }
   }
 }
 
-/** A job's position, the size of its next batch, and how many batches in a row lost a race. */
-type Progress = { readonly place: Place; readonly most: number; readonly races: number };
+/** A job's position, the size of its next batch, how many batches in a row lost a race, and the time until which it is left alone. */
+type Progress = {
+  readonly place: Place;
+  readonly most: number;
+  readonly races: number;
+  readonly restsUntil: number;
+};
 
-// After that many, the job waits for the next poll.
+// After that many, the job rests until about the next poll, as it does after any other error.
 const mostRaces = 3;
 
 const fewest = 10;
 const usual = 200;
 const largest = 1_000;
+const beginning: Progress = { place: firstPlace, most: usual, races: 0, restsUntil: 0 };
+
 const slowMs = 400;
 const quickMs = 150;
 
@@ -93,8 +112,36 @@ function suited(most: number, took: number): number {
   return took < quickMs ? Math.min(largest, most * 2) : most;
 }
 
-const atOnce = 100;
+const organizationsAtOnce = 100;
 
-const underWay = (sql: Sql) => sql<Job[]>`
-  select job_id as id, owner, type, stream, version, payload, actor, request_id as "requestId"
-  from jobs where ended is null order by job_id limit ${atOnce}`;
+/** An organization with jobs, and the one whose turn it is; no job if all of them rest. */
+type Turn = Job | { readonly owner: string; readonly id: null };
+
+/**
+ * Makes the function that finds whose turn it is: one job of each organization, for the next organizations after the given one. An
+ * organization's next job is the one after its last, so that jobs that cannot go on hold up no others.
+ */
+function turns(sql: Sql) {
+  const last = new Map<string, string>();
+  return async (after: string, resting: readonly string[]): Promise<readonly Turn[]> => {
+    const before = JSON.stringify(Object.fromEntries(last));
+    const found = await sql<Turn[]>`
+      with recursive owners as (
+        (select owner from jobs where ended is null and owner > ${after} order by owner limit 1)
+        union all
+        select (select j.owner from jobs j where j.ended is null and j.owner > o.owner order by j.owner limit 1)
+        from owners o where o.owner is not null
+      )
+      select j.job_id as id, o.owner, j.type, j.stream, j.version, j.payload, j.actor, j.request_id as "requestId"
+      from (select owner from owners where owner is not null limit ${organizationsAtOnce}) o left join lateral (
+        (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting})
+          and job_id > coalesce(${before}::text::jsonb->>o.owner, '') order by job_id limit 1)
+        union all
+        (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting}) order by job_id limit 1)
+        limit 1) j on true
+      order by o.owner`;
+    if (found.length === 0 && after === "") last.clear();
+    for (const { id, owner } of found) if (id !== null) last.set(owner, id);
+    return found;
+  };
+}
