@@ -40,10 +40,12 @@ test("jobs go on at another node when theirs is killed, and each event is writte
   const { projectId: own } = done(await admin.post("/v1/projects", { name: "Own" }, inside));
   done(await admin.post(`/v1/projects/${own}/roles`, { key: "reader" }, inside));
   await holdersOf({ admin }, { projectId: own, roleKey: "reader", count: 3_000, organizationId });
+  const shared = await sharedProject(admin);
 
   const begun = [
     done(await admin.delete(`/v1/projects/${projectId}/roles/reader`)).jobId,
     done(await admin.delete(`/v1/organizations/${organizationId}`)).jobId,
+    done(await admin.put(shared.path, { roleKeys: ["writer"] })).jobId,
   ];
   await using client = oneConnection(databaseUrl);
   const written = async () =>
@@ -64,6 +66,22 @@ test("jobs go on at another node when theirs is killed, and each event is writte
   expect(removed).toBe(count);
   expect(await client.sql`select from organizations where organization_id = ${organizationId}`).toEqual([]);
   expect(await client.sql`select from all_users where owner = ${organizationId}`).toEqual([]);
+  const [lost] = await client.sql<{ lost: number }[]>`
+    select count(*)::int as lost from events where type = 'user_grant.changed'`;
+  expect(lost?.lost).toBe(shared.count);
   done(await other.post(`/v1/projects/${projectId}/roles`, { key: "reader" }));
+  done(await other.put(shared.path, { roleKeys: ["writer", "reader"] }));
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
 }, 240_000);
+
+/** A project that is granted to another organization, where many users hold one of its roles. */
+async function sharedProject(admin: ReturnType<typeof clientOf>) {
+  const count = 3_000;
+  const { organizationId } = done(await admin.post("/v1/organizations", { name: "Customer" }));
+  const { projectId } = done(await admin.post("/v1/projects", { name: "Shared" }));
+  for (const key of ["reader", "writer"]) done(await admin.post(`/v1/projects/${projectId}/roles`, { key }));
+  const wanted = { grantedOrganizationId: organizationId, roleKeys: ["reader", "writer"] };
+  const { projectGrantId } = done(await admin.post(`/v1/projects/${projectId}/grants`, wanted));
+  await holdersOf({ admin }, { projectId, projectGrantId, roleKey: "reader", count, organizationId });
+  return { path: `/v1/projects/${projectId}/grants/${projectGrantId}`, count };
+}

@@ -14,9 +14,12 @@ select n, case when not h.deleted then p.owner end as "projectOwner",
       from user_grants g cross join lateral (
         select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
           and not exists (select from all_project_roles x
-        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0) limit 1
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
+      and not exists (select from all_project_grant_roles x
+        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0) limit 1
       ) r
-      where g.user_id = asked.user_id and g.project_id = asked.project_id
+      where g.user_id = asked.user_id and g.project_id = asked.project_id and not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)
     ) g on true
     left join users u on u.user_id = g.user_id
     left join organizations o on o.organization_id = u.owner;

@@ -5,7 +5,7 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
                asked.scope in ('instance', 'organization') or coalesce(p.project_id, g.project_id) is not null as "objectExists",
                exists (select from users u where u.user_id = asked."user" and (select not d.deleted from organizations d where d.organization_id = u.owner)) as "userExists",
                exists (select from ended_roles e
-      where e.user_id = asked."user" and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_MEMBERSHIP') as "isEnded",
+      where e.user_id = asked."user" and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) as "isEnded",
                exists (select from members o join users w on w.user_id = o.user_id and w.active
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = asked.scope and o.scope_id = asked.id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> asked."user") as "othersOwn",
@@ -15,4 +15,6 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
              left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
                and (select not d.deleted from organizations d where d.organization_id = g.owner)
-             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id;
+             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
+               and not exists (select from ended_roles e
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0);

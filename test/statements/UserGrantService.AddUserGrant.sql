@@ -27,7 +27,7 @@ found as materialized (
          between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
      where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
     exists (select from ended_roles e
-      where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT') as "isEnded",
+      where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
     case when asked.project_grant_id = '' then array(
       select r.role_key from project_roles r
       where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))

@@ -5,6 +5,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -20,6 +22,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -35,6 +39,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -53,6 +59,8 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
@@ -74,6 +82,8 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
@@ -100,6 +110,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -117,6 +129,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -133,6 +147,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -158,6 +174,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -177,6 +195,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -196,6 +216,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -212,6 +234,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -231,6 +255,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -254,6 +280,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -269,6 +297,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -284,6 +314,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -300,6 +332,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -315,6 +349,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -334,6 +370,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -367,6 +405,8 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

@@ -1,7 +1,7 @@
 import type { Caller, Membership, TokenApplication } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { mayUse, organizationIsThere, userInForce } from "./in_force.ts";
+import { mayUse, membershipIsLeft, organizationIsThere, userInForce } from "./in_force.ts";
 import { loginNameOf } from "./login_name.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
@@ -24,7 +24,7 @@ const memberships = (which = "") => `
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
-    where m.user_id = u.user_id${which}
+    where m.user_id = u.user_id and ${membershipIsLeft}${which}
   ), '[]'::jsonb) as memberships`;
 
 // A deactivated organization's memberships give a caller nothing. The instance has no row among the organizations.

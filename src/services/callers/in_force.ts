@@ -1,3 +1,6 @@
+import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
+import { isEnded } from "./ended_roles.ts";
+
 /** The SQL condition that a user may sign in and call: user and organization are active. */
 export const inForce = (user: string): string =>
   `(${user}.active and (select h.active from organizations h where h.organization_id = ${user}.owner))`;
@@ -6,9 +9,11 @@ export const inForce = (user: string): string =>
 export const userInForce = inForce("u");
 
 // A job deletes few rows at any time, and they have an index of their own, so checking that a row is not among them reads no row.
-/** The SQL condition that the project still has the role of the row `r`. */
+/** The SQL condition that the project still has the role of the row `r`, and so does the project grant behind it, if any. */
 export const roleIsThere = `not exists (select from all_project_roles x
-        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)`;
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
+      and not exists (select from all_project_grant_roles x
+        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)`;
 
 /** The SQL condition that the project grant behind the user grant `g`, if any, is not being deleted. */
 const projectGrantIsThere = `not exists (select from all_project_grants x
@@ -21,13 +26,20 @@ const projectGrantIsThere = `not exists (select from all_project_grants x
 export const granteeIsInForce = `((select o.active from organizations o where o.organization_id = g.owner)
         and ${projectGrantIsThere})`;
 
+/** The SQL condition that the user of the user grant `g`, or its organization, has not ended what the organization `g.owner` grants. */
+export const grantIsLeft = `not ${isEnded(RoleKind.USER_GRANT, { user: "g.user_id", giver: "g.owner" })}`;
+
+/** The same for the membership `m`. */
+export const membershipIsLeft = `not ${isEnded(RoleKind.MEMBERSHIP, { user: "m.user_id", giver: "m.owner" })}`;
+
 /**
  * SQL for what, other than the grant itself, keeps the roles of the user grant `g` in the project `p` of the organization `h` from
- * counting: `project`; `organization`, either the project's owner or the one that gave the roles; or an empty text.
+ * counting: `project`; `organization`, either the project's owner or the one that gave the roles; `user`, who ended them; or an empty text.
  */
 export const grantShutIn = `case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ${granteeIsInForce} then 'organization'
+      when not (${grantIsLeft}) then 'user'
       else '' end`;
 
 /** The same, given only the user grant `g`. */

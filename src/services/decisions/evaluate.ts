@@ -7,7 +7,7 @@ import {
 import { type Call, callerOf, type Reach, reachOf } from "../../deps.ts";
 import { load, loadEach, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { granteeIsInForce, roleIsThere } from "../callers/in_force.ts";
+import { granteeIsInForce, grantIsLeft, roleIsThere } from "../callers/in_force.ts";
 
 /** The parts of a question: user, role and project. */
 export type Parts = Pick<EvaluateRequest | EvaluateManyRequest | Evaluation, "subject" | "action" | "resource">;
@@ -60,7 +60,7 @@ const questionOf = ({ columns, grants }: InSql): Question => ({
         select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
           and ${roleIsThere} limit 1
       ) r
-      where g.user_id = asked.user_id and g.project_id = asked.project_id${grants}
+      where g.user_id = asked.user_id and g.project_id = asked.project_id and ${grantIsLeft}${grants}
     ) g on true
     left join users u on u.user_id = g.user_id
     left join organizations o on o.organization_id = u.owner`,

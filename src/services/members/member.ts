@@ -15,10 +15,10 @@ import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Role } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { organizationIsThere, userIsThere } from "../callers/in_force.ts";
+import { isEnded } from "../callers/ended_roles.ts";
+import { membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
-import { isEnded } from "./ended_roles.ts";
 import { outgrownBy, outgrownCodesEnd, outgrownLate, outgrownTokensEnd } from "./outgrown.ts";
 
 export const memberService = (deps: Deps) => {
@@ -311,7 +311,7 @@ function namedBy({ scope, id }: MembershipObject, projectId: string | null) {
   }
 }
 
-type MemberRow = Versioned & { readonly userId: string; readonly roles: readonly string[] };
+type MemberRow = Versioned & { readonly userId: string; readonly roles: readonly string[]; readonly isMatch?: boolean };
 type StandingFindings = {
   readonly objectExists: boolean;
   readonly projectId: string | null;
@@ -348,7 +348,8 @@ function standingRead(sql: Sql) {
                exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              ${askedObject}
-             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id`,
+             left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
+               and ${membershipIsLeft}`,
   });
   return async (
     object: MembershipObject,
@@ -366,7 +367,8 @@ type MemberQuery = Pick<ListMembersRequest, "filter" | "order"> & { readonly obj
 function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, limit }: Page) {
   const { userId = "", role = "" } = filter ?? {};
   const { backwards, beyond } = ageDirection(order);
-  const columns = sql`m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed`;
+  const columns = sql`m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed,
+    ${sql.unsafe(membershipIsLeft)} as "isMatch"`;
   const rest = (id: string) => sql`
     and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
     order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;
@@ -386,7 +388,7 @@ function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, li
       and ${role ? sql`${role} = any(m.roles)` : sql`true`} ${rest("m.member_id")}`;
 }
 
-const member = ({ userId, roles, ...row }: MemberRow, { scope, id }: MembershipObject) => ({
+const member = ({ userId, roles, isMatch: _, ...row }: MemberRow, { scope, id }: MembershipObject) => ({
   details: details(row),
   userId,
   roles: [...roles],

@@ -1,10 +1,10 @@
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
 import type { Versioned } from "../../events/fact.ts";
-import type { Cascade, NounFolds } from "../../events/fold.ts";
+import type { NounFolds, Step } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { roleKindName } from "../callers/ended_roles.ts";
 import { touchUser } from "../writing/touch_user.ts";
-import { roleKindName } from "./ended_roles.ts";
 import { isLastOwnerOf, keepsAnOwner } from "./member.ts";
 
 /** A user with the roles of each kind that an organization gave it, or may no longer give it. */
@@ -13,6 +13,8 @@ export type Giver = Versioned & {
     readonly kind: RoleKind;
     readonly isGiven: boolean;
     readonly endedBy: "user" | "administrator" | null;
+    /** The job that is removing them, if there were too many for one call. */
+    readonly jobId: string | null;
   }[];
   /** Whether, without the user, the organization would have no active owner. */
   readonly isLastOwner: boolean;
@@ -32,7 +34,10 @@ const kindOf = (
   given: string,
 ): string => `json_build_object('kind', ${kind}, 'isGiven', exists (${given}),
         'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
-          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = '${roleKindName(kind)}'))`;
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = '${roleKindName(kind)}'),
+        'jobId', (select j.job_id from jobs j where j.ended is null and j.owner = asked.owner and j.stream = asked.id
+          and j.type = 'user.roles_ended' and j.payload->>'organizationId' = asked.giver
+          and j.payload->'kinds' ? '${roleKindName(kind)}' limit 1))`;
 
 export const giverRead = (sql: Sql) =>
   loadOne<GiverKey, Giver>(sql, {
@@ -49,19 +54,24 @@ export const giverRead = (sql: Sql) =>
 const giver = "i.payload->>'organizationId'";
 const ends = (kind: RoleKind) => `i.payload->'kinds' ? '${roleKindName(kind)}'`;
 
-const membershipsEnd: Cascade = {
+const membershipsEnd = (scope: string): Step => ({
   makes: "member.removed",
-  extent: "many",
   select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-           from $input i join members m on ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
-};
+           from $input i join members m on ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)} and ${scope}`,
+});
 
-const userGrantsEnd: Cascade = {
-  makes: "user_grant.removed",
-  extent: "many",
-  select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
+// Always ended by the fact itself, so that no membership which is only left for a job counts as an owner's.
+const onOrganization = membershipsEnd("m.scope = 'organization'");
+
+/** The roles on projects and in them, which may be many. */
+const whatRests: readonly Step[] = [
+  membershipsEnd("m.scope <> 'organization'"),
+  {
+    makes: "user_grant.removed",
+    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from $input i join user_grants g on ${ends(RoleKind.USER_GRANT)} and ${userGrants("i.stream", giver)}`,
-};
+  },
+];
 
 // Administrators may remove their users' roles elsewhere even if that leaves an organization without an owner; users may not leave one that
 // way.
@@ -70,17 +80,25 @@ const keepsAnOwnerBehind = keepsAnOwner(
   `not (i.payload->>'byAdministrator')::boolean and ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
 );
 
+// From then on, what rests gives nothing.
+const ended = [
+  touchUser(),
+  `insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended)
+   select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time
+   from $facts f cross join jsonb_array_elements_text(f.payload->'kinds') k (kind)
+   on conflict (user_id, organization_id, kind) do update
+     set by_administrator = e.by_administrator or excluded.by_administrator`,
+];
+
 export const roleGiverFolds = {
   rolesEnded: {
-    views: [
-      touchUser(),
-      `insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended)
-       select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time
-       from $facts f cross join jsonb_array_elements_text(f.payload->'kinds') k (kind)
-       on conflict (user_id, organization_id, kind) do update
-         set by_administrator = e.by_administrator or excluded.by_administrator`,
+    views: ended,
+    cascades: [
+      { ...onOrganization, extent: "few" },
+      ...whatRests.map((step) => ({ ...step, extent: "many" as const })),
+      keepsAnOwnerBehind,
     ],
-    cascades: [membershipsEnd, userGrantsEnd, keepsAnOwnerBehind],
+    later: { begins: ended, steps: whatRests, ends: [] },
   },
   rolesAllowed: {
     views: [

@@ -14,6 +14,7 @@ import { lostRace } from "../../events/log.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { aside } from "../writing/aside.ts";
+import { beingDeleted } from "../writing/being_deleted.ts";
 import { type Giver, type GiverKey, giverRead } from "./role_giver.ts";
 import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "./user_role_list.ts";
 
@@ -35,9 +36,10 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
       const command = commandOf(request, call);
       const giver = await giverToChange(command, call);
       const kinds = kindsToEnd(giver, command);
-      if (kinds.length === 0) return log.append(call, [], { details: details(giver) });
-      const at = next(giver, clock());
-      const answer = await log.append(call, [endedFact(giver, command, kinds)], { details: detailsAfter(at) });
+      if (kinds.length === 0) return log.append(call, [], { details: details(giver), ...runningJob(giver, command) });
+      const ended = endedFact(giver, command, kinds);
+      const answerOf = (jobId?: string) => ({ details: detailsAfter(ended.at), ...(jobId && { jobId }) });
+      const answer = await log.appendLong(call, ended, answerOf);
       await endLate(command, call);
       return answer;
     },
@@ -55,6 +57,7 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
       const giver = await giverToChange(command, call);
       const kinds = kindsToAllow(giver, command);
       if (kinds.length === 0) return log.append(call, [], { details: details(giver) });
+      if (wantedOf(giver, command).some(isBeingEnded)) throw refuse.because(stillThere.reason, stillThere);
       const at = next(giver, clock());
       const value = { organizationId: command.giver, kinds: [...kinds] };
       const allowed = factOf("user", at, { case: "rolesAllowed", value });
@@ -84,7 +87,7 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
     await sql`select from users where user_id = ${command.id} for update`;
     for (let tries = 5; tries > 0; tries--) {
       const giver = await giverOf(keyOf(command), aside(call).signal);
-      const late = giver ? wantedOf(giver, command).filter(({ isGiven }) => isGiven) : [];
+      const late = giver ? wantedOf(giver, command).filter(({ isGiven, jobId }) => isGiven && jobId === null) : [];
       if (!giver || late.length === 0) return;
       const kinds = late.map(({ kind }) => kind);
       if (await log.append(aside(call), [endedFact(giver, command, kinds)], true).catch(lostRace)) return;
@@ -118,8 +121,21 @@ function kindsToEnd(giver: Giver, command: Command): readonly RoleKind[] {
   const leaves = wanted.some(({ kind }) => kind === RoleKind.MEMBERSHIP);
   if (leaves && giver.isLastOwner && !command.byAdministrator) throw refuse.because("LAST_OWNER");
   return wanted
-    .filter(({ isGiven, endedBy }) => isGiven || !endedBy || (command.byAdministrator && endedBy === "user"))
+    .filter(
+      ({ isGiven, endedBy, jobId }) =>
+        (isGiven && jobId === null) || !endedBy || (command.byAdministrator && endedBy === "user"),
+    )
     .map(({ kind }) => kind);
+}
+
+/** Whether ended roles are still there, which would come back if they were allowed again. */
+const isBeingEnded = ({ isGiven, endedBy }: Giver["kinds"][number]): boolean => isGiven && endedBy !== null;
+
+const stillThere = beingDeleted("organizationId");
+
+function runningJob(giver: Giver, command: Command) {
+  const jobId = wantedOf(giver, command).find((one) => one.jobId !== null)?.jobId;
+  return jobId ? { jobId } : {};
 }
 
 /** Finds the kinds of roles to allow again; users undo only what they ended themselves. */

@@ -2,8 +2,9 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
 import { details, type Versioned } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { roleKindName } from "../callers/ended_roles.ts";
+import { grantIsLeft, membershipIsLeft } from "../callers/in_force.ts";
 import type { Page } from "../reading/page.ts";
-import { roleKindName } from "./ended_roles.ts";
 
 type RolesRow = Versioned & {
   readonly kind: RoleKind;
@@ -23,16 +24,16 @@ export function rolesOf(sql: Sql, userId: string, { after, limit }: Page) {
       r."projectGrantId", coalesce(r."projectId", p.project_id) as "projectId",
       coalesce(r.roles, array(
         select k.role_key from user_grant_roles k where k.user_grant_id = r.id order by k.role_key)) as roles,
-      h.deleted is not true as "isMatch"
+      h.deleted is not true and r."isLeft" as "isMatch"
     from (
       (select ${RoleKind.MEMBERSHIP}::integer as kind, m.owner, m.member_id as id, m.version, m.created, m.changed, m.scope, m.roles,
-        m.project_id as "projectId", m.project_grant_id as "projectGrantId"
+        m.project_id as "projectId", m.project_grant_id as "projectGrantId", ${sql.unsafe(membershipIsLeft)} as "isLeft"
       from members m where (m.user_id collate "C") = ${userId}
         and ((m.owner collate "C"), (m.member_id collate "C")) > (${owner}, ${id})
       order by (m.owner collate "C"), (m.member_id collate "C") limit ${limit})
       union all
       (select ${RoleKind.USER_GRANT}::integer, g.owner, g.user_grant_id, g.version, g.created, g.changed, null, null,
-        g.project_id, g.project_grant_id
+        g.project_id, g.project_grant_id, ${sql.unsafe(grantIsLeft)}
       from user_grants g where (g.user_id collate "C") = ${userId}
         and ((g.owner collate "C"), (g.user_grant_id collate "C")) > (${owner}, ${id})
       order by (g.owner collate "C"), (g.user_grant_id collate "C") limit ${limit})

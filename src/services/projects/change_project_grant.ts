@@ -6,6 +6,8 @@ import { details, detailsAfter, factOf, next, type Versioned } from "../../event
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
+import type { No } from "../writing/batch_refusal.ts";
+import { beingDeleted } from "../writing/being_deleted.ts";
 import { refuseUnknownRoles, unknownRoles } from "./project_grant.ts";
 
 type Change = Pick<ServiceImpl<typeof ProjectService>, "changeProjectGrant">;
@@ -23,9 +25,12 @@ export const projectGrantChange = ({ log, sql, clock }: Deps) => {
       refuseUnknownRoles(roleKeys, row.known);
       const isSame = new Set([...roleKeys, ...row.roleKeys]).size === roleKeys.length;
       if (isSame && row.roleKeys.length === roleKeys.length) return log.append(call, [], { details: details(row) });
+      const no = refusedDeletion(roleKeys, row);
+      if (no) throw refuse.because(no.reason, no);
       const at = next(row, clock());
-      const changed = factOf("projectGrant", at, { case: "changed", value: { roleKeys } });
-      return log.append(call, [changed], { details: detailsAfter(at) });
+      const removedRoleKeys = row.roleKeys.filter((key) => !roleKeys.includes(key));
+      const changed = factOf("projectGrant", at, { case: "changed", value: { roleKeys, removedRoleKeys } });
+      return log.appendLong(call, changed, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies Change;
 };
@@ -46,8 +51,19 @@ export function projectGrantChangeLateRules({ sql }: Pick<Deps, "sql">) {
   ];
 }
 
+/** Refuses roles that a job is still taking from user grants: whoever held one must not have it again. */
+function refusedDeletion(roleKeys: readonly string[], { beingDeleted: gone }: Roles): No | undefined {
+  const at = roleKeys.findIndex((key) => gone.includes(key));
+  return at < 0 ? undefined : beingDeleted(`roleKeys[${at}]`);
+}
+
 type Key = { owner: string; project: string; grant: string; keys: readonly string[] };
-type Roles = { readonly roleKeys: readonly string[]; readonly known: readonly string[] };
+type Roles = {
+  readonly roleKeys: readonly string[];
+  /** The roles that a job is still taking from user grants. */
+  readonly beingDeleted: readonly string[];
+  readonly known: readonly string[];
+};
 type Row = (Versioned & Roles) | ({ readonly id: null } & Roles);
 
 /** Reads a project grant with its roles, and which of the new roles the project has. */
@@ -57,6 +73,8 @@ const changeRead = (sql: Sql) =>
     select: `select n, g.project_grant_id as id, g.owner, g.version, g.created, g.changed,
                array(select r.role_key from project_grant_roles r
                      where r.project_grant_id = g.project_grant_id) as "roleKeys",
+               array(select r.role_key from all_project_grant_roles r
+                     where r.project_grant_id = g.project_grant_id and r.deleted) as "beingDeleted",
                array(select r.role_key from project_roles r
                      where r.project_id = p.project_id and r.role_key = any(asked.keys)) as known
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project

@@ -100,6 +100,35 @@ const whatRests: readonly Step[] = [
   },
 ];
 
+// In the order in which a user grant locks them: first the project grant, then its roles.
+const rolesAfter = [
+  touch("project_grants", "project_grant_id"),
+  `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
+       select g.owner, g.project_grant_id, g.project_id, k.role_key
+       from $facts f join project_grants g on g.owner = f.owner and g.project_grant_id = f.stream
+       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
+       on conflict (project_grant_id, role_key) do nothing`,
+];
+
+const lostRoles = `r.project_grant_id = f.stream and f.payload->'removedRoleKeys' ? r.role_key`;
+
+/** The user grants that lose roles when the project grant does: one fact may take several, and is made for the first of them. */
+const holdersLoseThem: Step = {
+  makes: "user_grant.changed",
+  select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
+                   select k.role_key from user_grant_roles k
+                   where k.user_grant_id = g.user_grant_id and not i.payload->'removedRoleKeys' ? k.role_key
+                   order by k.role_key))
+                 from $input i
+                 cross join jsonb_array_elements_text(i.payload->'removedRoleKeys') lost (role_key)
+                 join user_grant_roles r on r.project_grant_id = i.stream and r.role_key = lost.role_key
+                 join user_grants g on g.user_grant_id = r.user_grant_id
+                 where not exists (
+                   select from user_grant_roles s
+                   where s.user_grant_id = r.user_grant_id and s.role_key < r.role_key
+                     and i.payload->'removedRoleKeys' ? s.role_key offset 0)`,
+};
+
 /** The folds of facts about the grant of a project: they write its row and its roles. */
 export const projectGrantFolds = {
   created: {
@@ -113,35 +142,18 @@ export const projectGrantFolds = {
     ],
   },
   changed: {
-    // In the order in which a user grant locks them: first the project grant, then its roles.
+    // Events of earlier releases name only the roles that are left.
     views: [
-      touch("project_grants", "project_grant_id"),
+      ...rolesAfter,
       `delete from project_grant_roles r using $facts f
        where r.project_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
-      `insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
-       select g.owner, g.project_grant_id, g.project_id, k.role_key
-       from $facts f join project_grants g on g.owner = f.owner and g.project_grant_id = f.stream
-       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
-       on conflict (project_grant_id, role_key) do nothing`,
     ],
-    cascades: [
-      {
-        // One fact may take several roles from a user grant.
-        makes: "user_grant.changed",
-        extent: "many",
-        select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
-                   select k.role_key from user_grant_roles k
-                   where k.user_grant_id = g.user_grant_id and i.payload->'roleKeys' ? k.role_key
-                   order by k.role_key))
-                 from $input i
-                 cross join lateral (
-                   select distinct r.user_grant_id
-                   from project_grant_roles p join user_grant_roles r using (project_grant_id, role_key)
-                   where p.project_grant_id = i.stream and not i.payload->'roleKeys' ? p.role_key
-                 ) lost
-                 join user_grants g using (user_grant_id)`,
-      },
-    ],
+    cascades: [{ ...holdersLoseThem, extent: "many" }],
+    later: {
+      begins: [...rolesAfter, `update all_project_grant_roles r set deleted = true from $facts f where ${lostRoles}`],
+      steps: [holdersLoseThem],
+      ends: [`delete from all_project_grant_roles r using $facts f where ${lostRoles}`],
+    },
   },
   roleRemoved: {
     views: [

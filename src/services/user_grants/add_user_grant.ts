@@ -4,8 +4,8 @@ import type { Reach } from "../../deps.ts";
 import type { Refusal, Violation } from "../../errors.ts";
 import { type At, factOf, type NewFact } from "../../events/fact.ts";
 import type { Condition } from "../../events/fold.ts";
+import { isEnded } from "../callers/ended_roles.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
-import { isEnded } from "../members/ended_roles.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { inactive } from "../writing/inactive.ts";
 

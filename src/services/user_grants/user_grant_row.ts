@@ -10,7 +10,7 @@ export type UserGrantRow = {
   projectGrantId: string | null;
   roleKeys: string[];
   active: boolean;
-  shutBy: "project" | "organization" | "";
+  shutBy: "project" | "organization" | "user" | "";
   version: bigint;
   created: Date;
   changed: Date;

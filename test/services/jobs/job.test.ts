@@ -139,6 +139,94 @@ test("the grant of a project to an organization of many users gives nothing at o
   await isReplayed();
 }, 120_000);
 
+test("roles that a project grant of many users loses are gone at once, and come back to nobody", async () => {
+  const elsewhere = await organization(postern);
+  const projectId = await projectWith(["reader", "writer", "editor"]);
+  const grants = `/v1/projects/${projectId}/grants`;
+  const shared = { grantedOrganizationId: elsewhere, roleKeys: ["reader", "writer"] };
+  const { projectGrantId } = done(await postern.admin.post(grants, shared));
+  const lent = { projectId, projectGrantId, organizationId: elsewhere, count };
+  const [holder = ""] = await holdersOf(postern, { ...lent, roleKey: "reader" });
+  const inside = { "x-service-orgid": elsewhere };
+  const { userId: other } = await signedUp(postern);
+  const both = { userId: other, projectId, projectGrantId, roleKeys: ["reader", "writer"] };
+  const { userGrantId } = done(await postern.admin.post(`/v1/users/${other}/grants`, both, inside));
+  const change = async (roleKeys: readonly string[]) => there().put(`${grants}/${projectGrantId}`, { roleKeys });
+  expect(await decision(holder, "reader", projectId)).toBe(true);
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await postern.admin.put(`${grants}/${projectGrantId}`, { roleKeys: ["writer"] }));
+    await expect.poll(() => decision(holder, "reader", projectId)).toBe(false);
+    expect(await decision(other, "reader", projectId)).toBe(false);
+    expect(await decision(other, "writer", projectId)).toBe(true);
+    const { projectGrants } = done(await there().get(grants));
+    expect(projectGrants).toMatchObject([{ roleKeys: ["writer"] }]);
+    // It gets no new holders, and others may change meanwhile.
+    const { userId } = await signedUp(postern);
+    const grant = { projectId, projectGrantId, roleKeys: ["reader"] };
+    expect(refused(await there().post(`/v1/users/${userId}/grants`, grant, inside))).toEqual([400, "ROLE_UNKNOWN"]);
+    const again = await change(["writer", "reader"]);
+    expect(refused(again)).toEqual([400, "BEING_DELETED"]);
+    expect(again.body.details[1]?.fieldViolations).toMatchObject([{ field: "roleKeys[1]" }]);
+    done(await change(["writer", "editor"]));
+    await isReplayed();
+    return begun;
+  })();
+  expect(await ended(jobId)).toMatchObject({ type: "project_grant.changed", eventCount: String(count + 1) });
+  const { userGrant } = done(await there().get(`/v1/user-grants/${userGrantId}`, inside));
+  expect(userGrant).toMatchObject({ roleKeys: ["writer"], details: { sequence: "2" } });
+  done(await change(["writer", "editor", "reader"]));
+  expect(await decision(holder, "reader", projectId)).toBe(false);
+  await isReplayed();
+}, 120_000);
+
+test("many roles from another organization are gone at once when they are ended, and cannot be allowed meanwhile", async () => {
+  const { userId, client } = await signedUp(postern);
+  const giver = await organization(postern);
+  const inside = { "x-service-orgid": giver };
+  const projects: string[] = [];
+  for (let n = 0; n < count; n++)
+    projects.push(done(await postern.admin.post("/v1/projects", { name: unique() }, inside)).projectId);
+  const [projectId = ""] = projects;
+  done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "reader" }, inside));
+  const items = projects.map((one) => ({ userId, projectId: one, roleKeys: one === projectId ? ["reader"] : [] }));
+  done(
+    await postern.admin.post("/v1/user-grants:batchAdd", { items: items.slice(0, 1000), allOrNothing: true }, inside),
+  );
+  done(await postern.admin.post("/v1/user-grants:batchAdd", { items: items.slice(1000), allOrNothing: true }, inside));
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, inside));
+  done(await postern.admin.post(`/v1/projects/${projectId}/members`, { userId, roles: ["PROJECT_OWNER"] }, inside));
+  const asUser = clientOf(other.url, client.token);
+  const path = `/v1/projects/${projectId}`;
+  done(await asUser.get(path, inside));
+  expect(await decision(userId, "reader", projectId)).toBe(true);
+  const command = { organizationId: giver };
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await postern.admin.post(`/v1/users/${userId}/roles:end`, command));
+    await expect.poll(async () => (await asUser.get(path, inside)).status).toBe(403);
+    expect(await decision(userId, "reader", projectId)).toBe(false);
+    expect(done(await there().get(`/v1/users/${userId}/roles`)).userRoles ?? []).toEqual([]);
+    expect(done(await asUser.get("/v1/users/me")).projectRoles ?? []).toEqual([]);
+    const { members } = done(await there().get(`${path}/members`, inside));
+    expect(members.map((one: { userId: string }) => one.userId)).not.toContain(userId);
+    expect(refused(await there().post(`/v1/users/${userId}/roles:allow`, command))).toEqual([400, "BEING_DELETED"]);
+    expect(refused(await there().post(`/v1/users/${userId}/grants`, { projectId }, inside))).toEqual([
+      400,
+      "ENDED_BY_RECEIVER",
+    ]);
+    expect(done(await there().post(`/v1/users/${userId}/roles:end`, command))).toMatchObject({ jobId: begun.jobId });
+    await isReplayed();
+    return begun;
+  })();
+  // The membership on the organization ended with the call.
+  expect(await ended(jobId)).toMatchObject({ type: "user.roles_ended", eventCount: String(count + 1) });
+  done(await there().post(`/v1/users/${userId}/roles:allow`, command));
+  expect(await decision(userId, "reader", projectId)).toBe(false);
+  expect(done(await there().get(`/v1/users/${userId}/roles`)).userRoles ?? []).toEqual([]);
+  await isReplayed();
+}, 120_000);
+
 test("a user of many grants is gone at once, and who began it sees the job", async () => {
   const { userId, username, client } = await signedUp(postern);
   const own = await organization(postern);

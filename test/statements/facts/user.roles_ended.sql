@@ -6,14 +6,19 @@ with input as materialized (
 cascade_0 as (
   select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-           from (select * from input where type = 'user.roles_ended') i join members m on i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance') c (n, owner, stream, version, payload) join input i using (n)
+           from (select * from input where type = 'user.roles_ended') i join members m on i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope = 'organization') c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
+           from (select * from input where type = 'user.roles_ended') i join members m on i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope <> 'organization') c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_2 as (
   select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from (select * from input where type = 'user.roles_ended') i join user_grants g on i.payload->'kinds' ? 'ROLE_KIND_USER_GRANT' and (g.user_id collate "C") = i.stream and (g.owner collate "C") = i.payload->>'organizationId') c (n, owner, stream, version, payload) join input i using (n)
 ),
-cascade_2 as (
+cascade_3 as (
   select c.owner, c.stream, c.version, 'user.roles_ended' as type, c.payload, i.actor, i.request_id, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
@@ -35,16 +40,17 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
   union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
   returning owner, stream, version, type, payload, actor, request_id, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "user.roles_ended/0" as (update users t set version = f.version, changed = f.time
    from (select * from facts where type = 'user.roles_ended') f where t.owner = f.owner and t.user_id = f.stream),
 "user.roles_ended/1" as (insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended)
-       select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time
-       from (select * from facts where type = 'user.roles_ended') f cross join jsonb_array_elements_text(f.payload->'kinds') k (kind)
-       on conflict (user_id, organization_id, kind) do update
-         set by_administrator = e.by_administrator or excluded.by_administrator),
+   select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time
+   from (select * from facts where type = 'user.roles_ended') f cross join jsonb_array_elements_text(f.payload->'kinds') k (kind)
+   on conflict (user_id, organization_id, kind) do update
+     set by_administrator = e.by_administrator or excluded.by_administrator),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream)
 select 1;

@@ -7,7 +7,8 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
-    where m.user_id = u.user_id and not exists (select from organizations d where d.organization_id = m.owner and not d.active)
+    where m.user_id = u.user_id and not exists (select from ended_roles e
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) and not exists (select from organizations d where d.organization_id = m.owner and not d.active)
   ), '[]'::jsonb) as memberships
              from asked join lateral (
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
@@ -32,6 +33,8 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

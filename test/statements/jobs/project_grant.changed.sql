@@ -1,0 +1,37 @@
+with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.changed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+  from (
+    select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
+                   select k.role_key from user_grant_roles k
+                   where k.user_grant_id = g.user_grant_id and not i.payload->'removedRoleKeys' ? k.role_key
+                   order by k.role_key))
+                 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i
+                 cross join jsonb_array_elements_text(i.payload->'removedRoleKeys') lost (role_key)
+                 join user_grant_roles r on r.project_grant_id = i.stream and r.role_key = lost.role_key
+                 join user_grants g on g.user_grant_id = r.user_grant_id
+                 where not exists (
+                   select from user_grant_roles s
+                   where s.user_grant_id = r.user_grant_id and s.role_key < r.role_key
+                     and i.payload->'removedRoleKeys' ? s.role_key offset 0)) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, time
+),
+"user_grant.changed/0" as (update user_grants t set version = f.version, changed = f.time
+   from (select * from facts where type = 'user_grant.changed') f where t.owner = f.owner and t.user_grant_id = f.stream),
+"user_grant.changed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.changed') f
+       where r.user_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key),
+"user_grant.changed/2" as (insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
+       select g.owner, g.user_grant_id, g.project_id, g.project_grant_id, k.role_key
+       from (select * from facts where type = 'user_grant.changed') f join user_grants g on g.owner = f.owner and g.user_grant_id = f.stream
+       cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
+       on conflict (user_grant_id, role_key) do nothing),
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
+end_0 as (delete from all_project_grant_roles r using fact f where r.project_grant_id = f.stream and f.payload->'removedRoleKeys' ? r.role_key)
+update jobs set ended = $4::text::timestamptz where job_id = $5::text and ended is null;
