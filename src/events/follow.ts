@@ -49,11 +49,11 @@ export async function endOfLog(sql: Sql): Promise<Position> {
   return end ?? beginning;
 }
 
-/** Whether the log still has the history to which a position belongs. */
+/** Whether the log still has the history to which a position belongs. A standby may not have received it yet. */
 const isHeldIn = (sql: Sql, { number, batch }: Position) =>
   batch
-    ? sql`coalesce((select b.last >= ${number} and b.id = ${batch} from event_batches b
-      where b.first <= ${number} order by b.first desc limit 1), false)`
+    ? sql`coalesce((select case when b.last >= ${number} then b.id = ${batch} else pg_is_in_recovery() end
+      from event_batches b where b.first <= ${number} order by b.first desc limit 1), false)`
     : sql`true`;
 
 export async function isHeld(sql: Sql, position: Position): Promise<boolean> {

@@ -3,12 +3,14 @@ import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { endOfLog, followTail, isHeld } from "../../src/events/follow.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { ask, quiet } from "../postgres/embedded/holder.ts";
 import { startPair } from "../postgres/standby.ts";
 import { type Running, running } from "../program/command.ts";
-import { unique } from "./log_of.ts";
+import { oneConnection, unique } from "./log_of.ts";
 
 const settings = { fsync: "off", full_page_writes: "off", max_connections: "100" };
 const wait = { timeout: 60_000, interval: 100 };
@@ -132,4 +134,35 @@ test("a standby that is promoted without the last events is followed by everybod
   const added = [...(await write(one, 60)), ...(await write(two, 60))];
   for (const follower of [first, second]) await hasAll(follower, standby.url, added);
   expect((await logOf(standby.url)).filter((id) => lost.includes(id))).toEqual([]);
+}, 180_000);
+
+test("a standby that is behind has lost nothing: what it reads goes on when it has received the rest", async () => {
+  await using pair = await startPair({ isSynchronous: false });
+  const { primary, standby, urlOf } = pair;
+  await using one = await startPostern({ databaseUrl: urlOf([primary], "any") });
+  await write(one, 3);
+  await ask(standby.url, "select pg_wal_replay_pause()");
+  await write(one, 3);
+  await using first = oneConnection(primary.url);
+  await using second = oneConnection(standby.url);
+  const at = await endOfLog(first.sql);
+  let server = first.sql;
+  const heard: string[] = [];
+  const lost = vi.fn();
+  let reads = 0;
+  const read = <T>(statement: (sql: Sql) => Promise<T>) => {
+    reads += 1;
+    return statement(server);
+  };
+  await using tail = await followTail({ number: async () => false, read, everyMs: 10, onError: () => {} });
+  tail.listen({ events: (events) => heard.push(...events.map(({ stream }) => stream)), lost });
+  server = second.sql;
+  const before = reads;
+  await vi.waitFor(() => expect(reads).toBeGreaterThan(before + 2), wait);
+  expect((await endOfLog(second.sql)).number).toBeLessThan(at.number);
+  expect(await isHeld(second.sql, at)).toBe(true);
+  const added = await write(one, 3);
+  await ask(standby.url, "select pg_wal_replay_resume()");
+  await vi.waitFor(() => expect(heard).toEqual(expect.arrayContaining(added)), wait);
+  expect(lost).not.toHaveBeenCalled();
 }, 180_000);

@@ -1,5 +1,5 @@
-select coalesce((select b.last >= $1 and b.id = $2 from event_batches b
-where b.first <= $3 order by b.first desc limit 1), false) as held;
+select coalesce((select case when b.last >= $1 then b.id = $2 else pg_is_in_recovery() end
+from event_batches b where b.first <= $3 order by b.first desc limit 1), false) as held;
 
 select last as number, id as batch from event_batches order by first desc limit 1;
 

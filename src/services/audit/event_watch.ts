@@ -34,29 +34,41 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   while (!signal.aborted) {
     const news: News | undefined = behind ? await caughtUp(sql, filter, at) : await hearing.next();
     if (!news) throw await historyLost(sql, filter, at);
+    const first: bigint = news.first ?? at.number + 1n;
+    // If the tail was behind, the log may have lost since what was read from it, and the tail would not notice.
+    if (first <= at.number && !(await isHeld(sql, at))) throw await historyLost(sql, filter, at);
+    // Numbers have no gaps: if the tail was ahead, what lies between has not been read yet.
+    behind = news.missed || first > at.number + 1n;
+    if (first > at.number + 1n) continue;
     for (const one of news.events) {
       if (one.number <= at.number) continue;
       if (!skips || !isSeen(one, skips)) yield one;
       at = one;
     }
     if (news.upTo && news.upTo.number > at.number) at = news.upTo;
-    behind = news.missed;
   }
   signal.throwIfAborted();
 }
 
 /** The next events, the position they extend to, and whether the log must be read for more. */
-type News = { readonly events: readonly StoredEvent[]; readonly upTo?: Position | undefined; readonly missed: boolean };
+type News = {
+  readonly events: readonly StoredEvent[];
+  /** The number of the first event that the tail has told since, whether it matches or not. */
+  readonly first?: bigint | undefined;
+  readonly upTo?: Position | undefined;
+  readonly missed: boolean;
+};
 
 /**
  * Reads the matching events of the next stretch; undefined if the log lost the history of the position. Finding a rare event thus takes
  * many short statements instead of one long one.
  */
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
-  const [isOurs, end] = [await isHeld(sql, at), await endOfStretch(sql, at.number)];
-  if (!isOurs) return undefined;
+  const end = await endOfStretch(sql, at.number);
   const events = await sql<StoredEvent[]>`
     ${eventsIn(sql, { after: at.number, upTo: end.number, limit: most, where: matching(sql, filter) })}`;
+  // Asked last: what was read after a failover must not pass for what follows on the position.
+  if (!(await isHeld(sql, at))) return undefined;
   const full = events.length === most;
   return { events, upTo: full ? undefined : end, missed: full || end.number === at.number + stretch };
 }
@@ -64,6 +76,7 @@ async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<Ne
 /** Buffers the tail's events for the watch. Events beyond the limit are dropped, and the log must be read again. */
 function hear(tail: Tail, filter: EventFilter, signal: AbortSignal) {
   let events: StoredEvent[] = [];
+  let first: bigint | undefined;
   let upTo: Position | undefined;
   let missed = false;
   let isLost = false;
@@ -71,6 +84,7 @@ function hear(tail: Tail, filter: EventFilter, signal: AbortSignal) {
   const woken = () => wake();
   const stop = tail.listen({
     events(received) {
+      first ??= received[0]?.number;
       if (!missed) events.push(...received.filter((one) => matches(one, filter)));
       if (events.length > most) missed = true;
       if (missed) events = [];
@@ -88,8 +102,8 @@ function hear(tail: Tail, filter: EventFilter, signal: AbortSignal) {
       const waits = events.length === 0 && !missed && !isLost && !signal.aborted;
       if (waits) await new Promise<void>((resolve) => (wake = resolve));
       if (isLost) return undefined;
-      const news = { events, upTo, missed };
-      [events, upTo, missed] = [[], undefined, false];
+      const news = { events, first, upTo, missed };
+      [events, first, upTo, missed] = [[], undefined, undefined, false];
       return news;
     },
     [Symbol.dispose]() {
