@@ -19,12 +19,11 @@ import { isEnded } from "../callers/ended_roles.ts";
 import { membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
-import { outgrownBy, outgrownCodesEnd, outgrownLate, outgrownTokensEnd } from "./outgrown.ts";
+import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./outgrown.ts";
 
 export const memberService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const outgrown = outgrownBy(deps);
-  const endLate = outgrownLate(deps);
   const standingIn = standingRead(sql);
   const objectThere = objectRead(sql);
 
@@ -37,12 +36,9 @@ export const memberService = (deps: Deps) => {
       if (standing.isEnded) throw refuse.because("ENDED_BY_RECEIVER", { params: { userId } });
       const at = first(object.owner, ids(), clock());
       const value = { userId, roles, ...namedBy(object, standing.projectId) };
-      const given = { userId, target: targetOf(object, roles) };
-      const { count, secret } = await outgrown(given, call);
+      const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
       const added = factOf("member", at, { case: "added", value }, secret);
-      const response = await log.append(call, [added], { details: detailsAfter(at), endedCredentials: count });
-      await endLate(given, at, call);
-      return response;
+      return log.append(call, [added], { details: detailsAfter(at), endedCredentials: count });
     },
 
     async changeMember({ userId, roles, expectedSequence, ...request }, call) {
@@ -53,12 +49,9 @@ export const memberService = (deps: Deps) => {
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
       if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
       const at = next(member, clock());
-      const given = { userId, target: targetOf(object, roles) };
-      const { count, secret } = await outgrown(given, call);
+      const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
       const changed = factOf("member", at, { case: "changed", value: { roles } }, secret);
-      const response = await log.append(call, [changed], { details: detailsAfter(at), endedCredentials: count });
-      await endLate(given, at, call);
-      return response;
+      return log.append(call, [changed], { details: detailsAfter(at), endedCredentials: count });
     },
 
     async listMembers(request, call) {

@@ -1,13 +1,10 @@
 import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
-import { type At, factOf, next } from "../../events/fact.ts";
 import type { Cascade } from "../../events/fold.ts";
 import { load } from "../../events/load.ts";
-import { lostRace } from "../../events/log.ts";
 import { uncovered } from "../../guards/coverage.ts";
 import type { Permission } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
-import { aside } from "../writing/aside.ts";
 
 /** A role given to a user. */
 export type NewRole = { readonly userId: string; readonly target: Membership };
@@ -38,23 +35,6 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   async function isLess({ creatorId }: Creations, target: Membership): Promise<boolean> {
     return uncovered({ memberships: await membershipsOf(creatorId) }, [target]) !== undefined;
   }
-}
-
-/**
- * Ends what a lesser administrator created at the same moment: neither the statement that gave the role nor the one that created a token
- * saw the other. So both look again once they are written: whichever looks last sees the other one.
- */
-export function outgrownLate(deps: Pick<Deps, "log" | "sql" | "clock">) {
-  const outgrown = outgrownBy(deps);
-  return async ({ userId, target }: NewRole, at: At, call: Call): Promise<void> => {
-    const { count, secret } = await outgrown({ userId, target }, call);
-    if (count === 0) return;
-    const member = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
-    const value = { roles: [...target.roles] };
-    const changed = factOf("member", next(member, deps.clock()), { case: "changed", value }, secret);
-    // Whoever changed the member meanwhile ended it, too.
-    await deps.log.append(aside(call), [changed], true).catch(lostRace);
-  };
 }
 
 /** Finds what a user may do that the caller may not, among what it was given while the caller created something for it. */
@@ -104,5 +84,9 @@ export const outgrownTokensEnd: Cascade = {
 const codesOf = (table: string) => `delete from ${table} c using $input i
   where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id`;
 
-/** Credentials of a fact that gives a role: ends the codes that its user outgrows. */
-export const outgrownCodesEnd: readonly string[] = [codesOf("mail_codes"), codesOf("phone_codes")];
+// At the end of the statement its trigger finds what others created at the same moment, and the command loses its race.
+const roleGiven = `insert into roles_given (member_id, user_id, kept_creators)
+  select i.stream, i.secret->>'userId', i.secret->'keptCreators' from $input i where i.secret ? 'keptCreators'`;
+
+/** Credentials of a fact that gives a role: ends the codes that its user outgrows, and sees to it that nothing outgrown is left. */
+export const outgrownCodesEnd: readonly string[] = [codesOf("mail_codes"), codesOf("phone_codes"), roleGiven];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openClient } from "../../fixture/database_client.ts";
 import {
   type Answer,
   type Client,
@@ -171,3 +172,52 @@ test("a token that a lesser administrator makes at the moment in which its user 
   }
   expect(ends).toEqual({ refused: expect.any(Number), ended: expect.any(Number), alive: 0 });
 });
+
+/** Writes a token or a code as a node does that has not committed it yet, and dies before it looks at the user's roles again. */
+async function creating(kind: "token" | "code", userId: string) {
+  await using opened = new AsyncDisposableStack();
+  const { client } = opened.use(openClient(postern.databaseUrl));
+  await client.unsafe("begin");
+  if (kind === "token")
+    await client`
+      insert into access_tokens (owner, token_id, user_id, name, permissions, creator_id, version, created, changed)
+      values (${acme}, ${`token-${userId}`}, ${userId}, '', '{}', ${managerId}, 1, now(), now())`;
+  else {
+    await client`update users set changed = now() where user_id = ${userId}`;
+    await client`
+      insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mac, creator_id, expiration_date)
+      values (${`code-${userId}`}, ${acme}, ${userId}, 'password', 'ada@example.com', ${Buffer.from(userId)}, ${managerId},
+        now() + interval '1 day')`;
+  }
+  const stack = opened.move();
+  return { commit: () => client.unsafe("commit"), [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const waitingForLocks = async () => {
+  await using database = openClient(postern.databaseUrl);
+  const [row] = await database.client<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  return row?.count;
+};
+
+test.each(["token", "code"] as const)(
+  "the statement that gives a role ends a %s that is created meanwhile",
+  async (kind) => {
+    const { userId } = await machine(postern, { organizationId: acme });
+    await using other = await creating(kind, userId);
+    const given = promote(userId);
+    await expect.poll(waitingForLocks).toBe(1);
+    await other.commit();
+    expect((await given).endedCredentials).toBe(1);
+    await using database = openClient(postern.databaseUrl);
+    for (const table of ["access_tokens", "mail_codes"])
+      expect(
+        await database.client.unsafe(`select from ${table} where user_id = $1 and creator_id = $2`, [
+          userId,
+          managerId,
+        ]),
+      ).toEqual([]);
+    expect(await database.client`select from roles_given`).toEqual([]);
+  },
+);

@@ -50,6 +50,8 @@ facts as (
   where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id),
 "member.added/2" as (delete from phone_codes c using (select * from input where type = 'member.added') i
   where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id),
+"member.added/3" as (insert into roles_given (member_id, user_id, kept_creators)
+  select i.stream, i.secret->>'userId', i.secret->'keptCreators' from (select * from input where type = 'member.added') i where i.secret ? 'keptCreators'),
 "organization.created/0" as (insert into organizations (organization_id, name, version, created, changed)
        select f.stream, f.payload->>'name', f.version, f.time, f.time from (select * from facts where type = 'organization.created') f),
 "project.created/0" as (insert into projects (owner, project_id, name, grant_required, version, created, changed)

@@ -45,5 +45,7 @@ facts as (
 "member.changed/1" as (delete from mail_codes c using (select * from input where type = 'member.changed') i
   where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id),
 "member.changed/2" as (delete from phone_codes c using (select * from input where type = 'member.changed') i
-  where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id)
+  where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id),
+"member.changed/3" as (insert into roles_given (member_id, user_id, kept_creators)
+  select i.stream, i.secret->>'userId', i.secret->'keptCreators' from (select * from input where type = 'member.changed') i where i.secret ? 'keptCreators')
 select 1;
