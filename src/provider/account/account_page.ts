@@ -2,6 +2,7 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { HttpRequest, Response } from "@postern/gateway";
 import { type PageText, pageText } from "../../messages/page.ts";
 import type { Parameters } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
 import { problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, pageResponse, withScript } from "../pages/html.ts";
 import type { Look } from "../pages/look.ts";
@@ -35,11 +36,11 @@ export type AccountSection = {
 export const mostShown = 100;
 
 const titles: Readonly<Record<AccountPath, PageText>> = {
-  "/account": "account",
-  "/account/email": "account_email",
-  "/account/sessions": "account_sessions",
-  "/account/applications": "account_applications",
-  "/account/factors": "account_factors",
+  [paths.account]: "account",
+  [paths.accountEmail]: "account_email",
+  [paths.accountSessions]: "account_sessions",
+  [paths.accountApplications]: "account_applications",
+  [paths.accountFactors]: "account_factors",
 };
 
 /** Makes a page of the account. Each names its user: a browser may have several, and another tab may have switched between them. */
@@ -80,8 +81,9 @@ ${accountForm(view, fields)}
   });
 }
 
+/** Names the user, whose username has a line of its own: a browser may break names at their hyphens. */
 export const userOf = ({ session: { displayName, username }, language }: AccountView): Html =>
-  html`<p>${pageText("continue_text", language, { name: displayName || username })} <b>${username}</b></p>`;
+  html`<p>${pageText("continue_text", language, { name: displayName || username })}<br><b>${username}</b></p>`;
 
 const linkTo = (path: AccountPath, { path: current, language }: AccountView): Html =>
   html`<a href="${path}"${path === current ? html` aria-current="page"` : nothing}>${pageText(titles[path], language)}</a>

@@ -16,8 +16,8 @@ export type Page = {
   readonly leave: (name: string, ...given: unknown[]) => Promise<void>;
   /** Shows the page in light or dark colours, as its user prefers. */
   readonly inColors: (scheme: "light" | "dark") => Promise<void>;
-  /** Shows the page on a screen of this width, as a telephone does. */
-  readonly narrow: (width: number) => Promise<void>;
+  /** Shows the page on a screen of this width: that of a telephone if it is narrow. */
+  readonly onScreen: (width: number) => Promise<void>;
   /**
    * Gives the page a platform authenticator, as a telephone with a fingerprint has one. Its user is there, until the function that
    * comes back is called with false.
@@ -150,8 +150,8 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
   const inColors: Page["inColors"] = async (value) => {
     await ask("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }] }, sessionId);
   };
-  const narrow = async (width: number) => {
-    const screen = { width, height: 740, deviceScaleFactor: 1, mobile: true };
+  const onScreen = async (width: number) => {
+    const screen = { width, height: 740, deviceScaleFactor: 1, mobile: width < 600 };
     await ask("Emulation.setDeviceMetricsOverride", screen, sessionId);
   };
   const withAuthenticator = async () => {
@@ -184,7 +184,7 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
     events.off("undefined Target.targetCreated", onTarget);
     return page;
   };
-  const acts = { run, leave, inColors, narrow, withAuthenticator, withoutScript, inTimeZone, clearCookies, opens };
+  const acts = { run, leave, inColors, onScreen, withAuthenticator, withoutScript, inTimeZone, clearCookies, opens };
   return { ...acts, messages, requests, protocols };
 }
 

@@ -119,7 +119,7 @@ describe.skipIf(!found("chromium"))("the page of the reference in Chromium", () 
     "%s has no sideways scroll on a screen of 360 pixels",
     async (path) => {
       const narrow = await browser.open(postern.url + path);
-      await narrow.narrow(360);
+      await narrow.onScreen(360);
       expect(await narrow.run("(() => [innerWidth, document.documentElement.scrollWidth])")).toEqual([360, 360]);
     },
   );

@@ -101,7 +101,7 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     await shows(page, "Authenticator app");
     await submit(page, {}, "app");
     await shows(page, "Secret");
-    await page.narrow(360);
+    await page.onScreen(360);
     const size =
       "(() => [innerWidth, document.documentElement.scrollWidth, document.querySelector('.qr').clientWidth])";
     const [width, scrolled, drawn] = (await page.run(size)) as number[];
