@@ -5,6 +5,7 @@ import {
   ListConnectedApplicationsRequestSchema,
 } from "../../../gen/postern/v1/consent_pb.ts";
 import { pageText } from "../../messages/page.ts";
+import { paths } from "../http/paths.ts";
 import { type Html, html, nothing } from "../pages/html.ts";
 import { scopeSentences } from "../sign_in/consent.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
@@ -33,7 +34,7 @@ export function accountApplications({ consents }: AccountServices): AccountSecti
 type ListOfUser = (view: AccountView) => ReturnType<AccountServices["consents"]["listConnectedApplications"]>;
 
 const section = (consents: AccountServices["consents"], listed: ListOfUser): AccountSection => ({
-  path: "/account/applications",
+  path: paths.accountApplications,
   isSensitive: () => false,
 
   async show(view, problem) {

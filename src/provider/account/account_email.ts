@@ -6,6 +6,7 @@ import {
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { bounded } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
 import { field } from "../pages/field.ts";
 import { html, nothing } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
@@ -18,7 +19,7 @@ const longestCode = 200;
 /** The page on which users confirm their email address. */
 export function accountEmail({ emails, emailOf }: AccountServices): AccountSection {
   return {
-    path: "/account/email",
+    path: paths.accountEmail,
     isSensitive: () => false,
     show: (view, problem) => shown(view, problem === undefined ? {} : { problem }),
 

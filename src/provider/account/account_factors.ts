@@ -38,7 +38,7 @@ export const accountFactors = ({ factors }: AccountServices): AccountSection => 
 type ListOfUser = (view: AccountView) => Promise<readonly Listed[]>;
 
 const section = (factors: AccountServices["factors"], listOfUser: ListOfUser): AccountSection => ({
-  path: "/account/factors",
+  path: paths.accountFactors,
   isSensitive: (form) => form.get("action") !== "rename",
 
   async show(view, problem) {

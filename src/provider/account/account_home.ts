@@ -1,11 +1,12 @@
 import type { Response } from "@postern/gateway";
 import { pageText } from "../../messages/page.ts";
+import { paths } from "../http/paths.ts";
 import { type Html, html, pageResponse } from "../pages/html.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage, questionPage } from "./account_page.ts";
 
 /** The start page of the account: who is signed in, and the ways out. */
 export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): AccountSection => ({
-  path: "/account",
+  path: paths.account,
   isSensitive: () => false,
 
   async show(view, problem) {
@@ -28,7 +29,7 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
           cookies,
           html`<p>${pageText("signed_out_text", language)}</p>
 <p>${pageText("stays_connected", language)}</p>
-<a class="button plain" href="/account/applications">${pageText("account_applications", language)}</a>`,
+<a class="button plain" href="${paths.accountApplications}">${pageText("account_applications", language)}</a>`,
         );
       }
       case "ask_everywhere":
@@ -53,7 +54,7 @@ const signedOut = ({ language, brand }: AccountView, cookies: readonly string[],
     {
       title: pageText("signed_out_here", language),
       body: html`${text}
-<a class="button" href="/account">${pageText("sign_in", language)}</a>`,
+<a class="button" href="${paths.account}">${pageText("sign_in", language)}</a>`,
     },
   );
 

@@ -8,6 +8,7 @@ import {
 import { pageText } from "../../messages/page.ts";
 import { acrOf } from "../../services/callers/authentication_class.ts";
 import type { Parameters } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
 import { type Html, html, nothing } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
 import {
@@ -26,7 +27,7 @@ const { method } = SessionService;
 
 /** A user's sessions, both of calls and of browsers. */
 export function accountSessions({ sessions, userOfSession }: AccountServices): AccountSection {
-  return { path: "/account/sessions", isSensitive: () => false, show, act };
+  return { path: paths.accountSessions, isSensitive: () => false, show, act };
 
   function listed({ http, session }: AccountView) {
     const request = create(ListSessionsRequestSchema, { pageSize: mostShown });

@@ -238,7 +238,7 @@ const purposed = (request: string) => `enrolment ${request}`;
 
 /** The way back for users who did not sign in again: to the factors if somebody is signed in. */
 async function cancelled({ brands }: Enrolling, { language }: BrowserStep, session: ClientSession | undefined) {
-  if (session) return redirect("/account/factors", { cookies: [] });
+  if (session) return redirect(paths.accountFactors, { cookies: [] });
   return closedPage({ language, brand: await brands.ofInstance() }, paths.addFactor);
 }
 

@@ -109,7 +109,7 @@ ${hiddenOf(form)}
 
 /** A link to the factors of the account, for pages that are not part of a sign-in. */
 const factorsLink = (language: Language): Html =>
-  html`<a class="button plain" href="/account/factors">${pageText("account_factors", language)}</a>`;
+  html`<a class="button plain" href="${paths.accountFactors}">${pageText("account_factors", language)}</a>`;
 
 const nameField = (language: Language): Html => html`<label for="name">${pageText("factor_name", language)}</label>
 <input id="name" name="name" maxlength="200" autocomplete="off">`;

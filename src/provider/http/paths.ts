@@ -1,8 +1,10 @@
 import { imagePaths } from "../../services/organizations/branding.ts";
 
+/** The paths of the provider: all of them. */
 export const paths = {
   configuration: "/.well-known/openid-configuration",
   authorizationServer: "/.well-known/oauth-authorization-server",
+  resource: "/.well-known/oauth-protected-resource",
   keys: "/oauth/keys",
   authorize: "/oauth/authorize",
   token: "/oauth/token",
@@ -25,6 +27,12 @@ export const paths = {
   favicon: imagePaths.favicon,
   formPost: "/sign-in/form-post.js",
   script: "/sign-in/page.js",
+  icon: "/favicon.ico",
+  account: "/account",
+  accountEmail: "/account/email",
+  accountSessions: "/account/sessions",
+  accountApplications: "/account/applications",
+  accountFactors: "/account/factors",
   addFactor: "/account/factors/add",
 } as const;
 

@@ -11,7 +11,7 @@ export const pageFiles = (): readonly HttpRoute[] => [
 
 /** Browsers request an icon unprompted, and would report a missing one as an error of the page. */
 const noIcon: HttpRoute = {
-  path: "/favicon.ico",
+  path: paths.icon,
   handle: () => ({ status: 204, headers: { "cache-control": "public, max-age=86400" } }),
 };
 

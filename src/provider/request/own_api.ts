@@ -1,14 +1,12 @@
 import { type Permission, permissions } from "../../guards/permissions.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import type { Parameters } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
 import type { Client } from "./client.ts";
 
-/** The path of our API's protected resource metadata (RFC 9728, 3). */
-export const resourceMetadataPath = "/.well-known/oauth-protected-resource";
-
-/** The URL of that metadata; undefined without an issuer. */
+/** The URL of our API's protected resource metadata (RFC 9728, 3); undefined without an issuer. */
 export const resourceMetadataOf = (issuer: string | undefined): string | undefined =>
-  issuer === undefined ? undefined : issuer + resourceMetadataPath;
+  issuer === undefined ? undefined : issuer + paths.resource;
 
 /** The scopes of our API: its permissions, by name. */
 export const apiScopes: readonly Permission[] = permissions;

@@ -13,11 +13,11 @@ import type { Client } from "./client.ts";
 export const ownClientId = "account pages";
 
 export const accountPaths = [
-  "/account",
-  "/account/email",
-  "/account/sessions",
-  "/account/applications",
-  "/account/factors",
+  paths.account,
+  paths.accountEmail,
+  paths.accountSessions,
+  paths.accountApplications,
+  paths.accountFactors,
 ] as const;
 
 const ownPaths = [...accountPaths, paths.addFactor] as const;

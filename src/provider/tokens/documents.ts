@@ -1,7 +1,7 @@
 import type { HttpRoute, Response } from "@postern/gateway";
 import { paths } from "../http/paths.ts";
 import { forAnyOrigin } from "../request/cross_origin.ts";
-import { resourceMetadata, resourceMetadataPath } from "../request/own_api.ts";
+import { resourceMetadata } from "../request/own_api.ts";
 import { metadata } from "./discovery.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 
@@ -13,7 +13,7 @@ export function documents({ issuer, keys }: Parts): readonly HttpRoute[] {
   return [
     { path: paths.configuration, handle: description },
     { path: paths.authorizationServer, handle: description },
-    { path: resourceMetadataPath, handle: async () => jsonDocument(resourceMetadata(issuer()), 300) },
+    { path: paths.resource, handle: async () => jsonDocument(resourceMetadata(issuer()), 300) },
     { path: paths.keys, handle: async () => jsonDocument({ keys: await keys.published() }, 300) },
   ];
 }
