@@ -27,7 +27,7 @@ const found = cases.find((one) => one.name === name);
 if (!found || !parentPort) throw new Error(`there is no case ${name}`);
 const parent = parentPort;
 
-found.prepare?.();
+found.prepare?.(url);
 await report("ready");
 const started = performance.now();
 const paced: Client = {

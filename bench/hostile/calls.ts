@@ -72,6 +72,9 @@ export function get(path: string, headers: Call["headers"] = {}, http: Call["htt
   return { http, method: "GET", path, headers, body: new Uint8Array() };
 }
 
+/** The headers of a browser that wants a page. */
+export const asBrowser = { accept: "text/html,application/xhtml+xml" } as const;
+
 /** The path of an rpc, named with its service. */
 export const pathOf = (rpc: string) => (rpc.startsWith("/") ? rpc : `/postern.v1.${rpc}`);
 

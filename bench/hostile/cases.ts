@@ -6,6 +6,7 @@ import { headCases } from "./cases/heads.ts";
 import { heldCases } from "./cases/held.ts";
 import { jsonCases } from "./cases/json.ts";
 import { messageCases } from "./cases/messages.ts";
+import { signInCases } from "./cases/sign_in.ts";
 
 /** Every way to attack. */
 export const cases: readonly Case[] = [
@@ -13,6 +14,7 @@ export const cases: readonly Case[] = [
   ...jsonCases,
   ...messageCases,
   ...anyoneCases,
+  ...signInCases,
   ...documentCases,
   ...floodCases,
   ...heldCases,

@@ -4,6 +4,7 @@ import { type DatabaseServer, postmasterOf, servePostern } from "../server.ts";
 import { type SystemUnderTest, startSystem } from "../system_under_test.ts";
 import { post } from "../users.ts";
 import { cpuSecondsOfFamily } from "./process.ts";
+import { registerApplications } from "./registered.ts";
 
 /** The target of every attack: a database with users, on which servers are started one after the other. */
 export type Target = {
@@ -31,8 +32,15 @@ export async function prepareTarget(databases: DatabaseServer): Promise<Target> 
   const { env, token, databaseUrl } = system;
   const postmaster = await postmasterOf(databaseUrl);
   const noRole = await userWithoutRole(system);
-  // A log like everybody's, and an origin whose preflights are answered.
-  const settings = { ...env, LOG_LEVEL: "info", LOG_FORMAT: "json", CORS_ORIGINS: "https://app.example.com" };
+  await registerApplications({ url: system.server.url, token });
+  // A log like everybody's, an origin whose preflights are answered, and the issuer of a node behind a balancer.
+  const ordinary = {
+    LOG_LEVEL: "info",
+    LOG_FORMAT: "json",
+    CORS_ORIGINS: "https://app.example.com",
+    PUBLIC_URL: issuer,
+  };
+  const settings = { ...env, ...ordinary, ...fromEverywhere };
   return {
     token,
     noRole,
@@ -40,6 +48,20 @@ export async function prepareTarget(databases: DatabaseServer): Promise<Target> 
     databaseCpu: () => cpuSecondsOfFamily(postmaster),
   };
 }
+
+/** The URL that browsers know the target by. */
+export const issuer = "https://id.example.com";
+
+// Limits by address would refuse most of what one sender sends, and a refusal is cheap. Who attacks from many addresses pays none of them.
+const fromEverywhere = {
+  SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0",
+  PASSWORD_RESETS_PER_ADDRESS_PER_MINUTE: "0",
+  CALLS_PER_ADDRESS_PER_MINUTE: "0",
+  UNKNOWN_TOKENS_PER_ADDRESS_PER_MINUTE: "0",
+  DEVICE_CODES_PER_ADDRESS_PER_MINUTE: "1000000",
+  DEVICE_GUESSES_PER_ADDRESS_PER_MINUTE: "1000000",
+  DEVICE_GUESSES_PER_MINUTE: "1000000",
+};
 
 async function userWithoutRole({ server: { url }, token }: SystemUnderTest): Promise<string> {
   const { userId } = await post(url, "/v1/users/machine", { body: { username: "norole", name: "No role" }, token });

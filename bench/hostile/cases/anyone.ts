@@ -3,7 +3,7 @@ import { describeAll, type RpcDescription } from "../../../src/contract/describe
 import { paths } from "../../../src/provider/http/paths.ts";
 import { services } from "../../../src/runtime/modules.ts";
 import { combiningMarks, repeatedKeys, unknownKeys } from "../bodies.ts";
-import { connect, rest } from "../calls.ts";
+import { asBrowser, connect, get, rest } from "../calls.ts";
 import { type Case, ofCall } from "../case.ts";
 
 // The most that an unknown caller may send in one message.
@@ -48,12 +48,52 @@ const forms = {
   "one field again and again": "client_id=x&".repeat(most / 12),
 };
 
-/** The endpoints and pages of sign-in, with the worst forms. */
-const pages: readonly Case[] = [...new Set(Object.values(paths))].flatMap((path) =>
-  Object.entries(forms).map(([what, text]) =>
+// The most that fits into a head of 16 KiB beside the rest.
+const inHead = 15_000;
+
+const queries = {
+  "one name without a value": "a&".repeat(inHead / 2),
+  escapes: `code=${"%C3%A9".repeat(inHead / 6)}`,
+  // As many as are allowed, each as long as there is room for.
+  "49 parameters": Array.from({ length: 49 }, (_, n) => `${n}=${"%26".repeat(95)}`).join("&"),
+};
+
+const secret = (kind: string, n: number) => `${kind}_${String(n).padStart(33, "A")}`;
+const secrets = (kind: string) => Array.from({ length: 8 }, (_, n) => secret(kind, n)).join(".");
+
+/** Cookies in the form of ours, with all that they may hold: each one makes the page look for something. */
+const wellFormed = {
+  browser: secret("ob", 0),
+  session: secret("os", 9),
+  accounts: secrets("os"),
+  known: secrets("ok"),
+  language: "de",
+  code: "2".repeat(40),
+  link: "A".repeat(1_000),
+  request: "A".repeat(3_800),
+};
+
+const ours = Object.entries(wellFormed).map(([name, value]) => `__Host-postern-${name}=${value}`);
+
+const cookies = {
+  "cookies like ours": [...ours, `filling=${"a".repeat(8_000)}`].join("; "),
+  "one cookie of ours again and again": `${"__Host-postern-session=;".repeat(inHead / 24)}`,
+  "cookies without end": "a=;".repeat(inHead / 3),
+  "spaces and quotes for cookies": `__Host-postern-language=${'" '.repeat(inHead / 2)}`,
+};
+
+/** The endpoints and pages of sign-in and account, with the worst forms, queries and cookies. */
+const pages: readonly Case[] = Object.values(paths).flatMap((path) => [
+  ...Object.entries(forms).map(([what, text]) =>
     ofCall(`anyone, ${path}, a form of ${what}`, () => ({ ...form(text), path })),
   ),
-);
+  ...Object.entries(queries).map(([what, text]) =>
+    ofCall(`anyone, ${path}, a query of ${what}`, () => get(`${path}?${text}`, asBrowser)),
+  ),
+  ...Object.entries(cookies).map(([what, cookie]) =>
+    ofCall(`anyone, ${path}, ${what}`, () => get(path, { ...asBrowser, cookie })),
+  ),
+]);
 
 /** Everything that an unknown caller reaches, derived from the contract and the provider. */
 export const anyoneCases: readonly Case[] = [...rpcs, ...pages];
