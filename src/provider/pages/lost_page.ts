@@ -1,6 +1,7 @@
 import type { PageOf } from "@postern/gateway";
 import { reasonOf } from "../../errors.ts";
 import { pageText } from "../../messages/page.ts";
+import { keepsOpener, paths } from "../http/paths.ts";
 import { plainBrand } from "./brand.ts";
 import { html, pageResponse } from "./html.ts";
 import { chosenLanguage } from "./language.ts";
@@ -14,9 +15,10 @@ export const lostPage: PageOf = (refusal, visit) => {
     { language, brand: plainBrand },
     {
       status: problem.status,
+      keepsOpener: keepsOpener(visit.path),
       title: pageText("lost", language),
       body: html`<p>${pageText(problem.text, language)}</p>
-<p><a href="/account">${pageText("account", language)}</a></p>`,
+<p><a href="${paths.account}">${pageText("account", language)}</a></p>`,
     },
   );
 };

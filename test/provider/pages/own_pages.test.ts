@@ -83,6 +83,7 @@ test("pages on the way from an application and back keep the window that opened 
     form_post: await browser.open(authorizeUrl(issuer, app, { response_mode: "form_post" })),
     "sign-out": await browser.open(`${issuer}/oauth/end-session?${end}`),
     "an error of the sign-out": await browser.open(`${issuer}/oauth/end-session?client_id=none`),
+    "the address of its form": await browser.open(`${issuer}/sign-out`, { accept: "text/html" }),
     "signed out": await openBrowser(issuer).open(`${issuer}/oauth/end-session`),
   };
   const alone = [
