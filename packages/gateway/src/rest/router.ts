@@ -100,7 +100,10 @@ function match<T>(root: Node<T>, method: string, path: string): Match<T> {
   const colon = last.lastIndexOf(":");
   const whole = { raw, verb: "" };
   // RFC 3986, 3.3: a segment may contain an unencoded colon, so it belongs to the value unless one of our verbs follows it.
-  const read = colon < 0 ? [whole] : [{ raw: raw.with(-1, last.slice(0, colon)), verb: last.slice(colon + 1) }, whole];
+  const read =
+    colon < 0 || colon === last.length - 1
+      ? [whole]
+      : [{ raw: raw.with(-1, last.slice(0, colon)), verb: last.slice(colon + 1) }, whole];
   for (const { raw, verb } of read) {
     const path = { segments: raw.map(decoded), verb: decoded(verb) };
     if (!isDecoded(path)) return { kind: "malformed" };

@@ -74,6 +74,16 @@ for (const [request, want] of rows) {
   });
 }
 
+test.each([
+  ["GET", "/v1/users/a:"],
+  ["DELETE", "/v1/users/:"],
+  ["DELETE", "/v1/users/a::"],
+  ["GET", "/v1/users/a:b"],
+])("%s %s takes the colon for a part of the value", (method, path) => {
+  const match = router.match(method, path);
+  expect(match).toMatchObject({ kind: "found", segments: path.slice(1).split("/") });
+});
+
 test("a second route of the same shape is not added, and the first one is named", () => {
   const template = parseTemplate("/v1/users/{other}");
   expect(router.add("GET", { template, target: "late" })).toBe("GET /v1/users/{id}");
