@@ -70,7 +70,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.AddMemberResponse.details": "The version, dates and owner of the new membership.",
   "postern.v1.AddMemberResponse.ended_credentials": "How many access tokens and codes of the user became invalid, because their creators hold less than the new roles give.",
   "postern.v1.AddProjectRoleRequest.display_name": "The name for people; if empty, the key.",
-  "postern.v1.AddProjectRoleRequest.key": "The key by which applications and grants refer to the role, without spaces, control characters or invisible ones. `.` and `..` are not allowed, because clients read them as steps in a path.",
+  "postern.v1.AddProjectRoleRequest.key": "The key by which applications and grants refer to the role, without spaces, control characters or invisible ones. `.` and `..` are not allowed, because clients read them as steps in a path; nor is a key that people would read as that of another role in the project, such as one that differs only by case.",
   "postern.v1.AddProjectRoleRequest.project_id": "The id of the project.",
   "postern.v1.AddProjectRoleResponse.details": "The details of the project, because roles are part of its history.",
   "postern.v1.AddUserGrantOutcome": "The outcome of one item.",

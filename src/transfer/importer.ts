@@ -154,7 +154,10 @@ async function importProject({ project, roles }: ItemOf<"project">, { clients, p
     let isChanged = isNew;
     const refused: Reasons[] = [];
     for (const role of roles) {
-      const outcome = await madeOrThere(() => clients.projects.addProjectRole({ projectId, ...role }), "ROLE_TAKEN");
+      const outcome = await madeOrThere(
+        () => clients.projects.addProjectRole({ projectId, ...role }),
+        ({ reason, params }) => reason === "ROLE_TAKEN" && params?.name === role.key,
+      );
       if (typeof outcome !== "string") refused.push(ofRole(outcome, role.key));
       isChanged ||= outcome === "made";
     }

@@ -38,14 +38,17 @@ export function refusalIn(error: unknown): Reasons {
   return reasonsOfError(known);
 }
 
-/** The outcome of creating one object, which exists already if creating it fails with this reason. */
-export async function madeOrThere(make: () => Promise<unknown>, whenThere: string): Promise<Outcome> {
+/** The outcome of creating one object, which may be there already: the refusal says whether it is. */
+export async function madeOrThere(
+  make: () => Promise<unknown>,
+  isThere: (refusal: Reasons) => boolean,
+): Promise<Outcome> {
   try {
     await make();
     return "made";
   } catch (error) {
     const reasons = refusalIn(error);
-    return reasons.reason === whenThere ? "there" : reasons;
+    return isThere(reasons) ? "there" : reasons;
   }
 }
 

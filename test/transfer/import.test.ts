@@ -214,7 +214,7 @@ test("a role that is refused leaves the others, and a user who may not be deacti
     human: { userId: postern.adminId, username: "admin", givenName: "A", familyName: "B", email: "a@b.de" },
   };
   const path = await ndjson(
-    { project: { name, roles: [{ key: "a b" }, { key: "reader" }] } },
+    { project: { name, roles: [{ key: "a b" }, { key: "reader" }, { key: "Reader" }] } },
     { ...admin, inactive: true },
     human(),
   );
@@ -224,6 +224,7 @@ test("a role that is refused leaves the others, and a user who may not be deacti
     ["line 1", "VALIDATION_FAILED"],
     ["line 2", "LAST_OWNER"],
   ]);
+  expect(refused[0]?.message).toMatch(/role "a b": .*; role "Reader": role "reader" already exists/);
   const { id } = (await within(postern.organizationId)).projects.find((one: { name: string }) => one.name === name);
   expect((await postern.admin.get(`/v1/projects/${id}/roles`)).body.roles).toMatchObject([{ key: "reader" }]);
 });

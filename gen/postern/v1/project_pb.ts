@@ -369,7 +369,8 @@ export type AddProjectRoleRequest = Message<"postern.v1.AddProjectRoleRequest"> 
 
   /**
    * The key by which applications and grants refer to the role, without spaces, control characters or invisible ones. `.` and
-   * `..` are not allowed, because clients read them as steps in a path.
+   * `..` are not allowed, because clients read them as steps in a path; nor is a key that people would read as that of another
+   * role in the project, such as one that differs only by case.
    *
    * @generated from field: string key = 2;
    */

@@ -15,7 +15,7 @@ import { type NamedList, type NamedQuery, namedRule, readNamed, textFilters, wor
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";
-import { takenName } from "../writing/taken_name.ts";
+import { asRead, takenName } from "../writing/taken_name.ts";
 import type { ReadableProject } from "./readable_project.ts";
 
 type ProjectRoles = Pick<
@@ -24,19 +24,20 @@ type ProjectRoles = Pick<
 >;
 type RoleKey = { organization: string; id: string; key: string };
 type ProjectWithRole = Versioned & {
-  readonly hasRole: boolean;
-  /** Whether a job is still removing a role with this key from its holders. */
+  /** The key of the role that there is; null if there is none. */
+  readonly key: string | null;
+  /** Whether a job is still removing that role from its holders. */
   readonly isBeingDeleted: boolean;
 };
 
 export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProject) => {
-  const projectWithRole = projectWithRoleRead(sql);
+  const [projectWithRole, projectWithAlike] = [projectWithRoleRead(sql), projectWithAlikeRead(sql)];
 
   return {
     async addProjectRole({ projectId, key, displayName }, call) {
-      const row = await projectWithRole({ organization: organizationOf(call), id: projectId, key }, call.signal);
+      const row = await projectWithAlike({ organization: organizationOf(call), id: projectId, key }, call.signal);
       if (!row) throw refuse.notFound("project", projectId);
-      const taken = takenBy(row, key);
+      const taken = takenBy(row);
       if (taken) throw refuse.because(taken.reason, taken);
       const at = next(row, clock());
       const added = factOf("project", at, { case: "roleAdded", value: { key, displayName: displayName || key } });
@@ -56,7 +57,7 @@ export const projectRoles = ({ log, sql, clock }: Deps, readable: ReadableProjec
     async removeProjectRole({ projectId, roleKey: key }, call) {
       const row = await projectWithRole({ organization: organizationOf(call), id: projectId, key }, call.signal);
       if (!row) throw refuse.notFound("project", projectId);
-      if (!row.hasRole) throw refuse.notFound("role", key);
+      if (row.key === null || row.isBeingDeleted) throw refuse.notFound("role", key);
       const at = next(row, clock());
       const removed = factOf("project", at, { case: "roleRemoved", value: { key } });
       return log.appendLong(call, removed, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
@@ -73,22 +74,30 @@ export const projectRoleRules = [
 const dots: Violation = { field: "key", text: "ROLE_KEY_DOTS", reason: "ROLE_KEY_DOTS" };
 
 export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
-  const projectWithRole = projectWithRoleRead(sql);
+  const projectWithAlike = projectWithAlikeRead(sql);
   return [
     lateRule(AddProjectRoleRequestSchema, ["projectId", "key"], async ({ projectId: id, key }, call: Call) => {
-      const row = await projectWithRole({ organization: organizationOf(call), id, key }, call.signal);
-      return (row && takenBy(row, key)?.violations) ?? [];
+      const row = await projectWithAlike({ organization: organizationOf(call), id, key }, call.signal);
+      return (row && takenBy(row)?.violations) ?? [];
     }),
   ];
 }
 
-const projectWithRoleRead = (sql: Sql) =>
+/** Reads a project with the role of a key. */
+const projectWithRoleRead = (sql: Sql) => readWhere(sql, "t.role_key = asked.key");
+
+/** Reads a project with the role whose key people would read as the given one. */
+const projectWithAlikeRead = (sql: Sql) => readWhere(sql, `${asRead("t.role_key")} = ${asRead("asked.key")}`);
+
+const readWhere = (sql: Sql, condition: string) =>
   loadOne<RoleKey, ProjectWithRole>(sql, {
     asked: "organization text, id text, key text",
     select: `select n, p.project_id as id, p.owner, p.version, p.created, p.changed,
-               r.deleted is false as "hasRole", r.deleted is true as "isBeingDeleted"
+               r.role_key as key, r.deleted is true as "isBeingDeleted"
              from asked join projects p on p.owner = asked.organization and p.project_id = asked.id
-             left join all_project_roles r on r.project_id = p.project_id and r.role_key = asked.key`,
+             left join lateral (
+               select * from all_project_roles t where t.project_id = p.project_id and ${condition}
+               order by t.deleted limit 1) r on true`,
   });
 
 type RoleRow = { readonly displayName: string };
@@ -128,9 +137,9 @@ function roleList(sql: Sql, query: NamedQuery, { projectId, grantId }: Roles): N
 }
 
 /** The error for a new role whose key is taken. */
-function takenBy({ hasRole, isBeingDeleted }: ProjectWithRole, key: string): No | undefined {
-  if (isBeingDeleted) return beingDeleted("key");
-  return hasRole ? roleTaken(key) : undefined;
+function takenBy({ key, isBeingDeleted }: ProjectWithRole): No | undefined {
+  if (key === null) return undefined;
+  return isBeingDeleted ? beingDeleted("key") : roleTaken(key);
 }
 
 const roleTaken = (key: string) =>

@@ -122,6 +122,22 @@ test("a role is added once, named by its key when it has no other name, and remo
   expect(refused(await postern.admin.delete(`/v1/projects/${projectId}/roles/a`))).toEqual([404, "ROLE_NOT_FOUND"]);
 });
 
+test("a role key that people would read as another one of the project is taken, however it is composed", async () => {
+  const projectId = await newProject();
+  answered(await addRole(projectId, "Café:read"));
+  for (const key of ["Café:read".normalize("NFD"), "café:read", "CAFÉ:READ", "\uff23afé:read"]) {
+    const { status, body } = await addRole(projectId, key);
+    expect([key, status, body.message]).toEqual([key, 409, expect.stringContaining('"Café:read"')]);
+  }
+  answered(await addRole(projectId, "Cafe:read"));
+  expect(refused(await postern.admin.delete(`/v1/projects/${projectId}/roles/cafe:read`))).toEqual([
+    404,
+    "ROLE_NOT_FOUND",
+  ]);
+  answered(await postern.admin.delete(`/v1/projects/${projectId}/roles/${encodeURIComponent("Café:read")}`));
+  answered(await addRole(projectId, "CAFÉ:read"));
+});
+
 test("a role key with a colon is a path as it is", async () => {
   const projectId = await newProject();
   const path = `${postern.url}/v1/projects/${projectId}/roles`;
