@@ -17,6 +17,9 @@ import { systemCall } from "../src/deps.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
 import { batches } from "../src/events/job.ts";
 import { numberAll } from "../src/events/numbering.ts";
+import { postponeLogouts, takeLogouts } from "../src/notify/logout/outbox.ts";
+import { takeMails } from "../src/notify/mail/outbox.ts";
+import { take as takeSms } from "../src/notify/sms/outbox.ts";
 import { folds } from "../src/runtime/modules.ts";
 import { keyring } from "../src/security/seal.ts";
 import { beginAt } from "../src/services/audit/event_watch.ts";
@@ -382,6 +385,15 @@ test("requests for a new password are answered by the statements of their file",
     return statements;
   };
   await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));
+});
+
+test("messages are taken in turns, and postponed, by the statements of their file", async () => {
+  const { sql } = handlers.deps;
+  const turn = { most: 1, leaseSeconds: 60, rooms: new Map(), roomOfOthers: 1, after: "" };
+  handlers.heard();
+  for (const take of [takeLogouts, takeMails, takeSms]) await take(sql, turn);
+  await postponeLogouts(sql, { id: "m", appId: "a", attempts: 1 }, { failure: "f", seconds: 1 });
+  await show("outboxes.sql", handlers.heard());
 });
 
 test("the code of a former address is looked for by the statement of its file", async () => {

@@ -1,15 +1,20 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { lookAgain } from "../events/follow.ts";
 import type { NotTaken } from "./not_taken.ts";
+import { roomFor, type Taken, type Turn } from "./turns.ts";
 
-/** A message that a worker holds under a lease. */
-export type Leased = { readonly id: string; readonly attempts: number };
+/** A message that a worker holds under a lease, and the organization that it is for. */
+export type Leased = { readonly id: string; readonly owner: string; readonly attempts: number };
 
 /** The outcome of a try to deliver a message; it never contains the address, the text or the code. */
-export type Delivery =
+export type Delivery = (
   | { readonly kind: "delivered" | "superseded" }
   | { readonly kind: "postponed"; readonly failure: string; readonly seconds: number }
-  | { readonly kind: "dead"; readonly failure: string };
+  | { readonly kind: "dead"; readonly failure: string }
+) & {
+  /** Whether nothing was tried, because others waited in vain for the same host. */
+  readonly isUntried?: boolean;
+};
 
 /** The means to deliver messages of one kind. */
 export type DeliveryOptions<M extends Leased> = {
@@ -19,29 +24,33 @@ export type DeliveryOptions<M extends Leased> = {
   /** The time between two polls when this node wrote nothing. */
   readonly everyMs?: number | undefined;
   /** Leases messages that are due. */
-  readonly take: (limits: { most: number; leaseSeconds: number }) => Promise<readonly M[]>;
+  readonly take: (turn: Turn) => Promise<Taken<M>>;
   readonly deliver: (message: M) => Promise<Delivery>;
   /** Records the outcome of a try. */
   readonly settle: (message: M, delivery: Delivery) => Promise<unknown>;
-  /** Called with the outcome of each try, for the log and the metrics. */
+  /** Called with the outcome of each try, for the log and the metrics; not with messages postponed without one. */
   readonly onDelivery: (message: M, delivery: Delivery) => void;
   /** Called when the database cannot be queried; the worker tries again. */
   readonly onError: (error: unknown) => void;
 };
 
-const atOnce = 16;
+const places = 24;
+// Organizations that have nothing due are visited in stretches, and so many of those at once.
+const mostStretches = 20;
 const longestBackoffSeconds = 60;
 // A slow worker may still be recording its outcome: the lease outlives the time-out by far.
 const settleSeconds = 60;
 
 /**
  * Delivers the messages of an outbox. Each one is leased to one node at a time; it is sent twice only if a worker ended between
- * sending it and recording that.
+ * sending it and recording that. Organizations take turns, and none holds more than two thirds of a node's places.
  */
 export function startDeliveries<M extends Leased>(options: DeliveryOptions<M>): AsyncDisposable {
   const { onWritten, timeoutMs, everyMs = 1000, onError } = options;
   const leaseSeconds = timeoutMs / 1000 + settleSeconds;
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Map<Promise<void>, string>();
+  let after = "";
+  let stretches = 0;
   const stopped = new AbortController();
   const looking = lookAgain({ everyMs, onError, look });
   const unlisten = onWritten(looking.poke);
@@ -51,16 +60,19 @@ export function startDeliveries<M extends Leased>(options: DeliveryOptions<M>): 
       unlisten();
       stopped.abort();
       await looking.stop();
-      await Promise.all(underWay);
+      await Promise.all(underWay.keys());
     },
   };
 
   // Messages beyond the limit are taken when a delivery ends, which polls again.
   async function look(): Promise<boolean> {
-    const most = atOnce - underWay.size;
-    const taken = most > 0 ? await options.take({ most, leaseSeconds }) : [];
-    for (const message of taken) start(message);
-    return false;
+    const most = places - underWay.size;
+    if (most <= 0) return false;
+    const taken = await options.take({ most, leaseSeconds, after, ...roomsOf([...underWay.values()], most) });
+    after = taken.after;
+    stretches = taken.isCut ? (stretches + 1) % mostStretches : 0;
+    for (const message of taken.messages) start(message);
+    return taken.messages.length > 0 || stretches > 0;
   }
 
   function start(message: M): void {
@@ -70,12 +82,13 @@ export function startDeliveries<M extends Leased>(options: DeliveryOptions<M>): 
         underWay.delete(delivering);
         looking.poke();
       });
-    underWay.add(delivering);
+    underWay.set(delivering, message.owner);
   }
 
   async function deliver(message: M): Promise<void> {
     const delivery = await options.deliver(message);
-    if (await settled(message, delivery)) options.onDelivery(message, delivery);
+    const isSettled = await settled(message, delivery);
+    if (isSettled && !(delivery.isUntried && delivery.kind === "postponed")) options.onDelivery(message, delivery);
   }
 
   // An outage of the database for a moment must not make a message go out twice.
@@ -92,6 +105,13 @@ export function startDeliveries<M extends Leased>(options: DeliveryOptions<M>): 
       }
     }
   }
+}
+
+function roomsOf(owners: readonly string[], free: number): Pick<Turn, "rooms" | "roomOfOthers"> {
+  const held = new Map<string, number>();
+  for (const owner of owners) held.set(owner, (held.get(owner) ?? 0) + 1);
+  const rooms = new Map([...held].map(([owner, count]) => [owner, roomFor(count, free)]));
+  return { rooms, roomOfOthers: roomFor(0, free) };
 }
 
 /** Returns the pause after the n-th try: doubled each time, up to a minute, with jitter. */

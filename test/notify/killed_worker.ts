@@ -2,9 +2,9 @@
 
 import { webhookSender } from "../../src/notify/sms/webhook_sender.ts";
 import { startSmsWorker } from "../../src/notify/sms/worker.ts";
-import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { connect } from "../../src/postgres/pool/connect.ts";
 import { keyring } from "../../src/security/seal.ts";
+import { whenAwaited } from "./when_awaited.ts";
 
 const [moment = "", databaseUrl = "", key = "", url = ""] = process.argv.slice(2);
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
@@ -13,19 +13,13 @@ const send = webhookSender({ url, secret: Buffer.alloc(32) }, () => new Date());
 
 const die = (now: string) => void (now === moment && process.kill(process.pid, "SIGKILL"));
 
-function stepOf(text: string): string {
-  return text.includes("with due") ? "take" : "settle";
-}
-
-const deadly = new Proxy(sql, {
-  apply: async (target, self, args) => {
-    const step = stepOf(String(args[0]));
-    die(`before ${step}`);
-    const rows = await Reflect.apply(target, self, args);
-    die(`after ${step}`);
-    return rows;
-  },
-}) as Sql;
+const deadly = whenAwaited(sql, async (text, ask) => {
+  const step = text.includes("with recursive") ? "take" : "settle";
+  die(`before ${step}`);
+  const rows = await ask();
+  die(`after ${step}`);
+  return rows;
+});
 
 startSmsWorker({
   sql: deadly,

@@ -26,7 +26,7 @@ export const floors: readonly (readonly string[])[] = [
   ["guards", "services/module", "services/reading", "transfer"],
   ["notify/logout", "notify/mail", "notify/sms", "client", "workers"],
   ["deps", "notify/deliveries", "config"],
-  ["contract", "events", "postgres/migrate", "postgres/open"],
+  ["contract", "events", "notify/turns", "postgres/migrate", "postgres/open"],
   ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook"],
   ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
   ["messages", "metrics", "notify/not_taken", "postgres/failure", "postgres/process_log", "security", "tracing"],

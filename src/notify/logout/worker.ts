@@ -29,7 +29,7 @@ export const startLogoutWorker = (options: LogoutWorkerOptions): AsyncDisposable
     everyMs: options.everyMs,
     onDelivery: options.onDelivery,
     onError: options.onError,
-    take: (limits) => takeLogouts(options.sql, limits),
+    take: (turn) => takeLogouts(options.sql, turn),
     deliver: (message) => tryToDeliver(options, message),
     settle: (message, delivery) => settle(options.sql, message, delivery),
   });

@@ -2,6 +2,7 @@ import type { Chore } from "../../events/sweep.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { MailKind } from "../../messages/mail.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { type Turn, takeInTurns } from "../turns.ts";
 
 /** A mail that a worker holds under a lease. */
 export type LeasedMail = {
@@ -26,15 +27,12 @@ export type MailHealth = { readonly waiting: number; readonly oldestSeconds: num
 const deadDays = 7;
 
 /** Leases mails that are due; no other worker takes them until the lease expires. */
-export const takeMails = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<
-  LeasedMail[]
->`
-  with due as materialized (
-    select mail_id from mail_messages where dead is null and due <= now()
-    order by due limit ${most} for update skip locked
-  )
+export const takeMails = (sql: Sql, turn: Turn) =>
+  takeInTurns<LeasedMail>(sql, { table: "mail_messages", key: "mail_id", lease: lease(sql, turn) }, turn);
+
+const lease = (sql: Sql, { leaseSeconds }: Turn) => sql`
   update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
-  from due d where m.mail_id = d.mail_id
+  from due d where m.mail_id = d.id
   returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
     m.expiration_date as expiration, (select u.username from users u where u.user_id = m.user_id) as "loginName",
     m.sealed is null or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;

@@ -25,7 +25,7 @@ export const startMailWorker = (options: MailWorkerOptions): AsyncDisposable =>
     everyMs: options.everyMs,
     onDelivery: options.onDelivery,
     onError: options.onError,
-    take: (limits) => takeMails(options.sql, limits),
+    take: (turn) => takeMails(options.sql, turn),
     deliver: (message) => tryToDeliver(options, message),
     settle: (message, delivery) => settle(options.sql, message, delivery),
   });

@@ -1,9 +1,11 @@
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { type Turn, takeInTurns } from "../turns.ts";
 
 /** An SMS that a worker holds under a lease; it is obsolete if it lacks a number or a sealed code. */
 export type LeasedSms = {
   readonly id: string;
+  readonly owner: string;
   readonly userId: string;
   readonly attempts: number;
   readonly phone: string | null;
@@ -31,14 +33,13 @@ const deadDays = 7;
  * Leases messages that are due; no other worker takes them until the lease expires. Each row was written by the statement that sealed its
  * code, through a trigger on phone_codes.
  */
-export const take = (sql: Sql, { most, leaseSeconds }: { most: number; leaseSeconds: number }) => sql<LeasedSms[]>`
-  with due as materialized (
-    select phone_code_id from sms_messages where dead is null and due <= now()
-    order by due limit ${most} for update skip locked
-  )
+export const take = (sql: Sql, turn: Turn) =>
+  takeInTurns<LeasedSms>(sql, { table: "sms_messages", key: "phone_code_id", lease: lease(sql, turn) }, turn);
+
+const lease = (sql: Sql, { leaseSeconds }: Turn) => sql`
   update sms_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
-  from due d left join phone_codes c using (phone_code_id) where m.phone_code_id = d.phone_code_id
-  returning m.phone_code_id as id, m.user_id as "userId", m.attempts, c.phone, c.sealed, c.expiration_date as expiration`;
+  from due d left join phone_codes c on c.phone_code_id = d.id where m.phone_code_id = d.id
+  returning m.phone_code_id as id, m.owner, m.user_id as "userId", m.attempts, c.phone, c.sealed, c.expiration_date as expiration`;
 
 /** Deletes a message that was delivered or is obsolete, and the sealed form of its code. */
 export const forget = (sql: Sql, { id }: LeasedSms) => sql`

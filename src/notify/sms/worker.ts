@@ -25,7 +25,7 @@ export const startSmsWorker = (options: SmsWorkerOptions): AsyncDisposable =>
     everyMs: options.everyMs,
     onDelivery: options.onDelivery,
     onError: options.onError,
-    take: (limits) => take(options.sql, limits),
+    take: (turn) => take(options.sql, turn),
     deliver: (message) => tryToDeliver(options, message),
     settle: (message, delivery) => settle(options.sql, message, delivery),
   });

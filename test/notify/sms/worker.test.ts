@@ -9,6 +9,7 @@ import { webhookSender } from "../../../src/notify/sms/webhook_sender.ts";
 import { keyring } from "../../../src/security/seal.ts";
 import { node, type Outbox, openOutbox, startWorker } from "../outbox.ts";
 import { idsOf, startProvider } from "../provider.ts";
+import { whenAwaited } from "../when_awaited.ts";
 
 const posting = (url: string) => webhookSender({ url, secret: Buffer.alloc(32) }, () => new Date());
 const settled = (outbox: Outbox, health: { waiting: number; dead: number }) =>
@@ -155,13 +156,7 @@ test("two nodes share the work, and each SMS leaves once", async () => {
 test("a worker looks at once when its node wrote a message", async () => {
   await using outbox = await openOutbox();
   let looks = 0;
-  const counted = new Proxy(outbox.sql, {
-    apply: async (target, self, args) => {
-      const rows = await Reflect.apply(target, self, args);
-      looks += 1;
-      return rows;
-    },
-  });
+  const counted = whenAwaited(outbox.sql, (_, ask) => ask().finally(() => looks++));
   const { onWritten } = outbox;
   await using worker = startWorker(outbox, { sender: async () => {}, sql: counted, onWritten, everyMs: 3_600_000 });
   await vi.waitFor(() => expect(looks).toBe(1), 60_000);
@@ -172,9 +167,7 @@ test("a worker looks at once when its node wrote a message", async () => {
 test("an outage of the database between delivery and its note repeats nothing", async () => {
   await using outbox = await openOutbox();
   let down = false;
-  const flaky = new Proxy(outbox.sql, {
-    apply: (target, self, args) => (down ? Promise.reject(new Error("down")) : Reflect.apply(target, self, args)),
-  });
+  const flaky = whenAwaited(outbox.sql, (_, ask) => (down ? Promise.reject(new Error("down")) : ask()));
   const sent: Sms[] = [];
   const sender = async (sms: Sms) => {
     sent.push(sms);
