@@ -1,6 +1,7 @@
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { backoffSeconds, type Delivery, type DeliveryOptions, startDeliveries } from "../deliveries.ts";
 import { buryLogout, forgetLogout, type LeasedLogout, postponeLogouts, takeLogouts } from "./outbox.ts";
+import { type Destination, rememberSilence, type Silences } from "./silence.ts";
 
 /**
  * Notifies an application of a sign-out. Returns the status of the response, or undefined if the application does not need to know; throws
@@ -22,35 +23,60 @@ export type LogoutWorkerOptions = Pick<
 };
 
 /** Notifies applications of the sign-outs in the outbox. */
-export const startLogoutWorker = (options: LogoutWorkerOptions): AsyncDisposable =>
-  startDeliveries<LeasedLogout>({
+export function startLogoutWorker(options: LogoutWorkerOptions): AsyncDisposable {
+  const silences = rememberSilence(options.timeoutMs);
+  return startDeliveries<LeasedLogout>({
     onWritten: options.onWritten,
     timeoutMs: options.timeoutMs,
     everyMs: options.everyMs,
     onDelivery: options.onDelivery,
     onError: options.onError,
     take: (turn) => takeLogouts(options.sql, turn),
-    deliver: (message) => tryToDeliver(options, message),
+    deliver: (message) => deliver({ ...options, silences }, message),
     settle: (message, delivery) => settle(options.sql, message, delivery),
   });
+}
 
-async function tryToDeliver(options: LogoutWorkerOptions, message: LeasedLogout): Promise<Delivery> {
+type WithSilences = LogoutWorkerOptions & { readonly silences: Silences };
+
+async function deliver(options: WithSilences, message: LeasedLogout): Promise<Delivery> {
+  const to = destinationOf(message);
+  const seconds = to ? options.silences.wait(to) : 0;
+  if (seconds === 0) return tryToDeliver(options, message, to);
+  return { ...later(options, message, { failure: "its host does not answer", seconds }), isUntried: true };
+}
+
+/** Where a sign-out goes: a host has one name, however its URI spells it. */
+function destinationOf({ owner, appId, oidc }: LeasedLogout): Destination | undefined {
+  const url = URL.parse(String(oidc?.backChannelLogoutUri));
+  return url ? { owner, appId, host: url.hostname.replace(/\.$/, "") } : undefined;
+}
+
+async function tryToDeliver(options: WithSilences, message: LeasedLogout, to?: Destination): Promise<Delivery> {
+  const seconds = backoffSeconds(message.attempts);
   try {
     const status = await options.sender(message);
     if (status === undefined) return { kind: "superseded" };
+    if (to) options.silences.answered(to);
     // Back-Channel Logout 1.0, 2.8: 200, or 204 where a framework turns an empty response into that.
     if (status === 200 || status === 204) return { kind: "delivered" };
     const failure = `it answered ${status}`;
-    return isLasting(status) ? { kind: "dead", failure } : later(options, message, failure);
+    return isLasting(status) ? { kind: "dead", failure } : later(options, message, { failure, seconds });
   } catch (error) {
-    return later(options, message, failureOf(error));
+    if (to && swallowed.has(String((error as { code?: unknown }).code))) options.silences.unanswered(to);
+    return later(options, message, { failure: failureOf(error), seconds });
   }
 }
 
+// The errors of a host that takes the whole time of a try; another one costs next to nothing.
+const swallowed = new Set(["ABORT_ERR", "ETIMEDOUT", "EHOSTUNREACH"]);
+
 const isLasting = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
 
-function later({ clock, retrySeconds }: LogoutWorkerOptions, message: LeasedLogout, failure: string): Delivery {
-  const seconds = backoffSeconds(message.attempts);
+type Wait = { readonly failure: string; readonly seconds: number };
+
+function later(options: LogoutWorkerOptions, message: LeasedLogout, { failure, seconds }: Wait): Delivery {
+  const { clock, retrySeconds } = options;
   const until = message.created.getTime() + retrySeconds * 1000;
   return clock().getTime() + seconds * 1000 > until
     ? { kind: "dead", failure }
