@@ -81,9 +81,9 @@ test("a name that is nearly a setting, or begins like one, is warned about", asy
   const { stderr: warned } = await main(["export"], { ...env, PORT: "1", DATABSE_URL: "x" });
   expect(stderr.split("\n")).toHaveLength(2);
   expect(warned.split("\n").slice(0, 3).sort()).toEqual([
-    "postern: DATABSE_URL is no setting, and is not read: did you mean DATABASE_URL?",
-    "postern: POSTERN_PORT is no setting, and is not read: did you mean PORT?",
-    "postern: POSTERN_TEMPO is no setting, and is not read",
+    "postern: DATABSE_URL is not a setting and has no effect: did you mean DATABASE_URL?",
+    "postern: POSTERN_PORT is not a setting and has no effect: did you mean PORT?",
+    "postern: POSTERN_TEMPO is not a setting and has no effect",
   ]);
 });
 
@@ -96,7 +96,7 @@ test("a database that is not there is one line, with code 1", async () => {
 
 test("health is one line, with code 1 where no node serves", async () => {
   const { code, stderr } = await main(["health"], { PORT: "1" });
-  expect([code, stderr]).toEqual([1, "postern: not ready: http://127.0.0.1:1/readyz answers ECONNREFUSED\n"]);
+  expect([code, stderr]).toEqual([1, "postern: not ready: http://127.0.0.1:1/readyz: ECONNREFUSED\n"]);
 });
 
 test("bin/run takes the machine's Node where npm installed none, if it is new enough", async () => {

@@ -18,7 +18,7 @@ export async function checkup(connection: Connection): Promise<readonly Finding[
     ? [await certificateFinding(connection)]
     : [plainFinding(connection)];
   const alive = await probe(connection, "/healthz");
-  if (!alive.status) return [...secure, failed(`health: ${connection.url} does not answer: ${alive.text}`)];
+  if (!alive.status) return [...secure, failed(`health: ${connection.url} does not respond: ${alive.text}`)];
   return [
     ...secure,
     probed("health", alive),
@@ -45,17 +45,17 @@ function probed(name: string, { status, text, tookMs }: Probed): Finding {
 const tolerableSkewMs = 5_000;
 
 function clockFinding({ date }: Probed): Finding {
-  if (date === undefined) return doubtful("clock: the answer has no date");
+  if (date === undefined) return doubtful("clock: the response has no date");
   // The Date header has whole seconds.
   const skewMs = Math.max(0, Math.abs(Date.now() - date) - 1000);
-  const line = `clock: ${skewMs < 1000 ? "less than a second" : `${Math.round(skewMs / 1000)} s`} apart from this machine's`;
+  const line = `clock: ${skewMs < 1000 ? "less than a second" : `${Math.round(skewMs / 1000)} s`} off this machine's`;
   return skewMs <= tolerableSkewMs ? good(line) : doubtful(line);
 }
 
 function versionFinding({ status, text }: Probed): Finding {
-  if (status !== 200) return good(`version: not told, since /openapi.json is not served here (${status})`);
+  if (status !== 200) return good(`version: unknown, because /openapi.json is not served here (${status})`);
   const [, version] = /"info":\{[^{}]*"version":"([^"]{1,50})"/.exec(text) ?? [];
-  return version ? good(`version: ${version} of the contract`) : doubtful("version: /openapi.json does not tell it");
+  return version ? good(`version: ${version} of the contract`) : doubtful("version: /openapi.json does not contain it");
 }
 
 async function healthFinding(connection: Connection): Promise<Finding> {
@@ -84,11 +84,11 @@ async function doorFinding(connection: Connection, door: Door): Promise<Finding>
   const limit = { timeoutMs: longestMs, signal: AbortSignal.timeout(longestMs) };
   try {
     for await (const _ of invoke({ connection, contract: ownContract, method, door, messages: [{}], ...limit }));
-    return good(`${door}: answers, and takes the token`);
+    return good(`${door}: responds, and accepts the token`);
   } catch (error) {
     if (!(error instanceof Failure) || !refusesCaller.includes(error.code)) return failed(`${door}: ${textOf(error)}`);
     const hasToken = "authorization" in connection.headers;
-    return hasToken ? failed(`${door}: ${error.message}`) : good(`${door}: answers, and asks for a token`);
+    return hasToken ? failed(`${door}: ${error.message}`) : good(`${door}: responds, and requires a token`);
   }
 }
 
@@ -109,7 +109,10 @@ async function certificateFinding({ url, ca }: Connection): Promise<Finding> {
   const options = { host, port: Number(port || 443), ALPNProtocols: ["h2", "http/1.1"], rejectUnauthorized: false };
   const socket = connect({ ...options, ...(ca ? { ca } : {}), ...(/[a-z]/i.test(host) ? { servername: host } : {}) });
   try {
-    await Promise.race([secured(socket), pause(longestMs).then(() => Promise.reject(new Error("no answer in time")))]);
+    await Promise.race([
+      secured(socket),
+      pause(longestMs).then(() => Promise.reject(new Error("no response in time"))),
+    ]);
     return judged(socket, socket.getPeerCertificate());
   } catch (error) {
     return failed(`tls: ${textOf(error)}`);
@@ -126,7 +129,7 @@ function secured(socket: TLSSocket): Promise<void> {
 
 function judged(socket: TLSSocket, { valid_to: end }: PeerCertificate): Finding {
   const days = Math.floor((Date.parse(end) - Date.now()) / 86_400_000);
-  const line = `tls: ${socket.getProtocol()}, ${socket.alpnProtocol || "no ALPN"}, the certificate ends in ${days} days (${end})`;
+  const line = `tls: ${socket.getProtocol()}, ${socket.alpnProtocol || "no ALPN"}, the certificate expires in ${days} days (${end})`;
   if (!socket.authorized) return failed(`${line}, and is not trusted: ${String(socket.authorizationError)}`);
   return days < soonDays ? doubtful(line) : good(line);
 }

@@ -74,7 +74,7 @@ export async function openConnection(config: Config, target: Target): Promise<Co
 
 function urlOf(config: Config, { url = localUrl(config) }: Target): string {
   if (URL.canParse(url) && /^https?:\/\//.test(url)) return url.replace(/\/+$/, "");
-  throw new ConfigError(`--url must be a URL of http or https, not ${url}`);
+  throw new ConfigError(`--url must be an http or https URL, not ${url}`);
 }
 
 /** The token from a file or the settings; undefined without one. By default, the administrator's is never sent to another service. */

@@ -46,7 +46,7 @@ export function statusFailure({ code, message, details }: JsonObject, requestId:
 /** A connection that failed or was aborted. */
 export function networkFailure(error: Error): Failure {
   const isLate = error.cause instanceof Error && error.cause.name === "TimeoutError";
-  if (isLate) return new Failure({ code: Code.DeadlineExceeded, message: "no answer came in time" });
+  if (isLate) return new Failure({ code: Code.DeadlineExceeded, message: "no response came in time" });
   return new Failure({
     code: error.name === "AbortError" ? Code.Canceled : Code.Unavailable,
     message: networkText(error),

@@ -17,7 +17,7 @@ export async function checkHealth(settings: HealthSettings): Promise<HealthCheck
   if (!port) return { ok: false, line: "PORT is 0, so the port of the node is not known: set PORT" };
   const url = `${localUrl({ ...settings, port })}/readyz`;
   const status = await statusOf(url).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
-  return { ok: status === 200, line: status === 200 ? `ready: ${url}` : `not ready: ${url} answers ${status}` };
+  return { ok: status === 200, line: status === 200 ? `ready: ${url}` : `not ready: ${url}: ${status}` };
 }
 
 /** The response status, even if the certificate has other names, because the connection never leaves the machine. */

@@ -84,7 +84,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const piece of response as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > mostBytes) throw serviceFailure(`the answer has more than ${mostBytes} bytes`);
+    if (bytes > mostBytes) throw serviceFailure(`the response is larger than ${mostBytes} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString("utf8");
@@ -97,7 +97,7 @@ function objectIn(text: string, response: IncomingMessage): JsonObject {
   } catch {
     // Refused below, like any other text that is not an object.
   }
-  throw serviceFailure(`the answer (HTTP status ${response.statusCode}) is not JSON of this service`);
+  throw serviceFailure(`the response (HTTP status ${response.statusCode}) is not JSON from this service`);
 }
 
 function refusalIn(text: string, response: IncomingMessage): Failure {

@@ -371,16 +371,22 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const config = Object.freeze({ ...read, databaseConnections, hashConcurrency });
   // The driver would read it, and check each new connection with a statement whose failure nobody catches.
   if (env.PGTARGETSESSIONATTRS)
-    throw new ConfigError("PGTARGETSESSIONATTRS is not read: write target_session_attrs into DATABASE_URL");
+    throw new ConfigError("PGTARGETSESSIONATTRS has no effect: put target_session_attrs into DATABASE_URL");
   if (config.migrationDatabaseUrl && !config.databaseUrl)
-    throw new ConfigError("MIGRATION_DATABASE_URL is set without DATABASE_URL: it names another role of that database");
+    throw new ConfigError(
+      "MIGRATION_DATABASE_URL is set without DATABASE_URL: it is for another role in the database of DATABASE_URL",
+    );
   if (config.databaseUrl && config.masterKeys.length === 0)
-    throw new ConfigError("POSTERN_MASTER_KEY is required with DATABASE_URL: make one with `openssl rand -base64 32`");
+    throw new ConfigError(
+      "POSTERN_MASTER_KEY is required with DATABASE_URL: create one with `openssl rand -base64 32`",
+    );
   if (!config.tlsCertFile !== !config.tlsKeyFile)
-    throw new ConfigError("TLS_CERT_FILE and TLS_KEY_FILE belong together: a certificate is of no use without its key");
+    throw new ConfigError(
+      "TLS_CERT_FILE and TLS_KEY_FILE must be set together: a certificate is useless without its key",
+    );
   if (databaseConnections < config.workers)
     throw new ConfigError(
-      `DATABASE_CONNECTIONS is ${databaseConnections}, too few for ${config.workers} processes: set more, or fewer WORKERS`,
+      `DATABASE_CONNECTIONS is ${databaseConnections}, too few for ${config.workers} processes: increase it, or reduce WORKERS`,
     );
   smsOf(config);
   mailOf(config);
@@ -442,7 +448,7 @@ function encryptionOf({ mailSmtpStarttls }: Config, { tls, auth }: SmtpUrl): "tl
   if (mailSmtpStarttls === "required") return "starttls";
   if (!auth) return "none";
   throw new ConfigError(
-    "MAIL_SMTP_STARTTLS=off would send the password of MAIL_SMTP_URL unencrypted: leave one of them out",
+    "MAIL_SMTP_STARTTLS=off would send the password in MAIL_SMTP_URL unencrypted: remove one of the two",
   );
 }
 

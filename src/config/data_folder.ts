@@ -38,7 +38,7 @@ export function dataFolderError(dataDir: string, error: unknown): ConfigError {
   const { code = "" } = error as NodeJS.ErrnoException;
   const why = reasons[code] ?? (error instanceof Error ? error.message : String(error));
   return new ConfigError(
-    `POSTERN_DATA_DIR is ${dataDir}, which cannot be used (${why}): name a folder that this user can write into`,
+    `POSTERN_DATA_DIR is ${dataDir}, which cannot be used (${why}): set it to a folder that this user can write to`,
   );
 }
 
@@ -48,6 +48,6 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   EEXIST: "it is not a folder",
   ENOTDIR: "it is not a folder, or is below a file",
-  ENOENT: "no folder can be made there",
+  ENOENT: "no folder can be created there",
   ENOSPC: "the disk is full",
 };

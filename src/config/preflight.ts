@@ -46,24 +46,24 @@ class WrongPem extends Error {}
 function certificateIn(text: string): X509Certificate {
   if (!/-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----/.test(text))
     throw new WrongPem(
-      `holds no certificate in PEM${/-----BEGIN [\w ]*PRIVATE KEY-----/.test(text) ? ", but a key" : ""}`,
+      `contains no PEM certificate${/-----BEGIN [\w ]*PRIVATE KEY-----/.test(text) ? ", but a key" : ""}`,
     );
   try {
     return new X509Certificate(text);
   } catch {
-    throw new WrongPem("holds a certificate that cannot be read");
+    throw new WrongPem("contains a certificate that cannot be read");
   }
 }
 
 function keyIn(text: string): KeyObject {
   if (!/-----BEGIN [\w ]*PRIVATE KEY-----/.test(text))
     throw new WrongPem(
-      `holds no private key in PEM${/-----BEGIN CERTIFICATE-----/.test(text) ? ", but a certificate" : ""}`,
+      `contains no PEM private key${/-----BEGIN CERTIFICATE-----/.test(text) ? ", but a certificate" : ""}`,
     );
   try {
     return createPrivateKey(text);
   } catch {
-    throw new WrongPem("holds a key that cannot be read; an encrypted one needs to be decrypted first");
+    throw new WrongPem("contains a key that cannot be read; if it is encrypted, decrypt it first");
   }
 }
 

@@ -116,7 +116,7 @@ export function parseKeys(name: string, written: string): readonly Buffer[] {
     throw new ConfigError(`${name} must be base64 of 32 bytes for each key; key ${index + 1} is not`);
   });
   if (new Set(keys.map((key) => key.toString("base64"))).size === keys.length) return keys;
-  throw new ConfigError(`${name} must hold each key once`);
+  throw new ConfigError(`${name} must not contain a key twice`);
 }
 
 /** An http or https URL. */
@@ -174,7 +174,7 @@ export function webhookSecret(name: string, meaning: string): Setting<Buffer | u
     const base64 = written.replace(/^whsec_/, "");
     const secret = Buffer.from(base64, "base64");
     if (/^[\w+/-]+=*$/.test(base64) && secret.length >= 24 && secret.length <= 64) return secret;
-    throw new ConfigError(`${name} must be base64 of 24 to 64 bytes: make one with \`openssl rand -base64 32\``);
+    throw new ConfigError(`${name} must be base64 of 24 to 64 bytes: create one with \`openssl rand -base64 32\``);
   };
   return { name, meaning, default: "", read };
 }
@@ -214,7 +214,7 @@ export function smtpUrl(name: string, meaning: string): Setting<SmtpUrl | undefi
     const server = serverIn(written);
     if (server) return server;
     throw new ConfigError(
-      `${name} must be smtp:// or smtps:// with a host, and user and password percent-encoded or not at all`,
+      `${name} must be an smtp:// or smtps:// URL with a host, and with a percent-encoded user and password or neither`,
     );
   };
   return { name, meaning, default: "", read };
@@ -273,7 +273,9 @@ export function someOf<const T extends string>(
     const named = written === "none" ? [] : written.split(",").map((one) => one.trim());
     const all = written === "" ? [...allowed] : named.map((one) => allowed.find((known) => known === one));
     if (all.every((one) => one !== undefined)) return all;
-    throw new ConfigError(`${name} must be some of ${allowed.join(", ")}, or none, not ${JSON.stringify(written)}`);
+    throw new ConfigError(
+      `${name} must be one or more of ${allowed.join(", ")}, or none, not ${JSON.stringify(written)}`,
+    );
   };
   return { name, meaning, default: allowed.join(","), read };
 }

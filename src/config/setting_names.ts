@@ -12,8 +12,8 @@ export function strayNames(env: Readonly<Record<string, string | undefined>>, na
   return Object.entries(env).flatMap(([name, value = ""]) => {
     if (known.has(name) || value === "" || isOfKubernetes(name, value)) return [];
     const meant = nearest(name, names);
-    if (meant !== undefined) return [`${name} is no setting, and is not read: did you mean ${meant}?`];
-    return name.startsWith(prefix) ? [`${name} is no setting, and is not read`] : [];
+    if (meant !== undefined) return [`${name} is not a setting and has no effect: did you mean ${meant}?`];
+    return name.startsWith(prefix) ? [`${name} is not a setting and has no effect`] : [];
   });
 }
 

@@ -22,7 +22,7 @@ export async function bootstrap(config: Config): Promise<readonly string[]> {
   const blocks = (await howToBegin(runtime, config, address)).flatMap((block, at) => (at > 0 ? ["", block] : [block]));
   const { url } = address;
   if (await answers(localUrl(config))) return blocks;
-  return [...blocks, "", `# nothing answers at ${url}: start the service before you call it`];
+  return [...blocks, "", `# nothing responds at ${url}: start the service before you call it`];
 }
 
 const longestProbeMs = 2_000;
@@ -131,7 +131,9 @@ async function addSampleRoles({ deps }: Runtime): Promise<void> {
 function tokenOf({ adminToken }: Config): string {
   if (!adminToken) return newToken("pt");
   if (!isWellFormed(adminToken))
-    throw new StartError("POSTERN_ADMIN_TOKEN must have at least 32 characters and no prefix of ours");
+    throw new StartError(
+      "POSTERN_ADMIN_TOKEN must have at least 32 characters, and must not start like one of Postern's own tokens",
+    );
   return adminToken;
 }
 

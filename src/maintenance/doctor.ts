@@ -70,7 +70,7 @@ async function clockFinding(sql: Sql): Promise<Finding> {
   const after = Date.now();
   const there = row?.now.getTime() ?? 0;
   const skew = Math.max(before - there, there - after, 0);
-  return { ok: skew <= tolerableSkewMs, line: `clock: ${skew} ms apart from the database's` };
+  return { ok: skew <= tolerableSkewMs, line: `clock: ${skew} ms off the database's` };
 }
 
 async function logFinding(sql: Sql): Promise<Finding> {
@@ -117,9 +117,9 @@ async function replayFindings({ database, logger }: Runtime): Promise<Finding[]>
   const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, logger);
   await using client = connect(migrationUrl, { ...oneConnection, log: logger, pooler });
   const { equal, differences } = await rebuild(client.sql, folds);
-  if (equal) return [good("fold: replaying the log gives the same tables")];
+  if (equal) return [good("tables: the same as those that replaying the log gives")];
   return differences.map(({ table, missing, extra }) => ({
     ok: false,
-    line: `fold: ${table} differs from the log; missing ${JSON.stringify(missing)}, too many ${JSON.stringify(extra)}`,
+    line: `tables: ${table} differs from the log; missing ${JSON.stringify(missing)}, too many ${JSON.stringify(extra)}`,
   }));
 }

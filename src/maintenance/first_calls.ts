@@ -55,7 +55,7 @@ const labels = [
 const labelled = (label: string, text: string) =>
   text.startsWith("# ") ? `# ${label}: ${text.slice(2)}` : `# ${label}\n${text}`;
 
-const freshToken = "use a token of an administrator, or make one with the command recover";
+const freshToken = "use an administrator's token, or create one with `postern recover`";
 
 /** A call as a shell command, over several lines. */
 type CallText = (method: string, path: string, body: string) => string;
@@ -101,14 +101,14 @@ async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
 type PasswordPlace = { readonly call: CallText; readonly holder: Holder; readonly dataDir: string };
 
 async function passwordCall(runtime: Runtime, { call, holder, dataDir }: PasswordPlace): Promise<string> {
-  if (holder.kind !== "human") return "# a machine user has no password that could be changed";
+  if (holder.kind !== "human") return "# a machine user has no password to change";
   if ((await userOfPasswordFile(runtime, dataDir)) !== holder.id)
     return instead(call, holder, `${quoted(dataDir)}/admin-password does not hold the password`);
   if (holder.blockedUntil)
     return instead(
       call,
       holder,
-      `wrong passwords were tried: it cannot be changed before ${holder.blockedUntil.toISOString()}`,
+      `after wrong passwords, it cannot be changed before ${holder.blockedUntil.toISOString()}`,
     );
   return call(
     "PUT",
@@ -146,7 +146,7 @@ function phoneCall(call: CallText, { id, kind, permissions }: Holder): string {
 function grantCall(call: CallText, { id, projectId, isGranted, permissions }: Holder): string {
   if (!permissions.has("user.grant.write")) return lacks("user.grant.write");
   if (!projectId) return noProject;
-  if (isGranted) return `# the user has roles in the project ${projectId} already`;
+  if (isGranted) return `# the user already has roles in the project ${projectId}`;
   return call("POST", `users/${id}/grants`, `'{"projectId": "${projectId}", "roleKeys": ["viewer"]}'`);
 }
 

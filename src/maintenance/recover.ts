@@ -35,11 +35,11 @@ export async function recover(config: Config, wanted?: string): Promise<Recovere
   const { token, tokenId } = await giveToken(runtime, user);
   const lines = [
     `user ${user.username} (${user.id}), ${roleOf(user)}`,
-    ...(reopened ? [`its organization (${owner}) was deactivated, and is active again`] : []),
-    reactivated ? "it was deactivated, and is active again" : "it was active already",
-    unlocked ? "it was locked after wrong passwords, and is unlocked" : "it was not locked",
+    ...(reopened ? [`its organization (${owner}) was deactivated, and is active now`] : []),
+    reactivated ? "it was deactivated, and is active now" : "it was already active",
+    unlocked ? "it was locked after wrong passwords, and is unlocked now" : "it was not locked",
     ...(factors > 0 ? [`removed its second factors (${factors})`] : []),
-    `made the access token ${tokenId}, which does not expire; it is on standard output and nowhere else`,
+    `created the access token ${tokenId}, which does not expire; it is only on standard output`,
   ];
   return { token, lines };
 }
@@ -59,7 +59,7 @@ async function onlyUserOf(sql: Sql, wanted: string | undefined): Promise<Recover
   if (!one || !other) return userOf(sql, wanted);
   const named = JSON.stringify(wanted);
   throw new StartError(
-    `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: use what only the one you mean has`,
+    `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: pass whichever of the two only the user you mean has`,
   );
 }
 
@@ -87,7 +87,9 @@ const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
   order by u.user_id = ${wanted} desc limit 2`;
 
 const roleOf = ({ ownsInstance }: Recoverable): string =>
-  ownsInstance ? "an owner of the instance" : "who is no owner of the instance: the token can do what its roles allow";
+  ownsInstance
+    ? "an owner of the instance"
+    : "not an owner of the instance: the token can do what the user's roles allow";
 
 /** Reactivates an organization; false if it was active. */
 async function reactivateOrganization({ deps }: Runtime, id: string): Promise<boolean> {

@@ -17,7 +17,7 @@ export async function rotateSigningKeys(config: Config, isEmergency: boolean): P
 }
 
 const replacedLine = ({ algorithm, kid, withdrawn }: NextKey): string =>
-  `${algorithm}: ${kid} signs from now on; withdrawn: ${withdrawn.join(", ") || "none"}`;
+  `${algorithm}: ${kid} now signs; withdrawn: ${withdrawn.join(", ") || "none"}`;
 
 const renewedLine = ({ algorithm, kid, signsFrom }: NextKey): string =>
-  `${algorithm}: ${kid} is published, and signs from ${signsFrom.toISOString()}`;
+  `${algorithm}: ${kid} is published, and will sign from ${signsFrom.toISOString()}`;

@@ -87,10 +87,10 @@ export const callTexts = {
     es: "La posición no procede de este servidor.",
   },
   POSITION_LOST: {
-    en: "The log has another history since a restore or a failover: go on after the newest of these positions that you have seen, or from the beginning, 0.",
-    de: "Das Protokoll hat seit einer Wiederherstellung oder einem Failover eine andere Geschichte: Setzen Sie nach der neuesten dieser Positionen fort, die Sie gesehen haben, oder am Anfang, 0.",
-    fr: "Depuis une restauration ou un basculement, le journal a une autre histoire\u202f: reprenez après la plus récente de ces positions que vous avez vue, ou au début, 0.",
-    es: "Desde una restauración o una conmutación, el registro tiene otra historia: siga tras la más reciente de estas posiciones que haya visto, o desde el principio, 0.",
+    en: "The log lost events in a restore or a failover: continue after the newest of these positions that you have seen, or from the beginning, 0.",
+    de: "Das Protokoll hat bei einer Wiederherstellung oder einem Failover Ereignisse verloren: Setzen Sie nach der neuesten dieser Positionen fort, die Sie gesehen haben, oder beginnen Sie am Anfang, 0.",
+    fr: "Le journal a perdu des événements lors d’une restauration ou d’un basculement\u202f: reprenez après la plus récente de ces positions que vous avez vue, ou au début, 0.",
+    es: "El registro perdió eventos en una restauración o una conmutación: continúe tras la más reciente de estas posiciones que haya visto, o desde el principio, 0.",
   },
   IDEMPOTENCY_KEY_REUSED: {
     en: "The idempotency key was already used for another request.",

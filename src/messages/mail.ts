@@ -24,10 +24,10 @@ export const isNotice = (kind: MailKind): kind is NoticeKind => noticeKinds.some
 
 // Only the user knows whether the change was intended.
 const otherwise = {
-  en: "If this was you, there is nothing to do. If not, also tell the people who run this service.",
-  de: "Wenn Sie das selbst waren, müssen Sie nichts tun. Andernfalls sagen Sie es auch denen, die diesen Dienst betreiben.",
-  fr: "Si c’était vous, vous n’avez rien à faire. Sinon, prévenez aussi les responsables de ce service.",
-  es: "Si ha sido usted, no tiene que hacer nada. Si no, avise también a los responsables de este servicio.",
+  en: "If this was you, you do not need to do anything. If not, tell the people who run this service.",
+  de: "Wenn Sie das selbst waren, müssen Sie nichts tun. Andernfalls informieren Sie die Betreiber dieses Dienstes.",
+  fr: "Si c’était vous, vous n’avez rien à faire. Sinon, prévenez les responsables de ce service.",
+  es: "Si ha sido usted, no tiene que hacer nada. Si no, avise a los responsables de este servicio.",
 } as const;
 
 /** The sentences of a mail: its subject, what comes before its codes and what comes after them. */

@@ -32,18 +32,18 @@ export type InstanceLoad = {
 };
 
 const logBehind =
-  "How far followers of the log are behind; they wait for every transaction that has written, in any database of the server.";
+  "How long ago the node last read the log to its end, or how long the oldest event without a number has been waiting, if that is longer.";
 
 /** A gauge for which the highest value of all processes counts: they read it from the same database, or the worst one matters. */
 const most = (name: string, help: string, value: number) => together("most", gauge(name, help, value));
 
 const texts = {
-  sms: { name: "sms", waiting: "SMS that have not left yet.", dead: "SMS that were given up in the last days." },
-  mail: { name: "mail", waiting: "Mails that have not left yet.", dead: "Mails that were given up in the last days." },
+  sms: { name: "sms", waiting: "SMS waiting to be sent.", dead: "SMS given up in the last few days." },
+  mail: { name: "mail", waiting: "Mails waiting to be sent.", dead: "Mails given up in the last few days." },
   logout: {
     name: "logout",
-    waiting: "Sign-outs that applications are still to learn of.",
-    dead: "Sign-outs that were given up in the last days.",
+    waiting: "Sign-outs waiting to be sent to applications.",
+    dead: "Sign-outs given up in the last few days.",
   },
 } as const;
 
@@ -54,17 +54,17 @@ const deliveryFamilies = (
   health
     ? [
         most(`postern_${name}_waiting`, waiting, health.waiting),
-        most(`postern_${name}_oldest_seconds`, "How long the oldest of them has waited.", health.oldestSeconds),
+        most(`postern_${name}_oldest_seconds`, "How long the oldest one has been waiting.", health.oldestSeconds),
         most(`postern_${name}_dead`, dead, health.dead),
       ]
     : [];
 
-const stalled = "How long ago the job that least recently went on did so.";
+const stalled = "Time since the last progress of the job that has made none for longest.";
 
 const jobFamilies = (jobs: InstanceLoad["jobs"]): Family[] =>
   jobs
     ? [
-        most("postern_jobs_under_way", "Large deletions that go on after their call.", jobs.underWay),
+        most("postern_jobs_under_way", "Large deletions that continue after their call.", jobs.underWay),
         most("postern_jobs_stalled_seconds", stalled, jobs.stalledSeconds),
       ]
     : [];
@@ -72,26 +72,26 @@ const jobFamilies = (jobs: InstanceLoad["jobs"]): Family[] =>
 const longFamilies = (load: InstanceLoad["longStatements"]): Family[] =>
   load
     ? [
-        gauge(
-          "postern_database_long_statements_running",
-          "Statements that may take long, at the database.",
-          load.running,
-        ),
+        gauge("postern_database_long_statements_running", "Long statements running in the database.", load.running),
         gauge(
           "postern_database_long_statements_waiting",
-          "Those that wait for a connection of their own.",
+          "Long statements waiting for a connection of their own.",
           load.waiting,
         ),
-        gauge("postern_database_long_statements_limit", "How many of them run at once at most.", load.limit),
+        gauge(
+          "postern_database_long_statements_limit",
+          "Maximum number of long statements that run at once.",
+          load.limit,
+        ),
       ]
     : [];
 
 function databaseFamilies({ database, lockWaitSeconds, fullDisks, longStatements }: InstanceLoad): Family[] {
-  const lockWait = "How long a statement that waits for a lock has run.";
-  const noRoom = "Statements that found no room on the disk of the database.";
+  const lockWait = "How long the oldest statement that is waiting for a lock has been running.";
+  const noRoom = "Statements that failed because the disk of the database was full.";
   return [
-    gauge("postern_database_statements_running", "Statements at the database.", database.running),
-    gauge("postern_database_statements_waiting", "Statements that wait for a connection.", database.waiting),
+    gauge("postern_database_statements_running", "Statements running in the database.", database.running),
+    gauge("postern_database_statements_waiting", "Statements waiting for a connection.", database.waiting),
     ...(lockWaitSeconds === undefined ? [] : [most("postern_database_lock_wait_seconds", lockWait, lockWaitSeconds)]),
     counter("postern_database_disk_full_total", noRoom, fullDisks),
     ...longFamilies(longStatements),
@@ -101,9 +101,9 @@ function databaseFamilies({ database, lockWaitSeconds, fullDisks, longStatements
 const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
   spans
     ? [
-        gauge("postern_spans_waiting", "Spans that wait for the collector.", spans.waiting),
-        counter("postern_spans_exported_total", "Spans that the collector took.", spans.exported),
-        counter("postern_spans_dropped_total", "Spans that were lost on the way to it.", spans.dropped),
+        gauge("postern_spans_waiting", "Spans waiting to be sent to the collector.", spans.waiting),
+        counter("postern_spans_exported_total", "Spans that the collector accepted.", spans.exported),
+        counter("postern_spans_dropped_total", "Spans lost on the way to the collector.", spans.dropped),
       ]
     : [];
 
@@ -112,8 +112,8 @@ export function instanceFamilies(load: InstanceLoad): Family[] {
   return [
     most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     ...databaseFamilies(load),
-    gauge("postern_password_hashes_running", "Passwords that are hashed.", hashing.running),
-    gauge("postern_password_hashes_waiting", "Passwords that wait to be hashed.", hashing.waiting),
+    gauge("postern_password_hashes_running", "Password hashes being computed.", hashing.running),
+    gauge("postern_password_hashes_waiting", "Password hashes waiting to be computed.", hashing.waiting),
     most("postern_log_behind_seconds", logBehind, logBehindSeconds),
     ...deliveryFamilies(texts.sms, sms),
     ...deliveryFamilies(texts.mail, mail),
@@ -129,6 +129,6 @@ export const workerFamilies = (count: {
   readonly ended: number;
 }): Family[] => [
   gauge("postern_workers", "Workers that this node should have.", count.of),
-  gauge("postern_workers_serving", "Workers that serve.", count.serving),
-  counter("postern_workers_ended_total", "Workers that ended and were started again.", count.ended),
+  gauge("postern_workers_serving", "Workers that are serving.", count.serving),
+  counter("postern_workers_ended_total", "Workers that exited and were restarted.", count.ended),
 ];

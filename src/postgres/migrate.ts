@@ -91,7 +91,7 @@ async function advance(means: Means, place: Place, pace: Pace): Promise<Outcome 
     const { rows, total, tookMs } = outcome;
     pace.rows = Math.round(Math.max(leastRows, Math.min(mostRows, pace.rows * 2, (pace.rows * batchMs) / tookMs)));
     if (performance.now() - pace.reportedAt > reportMs) {
-      log.info({ ...at, rows, total }, "the migration is under way");
+      log.info({ ...at, rows, total }, "the migration is running");
       pace.reportedAt = performance.now();
     }
     await pause(tookMs);
@@ -99,7 +99,7 @@ async function advance(means: Means, place: Place, pace: Pace): Promise<Outcome 
   }
   if (outcome === "ended" && migration.steps.length > 1) log.info(at, "step of a migration applied");
   if (outcome !== "locked") return outcome;
-  log.warn(at, "the migration waits for statements that hold its tables; trying again");
+  log.warn(at, "other statements hold a lock that the migration needs; trying again");
   await pause(restMs);
   return outcome;
 }
@@ -126,7 +126,7 @@ function nextOf(files: readonly Migration[], applied: readonly Applied[]): Migra
     const file = files.find((one) => one.name === name);
     if (!file && name > newest)
       throw new StartError(
-        `The database is newer than this program: it has migration ${name}, this program ends with ${newest || "none"}`,
+        `The database is newer than this program: it has migration ${name}, and the last one that this program knows is ${newest || "none"}`,
       );
     if (!file) throw new StartError(`Migration ${name} was applied to the database but its file is missing`);
     if (!file.checksums.includes(checksum))

@@ -10,12 +10,12 @@ export function startErrorOf(error: unknown): unknown {
   switch (code) {
     case "42501":
       return new StartError(
-        `The database refuses the role (${text}): grant it that, or let MIGRATION_DATABASE_URL name the role that owns the tables`,
+        `The database role lacks a permission (${text}): grant it, or set MIGRATION_DATABASE_URL to use the role that owns the tables`,
       );
     case "25006":
     case "NO_FITTING_SERVER":
       return new StartError(
-        `The database takes no writes (${text}): name the primary, or all servers with target_session_attrs=read-write`,
+        `The database accepts no writes (${text}): set DATABASE_URL to the primary, or to all servers with target_session_attrs=read-write`,
       );
     default:
       return new StartError(`The database cannot be used (${text}): check DATABASE_URL and MIGRATION_DATABASE_URL`);
@@ -33,7 +33,7 @@ export function checkDatabase({ version, encoding }: Readonly<{ version: number;
     );
   if (encoding !== "UTF8")
     throw new StartError(
-      `The database has the encoding ${encoding}, and UTF8 is needed: make one with \`create database … template template0 encoding 'UTF8'\``,
+      `The database has the encoding ${encoding}, but UTF8 is needed: create a database with \`create database … template template0 encoding 'UTF8'\``,
     );
 }
 

@@ -80,7 +80,8 @@ function timeoutOf({ text }: CommandLine): number | undefined {
 async function requestsOf({ text, words }: CommandLine, method: DescMethod): Promise<readonly JsonValue[]> {
   const [, argument] = words;
   const data = text("data");
-  if (argument !== undefined && data !== undefined) throw new UsageError("The request is given twice");
+  if (argument !== undefined && data !== undefined)
+    throw new UsageError("Pass the request only once: as the argument or with --data");
   const json = await readData(data ?? argument ?? "{}");
   if (method.methodKind === "unary" || method.methodKind === "server_streaming") return [parsed(json)];
   return json.split("\n").flatMap((one) => (one.trim() === "" ? [] : [parsed(one)]));
@@ -98,6 +99,6 @@ function parsed(json: string): JsonValue {
   try {
     return JSON.parse(json) as JsonValue;
   } catch (error) {
-    throw new UsageError(`The request is no JSON (${error instanceof Error ? error.message : error})`);
+    throw new UsageError(`The request is not valid JSON (${error instanceof Error ? error.message : error})`);
   }
 }

@@ -7,7 +7,7 @@ import { settings } from "./settings.ts";
 export const migrate: Command = {
   about: "bring the database tables up to date",
   description: [
-    "Applies the missing migrations step by step, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. You can interrupt it: the next run goes on at the step where it stopped. Run this command beforehand if the role of the service may not change tables.",
+    "Applies the missing migrations step by step, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. You can interrupt it: the next run continues at the step where it stopped. Run this command beforehand if the role of the service may not change tables.",
   ],
   async run() {
     const config = settings();
@@ -24,9 +24,9 @@ export const migrate: Command = {
 
 /** Creates the first organization without serving. */
 export const bootstrap: Command = {
-  about: "create the first organization and administrator, and print calls to begin with",
+  about: "create the first organization and administrator, and print calls to try",
   description: [
-    "Does what the first start does, without serving, and prints calls to begin with. You can run it repeatedly and while the service is running. If a call would be refused, it prints the reason instead.",
+    "Does what the first start does, without serving, and prints calls to try. You can run it repeatedly and while the service is running. If a call would be refused, it prints the reason instead.",
   ],
   async run() {
     const config = settings();
@@ -36,12 +36,12 @@ export const bootstrap: Command = {
 
 /** Gives an administrator a fresh token. */
 export const recover: Command = {
-  about: "make a fresh token for the first administrator or another user, and reactivate and unlock that user",
+  about: "create a new token for the first administrator or another user, and reactivate and unlock that user",
   options: [{ name: "user", value: "USER", about: "the id or the login name of another user" }],
   description: [
     "Use it if you have lost the token or the administrator is locked out. It needs the database and the master key, and can run while the service is running. Standard output contains nothing but the token; the steps go to standard error.",
   ],
-  examples: [["postern recover > token", "save a fresh token in a file"]],
+  examples: [["postern recover > token", "save a new token in a file"]],
   async run({ text }) {
     const config = settings();
     const { token, lines } = await (await import("../maintenance/recover.ts")).recover(config, text("user"));

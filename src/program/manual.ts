@@ -22,10 +22,10 @@ export function programPage(commands: Commands): readonly string[] {
 
 const environment = [
   ...paragraph(
-    "Every setting of the service is an environment variable, such as PORT, DATABASE_URL or POSTERN_DATA_DIR; the table is docs/settings.md. If a setting is wrong, the program stops with a sentence that names it. It warns of names that are close to that of a setting.",
+    "Every setting of the service is an environment variable, such as PORT, DATABASE_URL or POSTERN_DATA_DIR; docs/settings.md lists them. If a setting is wrong, the program stops with a message that names it. It warns of variables whose names look like a misspelled setting.",
   ),
   "",
-  ...paragraph("Set NO_COLOR to anything to turn off colours in the output."),
+  ...paragraph("Set NO_COLOR to any value to turn off colours in the output."),
 ];
 
 const files: readonly Row[] = [

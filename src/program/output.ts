@@ -24,7 +24,7 @@ export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (syscall === "listen" && code === "EADDRINUSE")
-    return `${address}:${port} is in use: stop what listens there, or set PORT or OPERATIONS_PORT`;
+    return `${address}:${port} is in use: stop the program that listens there, or set PORT or OPERATIONS_PORT`;
   if (syscall === "listen" || syscall === "getaddrinfo")
     return `Cannot listen (${error.message}): check HOST, PORT and OPERATIONS_PORT`;
   return forPeople.includes(error.name) ? error.message : (error.stack ?? error.message);

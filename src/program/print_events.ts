@@ -19,7 +19,7 @@ export async function printEvents(line: CommandLine): Promise<number> {
     warn(
       position === undefined
         ? "the connection was lost; trying again"
-        : `the log lost its last events, by a restore or a failover; going on after ${position === "0" ? "its beginning" : position}`,
+        : `the log lost its last events in a restore or a failover; continuing after ${position === "0" ? "its beginning" : position}`,
     );
   try {
     await using connection = await openConnection(config, targetOf(line));

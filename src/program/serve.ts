@@ -34,7 +34,7 @@ export const serve: Command = {
 
 /** Runs one worker of a node that has several; not a command for people. */
 export const worker: Command = {
-  about: "serve with others on the ports of serve, which starts it",
+  about: "serve as one of several processes; started by serve",
   takes: { least: 1, most: 1, shown: "NUMBER" },
   async run() {
     const endWith = endOnFault();
@@ -74,7 +74,7 @@ async function serveByWorkers(config: Config, stopped: Promise<NodeJS.Signals>, 
   endWith(node.fail);
   announce(node.start, config);
   const signal = await Promise.race([stopped, node.lost]);
-  if (!signal) return fail(exitCodes.failed, "no worker serves, and none can be started");
+  if (!signal) return fail(exitCodes.failed, "no worker is serving, and none can be started");
   if (isPretty(config)) farewell(signal, config);
   return (await node.stop()) ? exitCodes.done : exitCodes.failed;
 }

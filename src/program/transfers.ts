@@ -18,9 +18,11 @@ export const importFrom: Command = {
     ...options,
   ],
   description: [
-    "You can interrupt it and run it again, with the same file or a corrected one. Refused items go to FILE.refused with their reasons, and the exit code is then 1. A table shows how many objects of each kind were imported. FILE.notes lists what was changed on the way or lost.",
+    "You can interrupt it and run it again, with the same file or a corrected one. Refused items go to FILE.refused with their reasons, and the exit code is then 1. A table shows how many objects of each kind were imported. FILE.notes lists what was changed or lost.",
   ],
-  examples: [["postern import realm.json --from keycloak", "import the export of a realm, or a folder of it"]],
+  examples: [
+    ["postern import realm.json --from keycloak", "import a realm that Keycloak exported, to a file or a folder"],
+  ],
   async run(line) {
     const config = settings();
     const { importFile } = await import("../transfer/import.ts");

@@ -193,9 +193,9 @@ async function instanceOf(sql: Sql, { keyring }: Secrets): Promise<string> {
   const [instance] = await sql<
     { id: string; check: Buffer }[]
   >`select instance_id as id, key_check as check from instance`;
-  if (!instance) throw new StartError("The database lost the row of its instance: restore it from a backup");
+  if (!instance) throw new StartError("The database has lost the row of its instance: restore it from a backup");
   if (!keyring.holds(instance.check)) {
-    throw new StartError("POSTERN_MASTER_KEY is not the key that this database was made with: set that one");
+    throw new StartError("POSTERN_MASTER_KEY is not the key that this database was created with: set it to that key");
   }
   if (!check.equals(instance.check)) await sql`update instance set key_check = ${check}`;
   await sql`

@@ -26,7 +26,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   const { deps, logger, instanceId } = runtime;
   const { sql, clock } = deps;
   const onError = (error: unknown, errand: string) =>
-    logger.warn({ err: error, errand }, "an errand failed; trying again");
+    logger.warn({ err: error, errand }, "background work failed; trying again");
   const signing = signingKeys({ ...deps, instanceId });
   const issuer = issuerOf(config, config.port || port);
   const chores = choresOf(runtime, config);

@@ -153,7 +153,9 @@ function signInRoutes({ runtime, config, issuer, isRegistered }: SignInOptions):
     return { files: [], requests: [] };
   }
   if (!config.publicUrl && config.trustedProxies.length > 0)
-    logger.warn("TRUSTED_PROXIES is set and PUBLIC_URL is not: nobody can sign in through a proxy before it is");
+    logger.warn(
+      "TRUSTED_PROXIES is set and PUBLIC_URL is not: nobody can sign in through a proxy until PUBLIC_URL is set",
+    );
   const signing = signingKeys({ ...deps, instanceId });
   tail.listen({
     events(events) {

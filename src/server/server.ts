@@ -75,7 +75,7 @@ function failing({ logger, refuse }: Runtime, listening: AsyncDisposable) {
   let failed: Promise<void> | undefined;
   const end = () => Promise.allSettled([listening[Symbol.asyncDispose](), refuse(lastGraceMs)]).then(() => {});
   return (error: unknown) => {
-    logger.fatal({ err: error }, "the process ends: nothing handles this error");
+    logger.fatal({ err: error }, "the process exits because nothing handles this error");
     logger.flush();
     // The reason goes to standard error even if LOG_LEVEL silences the log, because exiting silently is worse.
     if (!logger.isLevelEnabled("fatal"))
@@ -90,7 +90,7 @@ async function startTracing(config: Config, logger: Logger): Promise<Tracing | u
   const traces = tracesOf(config);
   if (!traces) return undefined;
   const { openTracing } = await import("../tracing/tracing.ts");
-  const onError = (error: unknown) => logger.warn({ err: error }, "the collector does not take spans");
+  const onError = (error: unknown) => logger.warn({ err: error }, "the collector accepts no spans");
   return openTracing({ ...traces, onError });
 }
 
@@ -99,7 +99,7 @@ function reloadOnHangUp({ reload }: Pick<Ports, "reload">, logger: Logger): Disp
   const again = () =>
     reload().then(
       () => logger.info("certificate read again"),
-      (error) => logger.error({ err: error }, "the certificate cannot be read; the old one stays"),
+      (error) => logger.error({ err: error }, "the certificate cannot be read; the old one stays in use"),
     );
   process.on("SIGHUP", again);
   return { [Symbol.dispose]: () => void process.off("SIGHUP", again) };

@@ -21,7 +21,7 @@ export async function welcomeTo(runtime: Runtime, config: Config, start: Start):
   const calls = await howToBegin(runtime, config, address);
   const where = isAbsolute(config.dataDir) || config.adminToken ? "" : ", opened in this folder";
   const blocks = calls.flatMap((call) => ["", call]);
-  return ["", ...summary, "", `Calls to begin with; paste them into another shell${where}:`, ...blocks, ""];
+  return ["", ...summary, "", `Calls to try; paste them into another shell${where}:`, ...blocks, ""];
 }
 
 const portOf = (url: string): number => Number(new URL(url).port) || (url.startsWith("https:") ? 443 : 80);
@@ -29,14 +29,14 @@ const portOf = (url: string): number => Number(new URL(url).port) || (url.starts
 function summaryOf(config: Config, { isFirst, operationsUrl }: Start, url: string): readonly string[] {
   const docs = docsUrl(config, url, operationsUrl);
   const rows = [
-    ["Ready", `Postern answers at ${url}`],
+    ["Ready", `Postern is serving at ${url}`],
     ...(config.publicUrl
       ? [["Public", `${config.publicUrl} is where people sign in and where links in mails lead`]]
       : []),
-    ...(isFirst ? [["Made", "an organization, the administrator admin, and a sample project with two roles"]] : []),
+    ...(isFirst ? [["New", "an organization, the administrator admin, and a sample project with two roles"]] : []),
     ["Data", dataOf(config, isFirst)],
     ...(docs ? [["Docs", `${docs} describes every operation`]] : []),
-    ...(isFirst ? [["Again", "the command bootstrap prints the calls below again, as far as they still work"]] : []),
+    ...(isFirst ? [["Again", "`postern bootstrap` prints the calls below again, if they still work"]] : []),
     ["Stop", config.databaseUrl ? "Ctrl-C" : "Ctrl-C; the next start continues with the same data"],
   ];
   return rows.map(([name = "", text = ""]) => `${name.padEnd(6)} ${text}`);
@@ -45,8 +45,8 @@ function summaryOf(config: Config, { isFirst, operationsUrl }: Start, url: strin
 function dataOf({ databaseUrl, dataDir, adminToken }: Config, isFirst: boolean): string {
   const secrets = [...(adminToken ? [] : ["admin-token"]), "admin-password"].join(" and ");
   const held = databaseUrl ? secrets : `the database, the master key, ${secrets}`;
-  if (isFirst) return `${dataDir} holds ${held}; keep it to yourself`;
-  return databaseUrl ? "in the database of DATABASE_URL" : `${dataDir} holds the database and the master key`;
+  if (isFirst) return `${dataDir} contains ${held}; keep them secret`;
+  return databaseUrl ? "in the database of DATABASE_URL" : `${dataDir} contains the database and the master key`;
 }
 
 function docsUrl({ portServes }: Config, url: string, operationsUrl: string | undefined): string | undefined {

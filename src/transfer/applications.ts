@@ -16,10 +16,9 @@ export async function importApplication({ item, notes }: Placed, { clients, proj
   if (projectId === undefined) return missingProject(project);
   try {
     const made = await created(item, projectId, clients);
-    if (made?.clientSecret !== undefined)
-      notes.push(lost("its client secret: RotateClientSecret makes one that is shown"));
+    if (made?.clientSecret !== undefined) notes.push(lost("its client secret; RotateClientSecret creates a new one"));
     for (const { localizedMessage } of made?.problems ?? [])
-      notes.push(changed(`it is there, but ${localizedMessage}`));
+      notes.push(changed(`it was imported, but ${localizedMessage}`));
     const place = made ? { projectId, appId: made.appId } : await found(item, projectId, clients);
     if (place && inactive) await clients.applications.deactivateApplication(place);
     if (made && place && key) await clients.applications.addApplicationKey({ ...key, ...place });

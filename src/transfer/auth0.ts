@@ -50,7 +50,7 @@ function notesOf(user: Named): Note[] {
   const others = listOf(user.identities).filter(({ provider }) => text(provider) !== "auth0");
   return [
     ...(hasFactor(user)
-      ? [changed("its second factor cannot come along: the user enrols one at the next sign-in, before anything else")]
+      ? [changed("its second factor could not be imported: the user has to enrol one at the next sign-in")]
       : []),
     ...(text(user.passwordHash) === ""
       ? [lost("its password, which is not in the export. InviteUser lets the user choose one")]

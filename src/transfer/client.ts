@@ -40,7 +40,7 @@ export async function openClients(
 ): Promise<Clients> {
   const token = await tokenOf(config, tokenFile);
   if (!URL.canParse(url) || !/^https?:\/\//.test(url))
-    throw new ConfigError(`--url must be a URL of http or https, not ${url}`);
+    throw new ConfigError(`--url must be an http or https URL, not ${url}`);
   // HTTP/1.1 passes through every proxy, HTTP/2 without TLS through few.
   const agent = new (url.startsWith("https:") ? SecureAgent : Agent)({ keepAlive: true });
   const authorize: Interceptor = (next) => (request) => {
@@ -51,7 +51,7 @@ export async function openClients(
   const interceptors = [retried, authorize];
   const transport = createConnectTransport({ baseUrl: url, httpVersion: "1.1", nodeOptions: { agent }, interceptors });
   const of = organization ?? (await createClient(AccountService, transport).getMe({})).organization?.id;
-  if (!of) throw new ConfigError("the token is of a user without an organization: name one by --organization");
+  if (!of) throw new ConfigError("the user of the token has no organization: choose one with --organization");
   return {
     organization: of,
     users: createClient(UserService, transport),
@@ -67,6 +67,6 @@ async function tokenOf({ adminToken, dataDir }: Config, tokenFile: string | unde
   const token = tokenFile === undefined && adminToken ? adminToken : await readSecret(file);
   if (token) return token;
   throw new ConfigError(
-    `There is no token in ${file}: name the file of one by --token-file, or set POSTERN_ADMIN_TOKEN`,
+    `There is no token in ${file}: pass a file with a token as --token-file, or set POSTERN_ADMIN_TOKEN`,
   );
 }

@@ -90,18 +90,18 @@ async function refuseForeign(file: string, found: Stats): Promise<void> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(peeked), 0, peeked, 0);
   const start = /^\uFEFF?\s*(?:\{\s*"([^"\\]*)"\s*:|([[{])\s*\n)/.exec(buffer.toString("utf8", 0, bytesRead));
   if (!start || (start[1] !== undefined && [...itemKinds, "inactive"].includes(start[1]))) return;
-  throw foreign(`${file} begins with ${JSON.stringify(start[1] ?? start[2])}, and with no item of ours`);
+  throw foreign(`${file} begins with ${JSON.stringify(start[1] ?? start[2])}, which is not an item that we export`);
 }
 
 const foreign = (what: string) =>
-  new UsageError(`${what}: name its form by --from keycloak or --from auth0, if it is an export of one of them`);
+  new UsageError(`${what}: if Keycloak or Auth0 exported it, pass --from keycloak or --from auth0`);
 
 type Ending = { readonly refused: string; readonly notes: string; readonly isInterrupted: boolean };
 
 function summary({ made, there, refused }: Counts, table: readonly string[], ending: Ending): Imported {
-  const lines = [`${made} made, ${there} there already, ${refused} refused`, ...table];
-  if (table.some((line) => line === "changed:" || line === "lost:")) lines.push(`each of these is in ${ending.notes}`);
-  if (refused > 0) lines.push(`the refused ones are in ${ending.refused}, with their reasons`);
-  if (ending.isInterrupted) lines.push("interrupted: run it again to go on");
+  const lines = [`${made} created, ${there} already there, ${refused} refused`, ...table];
+  if (table.some((line) => line === "changed:" || line === "lost:")) lines.push(`details are in ${ending.notes}`);
+  if (refused > 0) lines.push(`the refused items are in ${ending.refused}, with their reasons`);
+  if (ending.isInterrupted) lines.push("interrupted; run the command again to continue");
   return { ok: refused === 0 && !ending.isInterrupted, lines };
 }

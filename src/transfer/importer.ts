@@ -55,7 +55,7 @@ export async function importItems(options: ImportOptions): Promise<Counts> {
   async function run({ kind, items }: Batch): Promise<void> {
     const outcomes = await outcomesOf(kind, items, target);
     for (const [n, { at, json, notes }] of items.entries()) {
-      const outcome = outcomes[n] ?? { message: "got no answer" };
+      const outcome = outcomes[n] ?? { message: "got no response" };
       const isHere = isPresent(outcome);
       report.count(kind, outcome, isHere ? notes : []);
       if (isHere) await noted.write(at, kind, notes);

@@ -97,7 +97,7 @@ function userOf(kind: "human" | "machine", value: JsonObject, organization: stri
 
 function projectOf({ name, roles = [], grantRequired = false, ...more }: JsonObject): Item {
   refuseUnknown("project", more);
-  if (typeof name !== "string") throw new ItemMalformed("project.name must be a text");
+  if (typeof name !== "string") throw new ItemMalformed("project.name must be a string");
   if (!Array.isArray(roles)) throw new ItemMalformed("project.roles must be a list");
   if (typeof grantRequired !== "boolean") throw new ItemMalformed("project.grantRequired must be true or false");
   return { kind: "project", project: { name: name.trim(), grantRequired }, roles: roles.map(roleOf) };
@@ -144,7 +144,7 @@ function refuseUnknown(place: string, more: JsonObject): void {
 
 function text(value: JsonObject, name: string): string {
   const found = value[name];
-  if (typeof found !== "string") throw new ItemMalformed(`${name} must be a text`);
+  if (typeof found !== "string") throw new ItemMalformed(`${name} must be a string`);
   return found;
 }
 

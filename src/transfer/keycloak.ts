@@ -53,8 +53,8 @@ async function filesOf(path: string): Promise<Files> {
   if (realm === undefined || others.length > 0)
     throw new ConfigError(
       realm === undefined
-        ? `${path} has no export of a realm: one file must be named like shop-realm.json`
-        : `${path} has ${realms.length} realms: name the file of one, or a folder for each`,
+        ? `${path} contains no export of a realm: one file must have a name like shop-realm.json`
+        : `${path} contains ${realms.length} realms: pass the file of one, or give each a folder of its own`,
     );
   const prefix = realm.slice(0, -"realm.json".length);
   const numbered = new Intl.Collator("en", { numeric: true });
@@ -89,7 +89,7 @@ async function read(path: string): Promise<Named> {
   const { size } = await stat(path);
   if (size > largestFile)
     throw new ConfigError(
-      `${path} has more than ${largestFile} bytes: export the realm with its users in several files`,
+      `${path} is larger than ${largestFile} bytes: export the realm with its users in several files`,
     );
   try {
     const realm: unknown = JSON.parse(await readFile(path, "utf8"));
@@ -97,7 +97,7 @@ async function read(path: string): Promise<Named> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new ConfigError(`${path} is no export of a realm: it must be one object of JSON`);
+  throw new ConfigError(`${path} is not an export of a realm: it must be a single JSON object`);
 }
 
 // Every realm has these by default.

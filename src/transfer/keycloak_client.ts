@@ -9,11 +9,11 @@ export type ClientLine = { readonly json?: JsonObject; readonly notes: readonly 
 /** Converts a Keycloak client to a line for an import. */
 export function clientOf(client: Named, project: string): ClientLine {
   const { protocol = "openid-connect" } = client;
-  if (protocol !== "openid-connect") return { notes: [lost(`a client of ${text(protocol)}`)] };
+  if (protocol !== "openid-connect") return { notes: [lost(`a client with the protocol ${text(protocol)}`)] };
   const attributes = isNamed(client.attributes) ? client.attributes : {};
   const authentication = authenticationOf(client, attributes);
   if (!authentication)
-    return { notes: [lost(`a client that authenticates by ${text(client.clientAuthenticatorType)}`)] };
+    return { notes: [lost(`a client that authenticates with ${text(client.clientAuthenticatorType)}`)] };
   const { method, key, notes } = authentication;
   const inactive = client.enabled === false ? { inactive: true } : {};
   const named = { project, name: text(client.name) || text(client.clientId), clientId: text(client.clientId) };
@@ -55,7 +55,7 @@ function authenticationOf(client: Named, attributes: Named): Authentication | un
   switch (text(client.clientAuthenticatorType)) {
     case "":
     case "client-secret": {
-      const notes = [changed("it authenticates by HTTP Basic alone; UpdateOidcApplication sets POST in its place")];
+      const notes = [changed("it authenticates with HTTP Basic only; use UpdateOidcApplication to change it to POST")];
       return { method: "BASIC", key: {}, notes: client.bearerOnly === true ? [] : notes };
     }
     case "client-jwt":
@@ -70,7 +70,7 @@ function keyOf(attributes: Named): Pick<Authentication, "key" | "notes"> {
   if (text(attributes["use.jwks.url"]) === "true" && uri) return { key: { key: { jwksUri: uri } }, notes: [] };
   const publicKey = certified(text(attributes["jwt.credential.certificate"]));
   if (publicKey) return { key: { key: { publicKey } }, notes: [] };
-  return { key: {}, notes: [lost("its key: AddApplicationKey registers one, and until then it cannot authenticate")] };
+  return { key: {}, notes: [lost("its key; until you add one with AddApplicationKey, it cannot authenticate")] };
 }
 
 /** The public key of a Base64-encoded certificate. */
@@ -106,9 +106,9 @@ function urisOf(
   const root = text(rootUrl).replace(/\/$/, "");
   const kept = uris.flatMap((uri) => {
     const whole = uri.startsWith("/") && /^https?:\/\/[^$]/.test(root) ? root + uri : uri;
-    if (uri.includes("*")) notes.push(lost("redirect URIs with a wildcard: each address is registered as it is"));
+    if (uri.includes("*")) notes.push(lost("redirect URIs with a wildcard; register each address in full"));
     else if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(whole))
-      notes.push(lost("relative redirect URIs, for want of a root URL"));
+      notes.push(lost("relative redirect URIs, because it has no root URL"));
     else return [whole];
     return [];
   });
@@ -122,18 +122,17 @@ function lifespanOf(attributes: Named): { readonly json: JsonObject; readonly no
   const asked = Number(text(attributes["access.token.lifespan"]));
   if (!Number.isSafeInteger(asked) || asked <= 0) return { json: {}, notes: [] };
   const seconds = Math.min(Math.max(asked, leastSeconds), mostSeconds);
-  const notes = seconds === asked ? [] : [changed("its tokens' lifetime, which is from one minute to 24 hours here")];
+  const notes =
+    seconds === asked ? [] : [changed("the lifetime of its tokens, which must be between one minute and 24 hours")];
   return { json: { accessTokenLifetime: `${seconds}s`, idTokenLifetime: `${seconds}s` }, notes };
 }
 
 function flowNotes(client: Named, redirectUris: readonly string[]): Note[] {
   const needsOne = client.standardFlowEnabled !== false || client.implicitFlowEnabled === true;
   return [
-    ...(needsOne && redirectUris.length === 0
-      ? [lost("sign-in: nobody can sign in before it has a redirect URI")]
-      : []),
+    ...(needsOne && redirectUris.length === 0 ? [lost("sign-in; nobody can sign in until it has a redirect URI")] : []),
     ...(client.serviceAccountsEnabled === true
-      ? [lost("the client credentials grant: machine users have access tokens")]
+      ? [lost("the client credentials grant; use a machine user with an access token instead")]
       : []),
     ...(client.directAccessGrantsEnabled === true ? [lost("the password grant")] : []),
   ];

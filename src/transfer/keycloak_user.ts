@@ -11,7 +11,7 @@ export function userOf(user: Named): UserLine {
   const username = text(user.username);
   const inactive = user.enabled === false ? { inactive: true } : {};
   if (user.serviceAccountClientId !== undefined) {
-    const notes = [lost("its client credentials: the machine user signs in by an access token (CreateAccessToken)")];
+    const notes = [lost("its client credentials; the machine user needs an access token instead (CreateAccessToken)")];
     return { json: { machine: { username, name: username, ...idOf(user) }, ...inactive }, notes };
   }
   const actions = textsOf(user.requiredActions);
@@ -53,16 +53,16 @@ function factorOf(user: Named, actions: readonly string[]): Part {
   const factors = credentials.filter(({ type }) => secondFactors.includes(text(type)));
   const secrets = factors.flatMap((one) => totpSecretOf(one) ?? []);
   const notes = credentials.some(({ type }) => text(type) === "webauthn-passwordless")
-    ? [lost("its passkeys for sign-in without a password, which work at the other address alone")]
+    ? [lost("its passkeys for sign-in without a password, which work only at the old address")]
     : [];
   const [totpSecret] = secrets;
   if (totpSecret !== undefined) {
-    const others = factors.length > 1 ? [lost("its further second factors; one authenticator app came along")] : [];
+    const others = factors.length > 1 ? [lost("its other second factors; one authenticator app was imported")] : [];
     return { fields: { totpSecret }, notes: [...notes, ...others] };
   }
   if (factors.length === 0 && !actions.some((one) => enrolling.includes(one))) return { fields: {}, notes };
-  const why = factors.length > 0 ? "its second factor cannot come along" : "it had to enrol a second factor";
-  const marked = changed(`${why}: the user enrols one at the next sign-in, before anything else`);
+  const why = factors.length > 0 ? "its second factor could not be imported" : "it had to enrol a second factor";
+  const marked = changed(`${why}: the user has to enrol one at the next sign-in`);
   return { fields: { requiresFactor: true }, notes: [...notes, marked] };
 }
 

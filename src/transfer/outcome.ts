@@ -81,7 +81,7 @@ const isUnsaid = (outcome: Outcome | undefined): boolean =>
   typeof outcome === "object" && outcome.params?.omitted !== undefined && (outcome.violations ?? []).length === 0;
 
 /** The outcome of one item, with paths relative to it: its place in the request tells users nothing. */
-function ofItem(outcome: Outcome = { message: "got no answer" }, at: number): Outcome {
+function ofItem(outcome: Outcome = { message: "got no response" }, at: number): Outcome {
   if (typeof outcome === "string" || !outcome.violations?.length) return outcome;
   const start = `items[${at}].`;
   const violations = outcome.violations.map(({ field, description }) => ({

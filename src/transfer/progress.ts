@@ -38,5 +38,5 @@ export function progressLine({ bytes, total, counts: { made, there, refused }, s
   const bar = "#".repeat(filled) + ".".repeat(width - filled);
   const rate = seconds > 0 ? Math.round((made + there + refused) / seconds) : 0;
   const percent = String(Math.floor(share * 100)).padStart(3);
-  return `[${bar}] ${percent} %  ${made} made, ${there} there, ${refused} refused, ${rate}/s`;
+  return `[${bar}] ${percent} %  ${made} created, ${there} already there, ${refused} refused, ${rate}/s`;
 }

@@ -20,7 +20,14 @@ const labels = {
   grant: "grants",
 } as const satisfies Record<ItemKind, string>;
 
-const columns = ["made", "there", "changed", "lost", "refused"] as const;
+/** The columns of the table, with their headings. */
+const columns = [
+  ["made", "created"],
+  ["there", "existing"],
+  ["changed", "changed"],
+  ["lost", "lost"],
+  ["refused", "refused"],
+] as const satisfies readonly (readonly [keyof Row, string])[];
 const empty = (): Row => ({ made: 0, there: 0, changed: 0, lost: 0, refused: 0 });
 
 export function openReport(): Report {
@@ -55,13 +62,16 @@ export function openReport(): Report {
 function table(rows: ReadonlyMap<ItemKind, Row>): string[] {
   if (rows.size === 0) return [];
   const line = (label: string, cells: readonly (string | number)[]) =>
-    [label.padEnd(13), ...cells.map((cell) => String(cell).padStart(8))].join("");
+    [label.padEnd(13), ...cells.map((cell) => String(cell).padStart(9))].join("");
   return [
-    line("", columns),
+    line(
+      "",
+      columns.map(([, heading]) => heading),
+    ),
     ...[...rows].map(([kind, row]) =>
       line(
         labels[kind],
-        columns.map((name) => row[name]),
+        columns.map(([name]) => row[name]),
       ),
     ),
   ];

@@ -26,7 +26,7 @@ type Cut = { readonly at: string; readonly end: number; readonly bytes: Buffer |
 /** Reads a file of JSON lines piece by piece. A line that is too long, or is not JSON, becomes an item with a fault. */
 export async function* jsonLines(path: string): AsyncGenerator<SourceItem> {
   for await (const { at, end, bytes } of lines(path)) {
-    if (!bytes) yield { at, end, fault: `has more than ${longestLine} bytes` };
+    if (!bytes) yield { at, end, fault: `is longer than ${longestLine} bytes` };
     else if (!isBlank(bytes)) yield { at, end, ...parsed(bytes) };
   }
 }
@@ -68,6 +68,6 @@ function parsed(bytes: Buffer): Pick<SourceItem, "json" | "fault"> {
   try {
     return { json: JSON.parse(utf8.decode(bytes)) };
   } catch (error) {
-    return { fault: error instanceof SyntaxError ? `is no JSON: ${error.message.slice(0, 200)}` : "is not UTF-8" };
+    return { fault: error instanceof SyntaxError ? `is not JSON: ${error.message.slice(0, 200)}` : "is not UTF-8" };
   }
 }

@@ -37,7 +37,7 @@ export async function startWorkers(config: Config): Promise<WorkersNode | undefi
   const { url, operationsUrl } = start;
   logger.info({ url, operationsUrl, workers: config.workers }, "listening");
   const fail = async (error: unknown) => {
-    logger.fatal({ err: error }, "the process ends: nothing handles this error");
+    logger.fatal({ err: error }, "the process exits because nothing handles this error");
     await stop();
   };
   const stack = opened.move();
@@ -74,7 +74,7 @@ function superviseOn({ workers }: Config, ports: Ports["byName"], logger: Return
   const count = () => ({ serving: supervisor.serving.size, of: workers, ended });
   const supervisor = supervise({ workers, ports: numbers, logger, onMessage, onEnd, onCount });
   const onHang = ({ number }: WorkerProcess) =>
-    logger.error({ worker: number }, "the worker does not answer; it is ended");
+    logger.error({ worker: number }, "the worker does not respond and is being ended");
   const watch = watchWorkers({ serving: supervisor.serving, onHang });
   return {
     ...supervisor,

@@ -63,7 +63,7 @@ export function supervise({ workers: of, ports, logger, ...called }: SupervisorO
     for (let failures = 0, runs = 1; ; runs++) {
       const began = performance.now();
       const end = await run(number, (start) => {
-        if (runs > 1) logger.info({ worker: number }, "the worker serves again");
+        if (runs > 1) logger.info({ worker: number }, "the worker is serving again");
         onFirst(start);
       });
       onFirst(undefined);
@@ -73,7 +73,7 @@ export function supervise({ workers: of, ports, logger, ...called }: SupervisorO
       failures = performance.now() - began > steadyMs ? 0 : failures + 1;
       if (serving.size === 0 && failures >= triesWithoutService) return lose();
       const pauseMs = failures === 0 ? 0 : Math.min(longestPauseMs, 50 * 2 ** failures);
-      logger.error({ worker: number, ended: wordsOf(end), pauseMs }, "the worker ended; it is started again");
+      logger.error({ worker: number, ended: wordsOf(end), pauseMs }, "the worker exited and is being restarted");
       await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
     }

@@ -35,7 +35,7 @@ test("where nothing listens no node is ready, and the line tells why", async () 
   const place = { host: "::1", port, operationsPort: undefined, tlsCertFile: "" };
   expect(await checkHealth(place)).toEqual({
     ok: false,
-    line: `not ready: http://[::1]:${port}/readyz answers ECONNREFUSED`,
+    line: `not ready: http://[::1]:${port}/readyz: ECONNREFUSED`,
   });
   expect(await checkHealth({ ...place, port: 0 })).toMatchObject({ ok: false, line: expect.stringContaining("PORT") });
 });

@@ -30,7 +30,9 @@ function start(env: Readonly<Record<string, string>>, as: { uid?: number } = {})
 
 const sentence = (text: string) => ({ code: 1, stderr: `postern: ${text}\n` });
 const unusable = (path: string, why: string) =>
-  sentence(`POSTERN_DATA_DIR is ${path}, which cannot be used (${why}): name a folder that this user can write into`);
+  sentence(
+    `POSTERN_DATA_DIR is ${path}, which cannot be used (${why}): set it to a folder that this user can write to`,
+  );
 
 test("a data folder that is a file, below a file, or where there can be none, is one sentence", async () => {
   const file = join(folder, "file");
@@ -38,7 +40,7 @@ test("a data folder that is a file, below a file, or where there can be none, is
   const of = (path: string) => start({ POSTERN_DATA_DIR: path });
   expect(await of(file)).toEqual(unusable(file, "it is not a folder"));
   expect(await of(join(file, "data"))).toEqual(unusable(join(file, "data"), "it is not a folder, or is below a file"));
-  expect(await of("/proc/data")).toEqual(unusable("/proc/data", "no folder can be made there"));
+  expect(await of("/proc/data")).toEqual(unusable("/proc/data", "no folder can be created there"));
 });
 
 test("a data folder that may not be written, or made, is one sentence", async () => {
@@ -63,10 +65,10 @@ test("files of TLS that are missing, folders, swapped, or of two certificates, a
     sentence(`TLS_KEY_FILE is ${folder}, which cannot be read (it is a folder)`),
   );
   expect(await of(keyFile, certFile)).toEqual(
-    sentence(`TLS_CERT_FILE is ${keyFile}, which holds no certificate in PEM, but a key`),
+    sentence(`TLS_CERT_FILE is ${keyFile}, which contains no PEM certificate, but a key`),
   );
   expect(await of(certFile, certFile)).toEqual(
-    sentence(`TLS_KEY_FILE is ${certFile}, which holds no private key in PEM, but a certificate`),
+    sentence(`TLS_KEY_FILE is ${certFile}, which contains no PEM private key, but a certificate`),
   );
   expect(await of(certFile, other.keyFile)).toEqual(
     sentence(
@@ -83,7 +85,7 @@ test("a port that is taken is found before anything is made", async () => {
   const { code, stderr } = await start({ POSTERN_DATA_DIR: data, PORT: "0", OPERATIONS_PORT: String(port) });
   expect([code, stderr]).toEqual([
     1,
-    `postern: 127.0.0.1:${port} is in use: stop what listens there, or set PORT or OPERATIONS_PORT\n`,
+    `postern: 127.0.0.1:${port} is in use: stop the program that listens there, or set PORT or OPERATIONS_PORT\n`,
   ]);
   expect(existsSync(join(data, "postgres"))).toBe(false);
   server.close();

@@ -75,7 +75,7 @@ describe.skipIf(!found("pgbouncer")).each(Object.entries(ways))("PgBouncer in tr
     await using stage = await openStage(settings);
     await machine(stage.postern);
     const { ok, lines } = await doctor(stage.postern.config, { rebuild: true });
-    expect([ok, lines]).toEqual([true, expect.arrayContaining([expect.stringMatching(/^ok {4}fold: /)])]);
+    expect([ok, lines]).toEqual([true, expect.arrayContaining([expect.stringMatching(/^ok {4}tables: /)])]);
   });
 });
 

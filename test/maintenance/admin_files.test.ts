@@ -93,7 +93,7 @@ test.skipIf(!found("curl"))(
 
     const [setPassword = "", ...again] = await printed(options);
     expect(again.filter(isCall)).toHaveLength(2);
-    expect(again[2]).toMatch(/^# 4\. .*: the user has roles in the project \w+ already$/);
+    expect(again[2]).toMatch(/^# 4\. .*: the user already has roles in the project \w+$/);
     for (const line of again.slice(0, 2)) expect(await paste(line)).toMatchObject({ details: {} });
     expect(setPassword).toMatch(/^# 1\. .*admin-password does not hold the password; to set \$NEW_PASSWORD:\n# curl /);
     expect(await paste(setPassword)).toBeUndefined();
@@ -140,11 +140,11 @@ test("without a token that is in force, bootstrap prints one sentence instead of
   await using database = await freshDatabase();
   await using data = await folder();
   const options = { databaseUrl: database.url, dataDir: data.path };
-  const notRunning = expect.stringMatching(/^# nothing answers at http:\/\/localhost:0: start the service/);
+  const notRunning = expect.stringMatching(/^# nothing responds at http:\/\/localhost:0: start the service/);
   const first = await printed({ ...options, adminToken: newToken("pt") });
   expect([first.filter(isCall).length, first[5]]).toEqual([4, notRunning]);
   expect(await printed({ ...options, adminToken: newToken("pt") })).toEqual([
-    "# POSTERN_ADMIN_TOKEN is not the token of a user of this instance: use a token of an administrator, or make one with the command recover",
+    "# POSTERN_ADMIN_TOKEN is not the token of a user of this instance: use an administrator's token, or create one with `postern recover`",
     notRunning,
   ]);
   expect(await printed(options)).toEqual([

@@ -49,7 +49,7 @@ test("while too many wrong passwords keep the password from being changed, the l
     await admin.put("/v1/users/me/password", { oldPassword: "Wrong-Kettle-42", newPassword: "Green-Teapot-43" });
   const [password, ...others] = await lines();
   expect(password).toMatch(
-    /^# 1\. Change the administrator's password to \$NEW_PASSWORD: wrong passwords were tried: it cannot be changed before 20\S+; to set \$NEW_PASSWORD:\n# curl /,
+    /^# 1\. Change the administrator's password to \$NEW_PASSWORD: after wrong passwords, it cannot be changed before 20\S+; to set \$NEW_PASSWORD:\n# curl /,
   );
   expect(others.filter(isCall)).toEqual(others);
   await sql`delete from password_change_attempts where user_id = ${adminId}`;
@@ -59,13 +59,13 @@ test("while too many wrong passwords keep the password from being changed, the l
 test("a token of somebody without permissions, of a machine, or deactivated leads to no call that is refused", async () => {
   const { userId, client } = await machine(postern);
   expect(await lines(client.token)).toEqual([
-    expect.stringMatching(/^# 1\. .*: a machine user has no password that could be changed$/),
+    expect.stringMatching(/^# 1\. .*: a machine user has no password to change$/),
     expect.stringMatching(/^# 2\. .*: the user of the token lacks the permission app.write$/),
     expect.stringMatching(/^# 3\. .*: a machine user has no phone$/),
     expect.stringMatching(/^# 4\. .*: the user of the token lacks the permission user.grant.write$/),
   ]);
   done(await postern.admin.post(`/v1/users/${userId}:deactivate`));
   expect(await lines(client.token)).toEqual([
-    "# the user of POSTERN_ADMIN_TOKEN is deactivated: use a token of an administrator, or make one with the command recover",
+    "# the user of POSTERN_ADMIN_TOKEN is deactivated: use an administrator's token, or create one with `postern recover`",
   ]);
 });

@@ -35,9 +35,9 @@ test("the only administrator, locked for good and without a token, comes back wh
   const { token, lines } = await recover(config);
   expect(lines).toEqual([
     `user admin (${adminId}), an owner of the instance`,
-    "it was active already",
-    "it was locked after wrong passwords, and is unlocked",
-    expect.stringMatching(/^made the access token \w{24}, which does not expire; /),
+    "it was already active",
+    "it was locked after wrong passwords, and is unlocked now",
+    expect.stringMatching(/^created the access token \w{24}, which does not expire; /),
   ]);
   expect(lines.join()).not.toContain(token);
   const back = postern.as(token);
@@ -70,7 +70,7 @@ test("the organization of the user is reactivated as well", async () => {
   const { userId } = await machine(postern, { organizationId });
   done(await postern.admin.post(`/v1/organizations/${organizationId}:deactivate`));
   const { token, lines } = await recover(postern.config, userId);
-  expect(lines[1]).toBe(`its organization (${organizationId}) was deactivated, and is active again`);
+  expect(lines[1]).toBe(`its organization (${organizationId}) was deactivated, and is active now`);
   expect(done(await postern.as(token).get("/v1/users/me")).organization.state).toBe("ORGANIZATION_STATE_ACTIVE");
 });
 
@@ -83,8 +83,8 @@ test("a user is named by its id or its login name, and is reactivated", async ()
     [robot.userId, robot.userId],
   ] as const) {
     const { token, lines } = await recover(postern.config, wanted);
-    expect(lines[0]).toMatch(/, who is no owner of the instance: the token can do what its roles allow$/);
-    expect(lines.slice(1, 3)).toEqual(["it was deactivated, and is active again", "it was not locked"]);
+    expect(lines[0]).toMatch(/, not an owner of the instance: the token can do what the user's roles allow$/);
+    expect(lines.slice(1, 3)).toEqual(["it was deactivated, and is active now", "it was not locked"]);
     expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(userId);
   }
   const squatter = { username: `${ada.username}-2`, name: "Robot", userId: ada.username };

@@ -52,8 +52,8 @@ test("in an emergency new keys sign at once on all nodes, and what the others si
   expect(old).toContain(kidOf(before.access_token));
   const lines = await rotateSigningKeys(nodes.one.config, true);
   expect(lines).toEqual([
-    expect.stringMatching(/^RS256: [\w-]{43} signs from now on; withdrawn: [\w-]{43}$/),
-    expect.stringMatching(/^ES256: [\w-]{43} signs from now on; withdrawn: [\w-]{43}$/),
+    expect.stringMatching(/^RS256: [\w-]{43} now signs; withdrawn: [\w-]{43}$/),
+    expect.stringMatching(/^ES256: [\w-]{43} now signs; withdrawn: [\w-]{43}$/),
   ]);
   for (const node of both())
     await expect.poll(async () => (await kidsAt(node)).some((kid) => old.includes(kid))).toBe(false);
@@ -88,8 +88,8 @@ test("without an emergency the next keys are published, and those of before sign
   const old = await renewed();
   const lines = await rotateSigningKeys(nodes.one.config, false);
   expect(lines.map((line) => line.replace(/(: )[\w-]{43}|\d{4}.*$/g, "$1"))).toEqual([
-    "RS256:  is published, and signs from ",
-    "ES256:  is published, and signs from ",
+    "RS256:  is published, and will sign from ",
+    "ES256:  is published, and will sign from ",
   ]);
   for (const node of both()) await expect.poll(async () => (await kidsAt(node)).length).toBe(4);
   expect(old).toContain(kidOf((await tokens()).access_token));

@@ -101,15 +101,15 @@ test("the request comes from a file or the standard input, and a refusal may be 
 test.each<[string[], number, RegExp]>([
   [["UserService/Fly"], 2, /UserService has no method "Fly", but CreateHumanUser, .*: try postern help call$/],
   [["FlyService/Fly"], 2, /There is no method "FlyService\/Fly": postern call lists them: try/],
-  [["UserService/GetUser", "{"], 2, /The request is no JSON \(/],
-  [["UserService/GetUser", "{}", "-d", "{}"], 2, /The request is given twice/],
+  [["UserService/GetUser", "{"], 2, /The request is not valid JSON \(/],
+  [["UserService/GetUser", "{}", "-d", "{}"], 2, /Pass the request only once: as the argument or with --data/],
   [["UserService/GetUser", "-d", "@/nope"], 2, /\/nope cannot be read/],
   [["UserService/GetUser", "-p", "soap"], 2, /--protocol must be one of connect, grpc, grpc-web, rest, not soap/],
   [["UserService/GetUser", "--timeout", "0"], 2, /--timeout must be seconds/],
   [["UserService/GetUser", '{"userIdd": "me"}'], 3, /INVALID_ARGUMENT: the request is no GetUserRequest: .*"userIdd"/],
   [["UserService/GetUser", "-p", "rest"], 2, /userId is missing, which the path of UserService\/GetUser needs/],
   [["UserService/GetUser", "--token-file", "/nope"], 1, /--token-file \/nope cannot be read$/],
-  [["UserService/GetUser", "--url", "ftp://x"], 1, /--url must be a URL of http or https/],
+  [["UserService/GetUser", "--url", "ftp://x"], 1, /--url must be an http or https URL/],
   [["UserService/GetUser", "--url", "http://127.0.0.1:1"], 7, /UNAVAILABLE: .*127\.0\.0\.1:1/],
 ])("call %j ends with code %i, in one line", async (args, code, sentence) => {
   const ended = await call(...args);

@@ -29,8 +29,8 @@ test("the first start says what it made, where everything is and how to stop; on
   const options = { databaseUrl: database.url, dataDir: data.path, env: { HOST: "0.0.0.0", LOG_FORMAT: "pretty" } };
   const first = await started(options);
   const rows = Object.fromEntries(rowsIn(first));
-  expect(Object.keys(rows).slice(0, 6)).toEqual(["Ready", "Made", "Data", "Docs", "Again", "Stop"]);
-  expect(rows.Ready).toMatch(/^Postern answers at http:\/\/localhost:\d+$/);
+  expect(Object.keys(rows).slice(0, 6)).toEqual(["Ready", "New", "Data", "Docs", "Again", "Stop"]);
+  expect(rows.Ready).toMatch(/^Postern is serving at http:\/\/localhost:\d+$/);
   expect(rows.Data).toContain(data.path);
   expect(first.match(/^# \d\. /gm)).toHaveLength(4);
   expect(first).toMatch(/\nGoodbye: running calls finish first; Ctrl-C again ends them at once\.\n/);
@@ -46,7 +46,7 @@ test("with TLS the lines say https, by the name of the certificate, and trust on
   const { certFile, keyFile } = certificate;
   const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, PORT_SERVES: "none" };
   const output = await started({ databaseUrl: database.url, dataDir: data.path, env });
-  expect(output).toMatch(/^Ready +Postern answers at https:\/\/localhost:\d+$/m);
+  expect(output).toMatch(/^Ready +Postern is serving at https:\/\/localhost:\d+$/m);
   expect(output.match(/^curl -X \w+ https:\/\/localhost:/gm)).toHaveLength(4);
   expect(output.split(`\n  --cacert ${certFile} \\\n`)).toHaveLength(5);
   // Documents that are not served are not promised, and without a terminal nobody reads a goodbye.

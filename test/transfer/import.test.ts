@@ -59,7 +59,7 @@ test("a file with a project, an application, users and a grant is imported, and 
   const { path, ada, bob, args } = await shop(organizationId);
   expect(await run("import", path, ...args)).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("7 made, 0 there already, 0 refused\n"),
+    stdout: expect.stringContaining("7 created, 0 already there, 0 refused\n"),
   });
   const made = await within(organizationId);
   expect(made.users.map(({ username }: { username: string }) => username)).toContain(ada);
@@ -71,7 +71,7 @@ test("a file with a project, an application, users and a grant is imported, and 
   ]);
   expect(await run("import", path, ...args)).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("0 made, 7 there already, 0 refused\n"),
+    stdout: expect.stringContaining("0 created, 7 already there, 0 refused\n"),
   });
   expect((await within(organizationId)).users).toHaveLength(3);
 });
@@ -81,7 +81,10 @@ test("a part of a file that was imported before is passed over, and the rest is 
   const args = ["--organization", await organization(postern)];
   await run("import", await ndjson(...lines.slice(0, 700)), ...args);
   const whole = await run("import", await ndjson(...lines), ...args);
-  expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining("500 made, 700 there already, 0 refused\n") });
+  expect(whole).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("500 created, 700 already there, 0 refused\n"),
+  });
 });
 
 test("an import that is interrupted ends what is under way, and goes on when it runs again", async () => {
@@ -103,10 +106,10 @@ test("an import that is interrupted ends what is under way, and goes on when it 
   const [code] = await ended;
   clearInterval(more);
   expect(code).toBe(1);
-  expect(await output).toContain("interrupted: run it again to go on");
+  expect(await output).toContain("interrupted; run the command again to continue");
   const made = (await users()).length;
   const again = await run("import", await file(lines.join("")), "--organization", organizationId);
-  expect(again.stdout).toContain(`${600 - made} made, ${made} there already, 0 refused\n`);
+  expect(again.stdout).toContain(`${600 - made} created, ${made} already there, 0 refused\n`);
 });
 
 test("what is refused is in a file for its owner only, with place and reasons, and the rest is made", async () => {
@@ -122,17 +125,17 @@ test("what is refused is in a file for its owner only, with place and reasons, a
   ];
   const path = await file(lines.join("\n"));
   const { code, stdout } = await run("import", path);
-  expect([code, stdout.split("\n")[0]]).toEqual([1, "3 made, 0 there already, 11 refused"]);
+  expect([code, stdout.split("\n")[0]]).toEqual([1, "3 created, 0 already there, 11 refused"]);
   const refused = await refusedOf(path);
   const reasons = Object.fromEntries(refused.map((one) => [one.at, one.reason ?? one.message]));
   expect(reasons).toEqual({
-    "line 2": expect.stringContaining("is no JSON"),
+    "line 2": expect.stringContaining("is not JSON"),
     "line 3": "LOGIN_NAME_TAKEN",
     "line 4": "VALIDATION_FAILED",
     "line 5": "must be an object",
     "line 7": expect.stringContaining('not "humans"'),
     "line 8": "inactive must be true or false",
-    "line 9": "has more than 1048576 bytes",
+    "line 9": "is longer than 1048576 bytes",
     "line 10": "VALIDATION_FAILED",
     "line 12": "PROJECT_NOT_FOUND",
     "line 13": expect.stringContaining("phones"),
@@ -149,7 +152,7 @@ test("each of many malformed lines is refused with what is wrong with it", async
   const lines = Array.from({ length: 250 }, () => human(named("u"), { email: "nowhere" }));
   const path = await ndjson(...lines, human());
   const { stdout } = await run("import", path);
-  expect(stdout.split("\n")[0]).toBe("1 made, 0 there already, 250 refused");
+  expect(stdout.split("\n")[0]).toBe("1 created, 0 already there, 250 refused");
   const refused = await refusedOf(path);
   const descriptions = new Set(refused.map(({ violations }) => JSON.stringify(violations)));
   expect([...descriptions]).toEqual(['[{"field":"human.email","description":"must be a valid email address"}]']);
@@ -177,7 +180,7 @@ test("a grant never goes to somebody else who has taken the id or the name of it
     ...[grant({ userId: refused }), grant({ username: there }), human(both), grant({ username: both })],
   );
   const { stdout } = await run("import", path, "--organization", organizationId);
-  expect(stdout.split("\n")[0]).toBe("2 made, 0 there already, 8 refused");
+  expect(stdout.split("\n")[0]).toBe("2 created, 0 already there, 8 refused");
   const reasons = (await refusedOf(path)).map((one) => [one.at, one.reason]);
   expect(Object.fromEntries(reasons)).toEqual({
     ...{ "line 2": "ID_TAKEN", "line 3": "LOGIN_NAME_TAKEN", "line 4": "ID_TAKEN" },
@@ -203,7 +206,7 @@ test("what an organization exports another one imports", async () => {
   const renamed = stdout.replace(/"(username|userId|clientId)":"([^"]+)"/g, '"$1":"$2-2"');
   const elsewhere = await organization(postern);
   const second = await run("import", await file(renamed), "--organization", elsewhere);
-  expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("7 made, 0 there already, 0 refused\n") });
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("7 created, 0 already there, 0 refused\n") });
   const there = await run("export", "--organization", elsewhere);
   expect(there.stdout).toBe(renamed);
 });
@@ -218,7 +221,7 @@ test("a role that is refused leaves the others, and a user who may not be deacti
     { ...admin, inactive: true },
     human(),
   );
-  expect((await run("import", path)).stdout.split("\n")[0]).toBe("1 made, 0 there already, 2 refused");
+  expect((await run("import", path)).stdout.split("\n")[0]).toBe("1 created, 0 already there, 2 refused");
   const refused = await refusedOf(path);
   expect(refused.map(({ at, reason }) => [at, reason])).toEqual([
     ["line 1", "VALIDATION_FAILED"],

@@ -41,7 +41,7 @@ test("a realm of Keycloak becomes a project, applications, users who sign in, an
   const args = ["--organization", organizationId, "--from", "keycloak"];
   expect(await run("import", path, ...args)).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("8 made, 0 there already, 0 refused\n"),
+    stdout: expect.stringContaining("8 created, 0 already there, 0 refused\n"),
   });
   const { users, apps, userGrants } = await within(organizationId);
   expect(users.map((user: { state: string }) => user.state).sort()).toEqual([
@@ -123,7 +123,7 @@ test("a second factor of Keycloak comes along where its secret can, else the use
     expect(done.status).toBe(200);
   }
   expect(answers.slice(2).map(({ body }) => body.enrolmentOnly)).toEqual([...Array(6).fill(true), false]);
-  expect(stdout).toContain("users, 5: its second factor cannot come along");
+  expect(stdout).toContain("users, 5: its second factor could not be imported");
   const notes = (await readFile(`${path}.notes`, "utf8"))
     .trim()
     .split("\n")
@@ -204,21 +204,21 @@ test("clients of Keycloak keep how they authenticate and whether they are enable
   ]);
   expect(of("Brief").oidc.accessTokenLifetime).toBe("60s");
   for (const line of [
-    "applications, 1: its tokens' lifetime, which is from one minute to 24 hours here",
-    "applications, 1: redirect URIs with a wildcard: each address is registered as it is",
-    "applications, 1: sign-in: nobody can sign in before it has a redirect URI",
-    "applications, 1: relative redirect URIs, for want of a root URL",
-    "applications, 1: its key: AddApplicationKey registers one, and until then it cannot authenticate",
-    "applications, 1: its client secret: RotateClientSecret makes one that is shown",
-    "applications, 1: the client credentials grant: machine users have access tokens",
-    "applications, 1: a client that authenticates by client-x509",
-    "applications, 1: a client of saml",
+    "applications, 1: the lifetime of its tokens, which must be between one minute and 24 hours",
+    "applications, 1: redirect URIs with a wildcard; register each address in full",
+    "applications, 1: sign-in; nobody can sign in until it has a redirect URI",
+    "applications, 1: relative redirect URIs, because it has no root URL",
+    "applications, 1: its key; until you add one with AddApplicationKey, it cannot authenticate",
+    "applications, 1: its client secret; RotateClientSecret creates a new one",
+    "applications, 1: the client credentials grant; use a machine user with an access token instead",
+    "applications, 1: a client that authenticates with client-x509",
+    "applications, 1: a client with the protocol saml",
   ])
     expect(stdout).toContain(line);
   expect(stdout).toMatch(/^applications +8 /m);
   // A second run changes nothing, and says the same.
   const again = await run("import", path, "--organization", organizationId, "--from", "keycloak");
-  expect(again.stdout).toContain("0 made, 10 there already, 0 refused\n");
+  expect(again.stdout).toContain("0 created, 10 already there, 0 refused\n");
 });
 
 test("a folder of Keycloak's own export is imported, with the users of all its files and their grants", async () => {
@@ -242,10 +242,10 @@ test("a folder of Keycloak's own export is imported, with the users of all its f
     await writeFile(join(dir, `shop-users-${n}.json`), JSON.stringify({ realm: "shop", users: [person(), person()] }));
   const args = ["--organization", organizationId, "--from", "keycloak"];
   const { code, stdout, stderr } = await run("import", `${dir}/`, ...args);
-  expect([code, stdout.split("\n")[0]], stderr).toEqual([0, "13 made, 0 there already, 0 refused"]);
+  expect([code, stdout.split("\n")[0]], stderr).toEqual([0, "13 created, 0 already there, 0 refused"]);
   expect((await within(organizationId)).userGrants).toHaveLength(6);
   const none = await mkdtemp(join(folder, "empty-"));
-  expect((await run("import", none, ...args)).stderr).toContain("one file must be named like shop-realm.json");
+  expect((await run("import", none, ...args)).stderr).toContain("one file must have a name like shop-realm.json");
 });
 
 test("one refused role does not take the other roles of a user, and a refusal speaks of its own item alone", async () => {

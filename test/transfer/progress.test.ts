@@ -5,7 +5,7 @@ const counts = { made: 40, there: 8, refused: 2 };
 
 test("the bar shows the share of the file, what became of the lines, and how fast", () => {
   expect(progressLine({ bytes: 50, total: 100, counts, seconds: 5 })).toBe(
-    "[###############...............]  50 %  40 made, 8 there, 2 refused, 10/s",
+    "[###############...............]  50 %  40 created, 8 already there, 2 refused, 10/s",
   );
   expect(progressLine({ bytes: 0, total: 0, counts, seconds: 0 })).toContain("100 %");
 });

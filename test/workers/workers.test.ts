@@ -195,7 +195,7 @@ test("a node whose workers end and cannot be started again ends with code 1", as
   const exited = once(node.child, "exit");
   for (const pid of workers) process.kill(pid, "SIGKILL");
   expect(await exited).toEqual([1, null]);
-  expect(node.errors()).toMatch(/^postern: no worker serves, and none can be started$/m);
+  expect(node.errors()).toMatch(/^postern: no worker is serving, and none can be started$/m);
 });
 
 test("a port that is taken is named, and nothing is started", async () => {
@@ -209,7 +209,7 @@ test("a port that is taken is named, and nothing is started", async () => {
   const { code, out, err } = await postern(["serve"], {
     env: { ...env, POSTERN_MASTER_KEY: Buffer.alloc(32, 1).toString("base64") },
   });
-  const sentence = `postern: 127.0.0.1:${port} is in use: stop what listens there, or set PORT or OPERATIONS_PORT\n`;
+  const sentence = `postern: 127.0.0.1:${port} is in use: stop the program that listens there, or set PORT or OPERATIONS_PORT\n`;
   expect({ code, out, err }).toEqual({ code: 1, out: "", err: sentence });
 });
 

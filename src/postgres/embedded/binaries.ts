@@ -29,7 +29,7 @@ async function installed(): Promise<{ native: string; version: string }> {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
     return { native: join(root, "native"), version };
   } catch {
-    throw new StartError(`${name} is not installed, so no PostgreSQL can be started here: set DATABASE_URL`);
+    throw new StartError(`${name} is not installed, so Postern cannot start a PostgreSQL here: set DATABASE_URL`);
   }
 }
 

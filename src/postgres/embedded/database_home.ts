@@ -19,13 +19,17 @@ export async function findHome(dataDir: string): Promise<DatabaseHome> {
   const account = await accountFor(link);
   if (!(await exists(link))) await makeHome(link, account);
   const home = await realpath(link).catch(() => {
-    throw new StartError(`${link} is a link to a folder that is gone: restore it, or remove the link to start anew`);
+    throw new StartError(
+      `${link} is a link to a folder that no longer exists: restore the folder, or remove the link to start with an empty database`,
+    );
   });
   const owner = await stat(home);
   if (!isRoot() && owner.uid !== account.uid)
     throw new StartError(`${home} belongs to user ${owner.uid}: run as that user or root, or set POSTERN_DATA_DIR`);
   if (!(await canEnter(account, home)))
-    throw new StartError(`${account.name}, whom PostgreSQL runs as, cannot enter ${home}: open the folders above it`);
+    throw new StartError(
+      `${account.name}, the user that PostgreSQL runs as, cannot enter ${home}: give that user access to the folders above it`,
+    );
   return { home, account, moved: !home.startsWith(join(await realpath(base), "/")) };
 }
 
@@ -37,7 +41,9 @@ async function makeHome(link: string, account: Account): Promise<void> {
   await mkdir(outside, { recursive: true, mode: 0o755 });
   await makeFolder(home, account);
   if (!(await canEnter(account, home)))
-    throw new StartError(`${account.name}, whom PostgreSQL runs as, can enter neither ${dirname(link)} nor ${outside}`);
+    throw new StartError(
+      `${account.name}, the user that PostgreSQL runs as, can enter neither ${dirname(link)} nor ${outside}`,
+    );
   await symlink(home, link).catch(ignore("EEXIST"));
 }
 
@@ -90,7 +96,9 @@ function self(): Pick<Account, "name" | "uid" | "gid"> {
     const { username: name, uid, gid } = userInfo();
     return { name, uid, gid };
   } catch {
-    throw new StartError("PostgreSQL needs a user that is in /etc/passwd: run as one, or set DATABASE_URL");
+    throw new StartError(
+      "PostgreSQL needs a user with an entry in /etc/passwd: run as such a user, or set DATABASE_URL",
+    );
   }
 }
 

@@ -70,7 +70,7 @@ async function joined({ join: mayJoin, dataDir }: EmbeddedOptions, data: string,
     const sockets = await runningSockets(data);
     if (sockets) return { url: urlOf(sockets), async [Symbol.asyncDispose]() {} };
   }
-  throw new StartError(`${dataDir} is in use by ${heldBy}, whose database does not answer`);
+  throw new StartError(`${dataDir} is in use by ${heldBy}, whose database does not respond`);
 }
 
 // As in libpq, the host parameter takes precedence over the authority; connect.ts reads it as psql does.
@@ -97,7 +97,7 @@ async function initialize(
   const sync = settings.fsync === "off" ? ["--no-sync"] : [];
   const args = ["-D", draft, "-U", owner, "--auth=trust", "--no-instructions", ...locale, ...sync];
   const { ok, output } = await run(account, join(bin, "initdb"), args);
-  if (!ok) throw new StartError(`PostgreSQL could not make its data folder: ${output}`);
+  if (!ok) throw new StartError(`PostgreSQL could not create its data folder: ${output}`);
   await rename(draft, join(home, "data"));
 }
 
@@ -128,7 +128,7 @@ async function keepRunning(options: Omit<Launch, "signal">): Promise<AsyncDispos
     while (!signal.aborted) {
       const end = await current.exited;
       if (signal.aborted) return;
-      options.log.error({ end }, "postgres ended; starting it again");
+      options.log.error({ end }, "postgres exited; restarting it");
       current = (await relaunch({ ...options, signal })) ?? current;
     }
   };

@@ -25,7 +25,7 @@ export async function lockFolder(folder: string): Promise<Lock> {
       if (heldBy) return { heldBy };
       await removeStale(folder, handle);
     }
-    throw new StartError(`${join(folder, name)} cannot be taken: other processes keep starting on it`);
+    throw new StartError(`${join(folder, name)} cannot be locked: other processes keep starting in this folder`);
   } catch (error) {
     server.close();
     throw error;

@@ -18,7 +18,7 @@ export type Migration = Readonly<{ name: string; checksums: readonly [string, ..
 export async function migrationsIn(folder: string): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
   const odd = names.find((name) => !/^\d{4}-[a-z0-9-]+\.sql$/.test(name));
-  if (odd) throw new StartError(`${odd} is no name for a migration: it must be like 0001-what.sql`);
+  if (odd) throw new StartError(`${odd} is not a valid name for a migration: it must look like 0001-what.sql`);
   return Promise.all(names.map(async (name) => parseMigration(name, await readFile(join(folder, name), "utf8"))));
 }
 

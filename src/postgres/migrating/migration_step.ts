@@ -48,7 +48,9 @@ export async function progressOf(client: Client, { name, checksums }: Migration)
     select name, checksum, step, after, rows::float8 as rows, moves::float8 as moves from migration_under_way`;
   if (!row) return { step: 0, after: null, rows: 0, moves: 0 };
   if (row.name === name && row.checksum !== checksums[0])
-    throw new StartError(`Migration ${name} was changed while it was under way: restore its file, and finish it`);
+    throw new StartError(
+      `Migration ${name} was changed while it was being applied: restore its file, and let it finish`,
+    );
   return row;
 }
 

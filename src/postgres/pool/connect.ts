@@ -164,7 +164,7 @@ export function clientOptions(url: string, log: ProcessLog) {
     types: { ...arrayTypes, bigint: postgres.BigInt },
     // See arrayTypes.
     fetch_types: false,
-    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice.message }, "notice of the database"),
+    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice.message }, "database notice"),
     ...(folder ? { host: folder } : {}),
     ...(ssl === undefined ? {} : { ssl }),
   };

@@ -35,7 +35,7 @@ export function encryptionOf({ searchParams, hostname }: URL): ConnectionOptions
         checkServerIdentity: (_, shown) => checkServerIdentity(hostname.replace(/^\[|\]$/g, ""), shown),
       };
     default:
-      throw new StartError(`DATABASE_URL has sslmode=${mode}, which is none of libpq's`);
+      throw new StartError(`DATABASE_URL has sslmode=${mode}, which libpq does not have`);
   }
 }
 
@@ -51,6 +51,6 @@ function fileOf(parameter: string, path: string): Buffer {
     return readFileSync(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    throw new StartError(`The file ${path}, which DATABASE_URL names as ${parameter}, cannot be read (${code})`);
+    throw new StartError(`The file ${path}, the ${parameter} in DATABASE_URL, cannot be read (${code})`);
   }
 }

@@ -62,7 +62,10 @@ const wanted = Object.entries(planning)
   .join(", ");
 
 function announce(log: ProcessLog, pooler: Readonly<{ prepares: boolean; plans: boolean }>): void {
-  log.info(pooler, "a pooler stands before the database: statements that run too long are ended by cancel requests");
+  log.info(
+    pooler,
+    "there is a connection pooler in front of the database: cancel requests will end statements that run too long",
+  );
   // A plan that was made while a table was small stays with its prepared statement.
   if (pooler.prepares && !pooler.plans)
     log.warn({}, `the pooler drops settings: run \`alter role … set\` for each of ${wanted}`);

@@ -81,7 +81,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   for await (const part of response) {
     length += part.length;
     // Leaving the loop closes the connection.
-    if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
+    if (length > mostBytes) throw new Error(`the response is larger than ${mostBytes} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -43,7 +43,7 @@ test("a role that may not make tables is told so in one sentence", async () => {
   expect(await failedStart({ DATABASE_URL: asRole(at.url, role.name) })).toEqual({
     code: 1,
     words: expect.stringMatching(
-      /^postern: The database refuses the role \(permission denied for schema public\): .*\n$/,
+      /^postern: The database role lacks a permission \(permission denied for schema public\): .*\n$/,
     ),
   });
 });
@@ -55,7 +55,7 @@ test("a role without rights on the tables is told so in one sentence", async () 
   expect(await failedStart(env)).toEqual({
     code: 1,
     words: expect.stringMatching(
-      /^postern: The database refuses the role \(permission denied for table instance\): .*\n$/,
+      /^postern: The database role lacks a permission \(permission denied for table instance\): .*\n$/,
     ),
   });
 });
@@ -68,7 +68,7 @@ test.each([true, false])("a database that takes no writes is one sentence; empty
     expect(await failedStart({ DATABASE_URL: url })).toEqual({
       code: 1,
       words: expect.stringMatching(
-        /^postern: The database takes no writes \(.*\): .*target_session_attrs=read-write\n$/,
+        /^postern: The database accepts no writes \(.*\): .*target_session_attrs=read-write\n$/,
       ),
     });
 });
@@ -90,7 +90,7 @@ test("a database that is not UTF-8 is refused before anything is made in it", as
   expect(await failedStart({ DATABASE_URL: at.url })).toEqual({
     code: 1,
     words:
-      "postern: The database has the encoding SQL_ASCII, and UTF8 is needed: make one with `create database … template template0 encoding 'UTF8'`\n",
+      "postern: The database has the encoding SQL_ASCII, but UTF8 is needed: create a database with `create database … template template0 encoding 'UTF8'`\n",
   });
   expect(await ask(at.url, "select count(*)::int as tables from pg_tables where schemaname = 'public'")).toEqual([
     { tables: 0 },

@@ -10,8 +10,8 @@ export type ProcessUsage = {
 /** The metrics of a process's time and memory. */
 export function usageFamilies({ beganMs, cpu, memory }: ProcessUsage): Family[] {
   return [
-    together("least", gauge("process_start_time_seconds", "When the process began, in Unix time.", beganMs / 1000)),
-    counter("process_cpu_seconds_total", "Processor time used.", (cpu.user + cpu.system) / 1e6),
+    together("least", gauge("process_start_time_seconds", "When the process started, in Unix time.", beganMs / 1000)),
+    counter("process_cpu_seconds_total", "CPU time used.", (cpu.user + cpu.system) / 1e6),
     gauge("process_resident_memory_bytes", "Resident memory.", memory.rss),
     gauge("nodejs_heap_size_total_bytes", "Size of the heap.", memory.heapTotal),
     gauge("nodejs_heap_size_used_bytes", "Used part of the heap.", memory.heapUsed),
