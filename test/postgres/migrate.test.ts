@@ -76,7 +76,7 @@ test("refuses a new file that comes before an applied one", async () => {
 test("refuses a file without a number", async () => {
   await using at = await scene(good);
   await rename(join(at.folder, "0002-two.sql"), join(at.folder, "two.sql"));
-  await expect(at.migrate()).rejects.toThrow("two.sql is no name for a migration");
+  await expect(at.migrate()).rejects.toThrow("two.sql is not a valid name for a migration");
 });
 
 test("a role that may only read runs on a database that is up to date", async () => {

@@ -109,7 +109,7 @@ test("a step that fails keeps those before it, and goes on once it can", async (
   await expect(at.migrate()).rejects.toThrow(failure);
   await expect(at.migrate()).rejects.toThrow(failure);
   await at.write(files);
-  await expect(at.migrate()).rejects.toThrow("Migration 0002-steps was changed while it was under way");
+  await expect(at.migrate()).rejects.toThrow("Migration 0002-steps was changed while it was being applied");
   await at.write({
     "0002-steps.sql": steps.replace("create index concurrently", "create unique index concurrently"),
   });

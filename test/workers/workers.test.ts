@@ -156,10 +156,10 @@ async function endWorker({ child, lines }: Serving, number: number, signal: Node
   const before = lines.length;
   process.kill(pid, signal);
   await until(
-    async () => lines.slice(before).some(({ worker, msg }) => worker === number && /serves again/.test(String(msg))),
+    async () => lines.slice(before).some(({ worker, msg }) => worker === number && /is serving again/.test(String(msg))),
     60_000,
   );
-  return lines.slice(before).find(({ worker, msg }) => worker === number && /started again/.test(String(msg)));
+  return lines.slice(before).find(({ worker, msg }) => worker === number && /being restarted/.test(String(msg)));
 }
 
 /** A connection to the worker of this number, found by the lines of its calls; it sends GetMe, or another request. */

@@ -80,7 +80,7 @@ test("a server that cannot encrypt is not talked to in clear", async () => {
 test("a file that is not there is one sentence", async () => {
   const at = url("?sslmode=verify-full&sslrootcert=/nowhere/ca.pem");
   await expect(migrate({ url: at, log: quiet })).rejects.toThrow(
-    /^The file \/nowhere\/ca.pem, which DATABASE_URL names as sslrootcert, cannot be read \(ENOENT\)$/,
+    /^The file \/nowhere\/ca.pem, the sslrootcert in DATABASE_URL, cannot be read \(ENOENT\)$/,
   );
 });
 
