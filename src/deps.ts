@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { Violation } from "./errors.ts";
-import type { IdempotencyRecord, Log } from "./events/log.ts";
+import type { IdempotencyRecord, Log, Origin } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/pool/connect.ts";
 import type { MakeFailureRate } from "./security/failure_rate.ts";
@@ -90,6 +90,7 @@ export const keys = {
   requestId: createContextKey<string>("", { description: "request id" }),
   callerRequestId: createContextKey<string | undefined>(undefined, { description: "request id of the caller" }),
   network: createContextKey<string | undefined>(undefined, { description: "network of the client" }),
+  address: createContextKey<string | undefined>(undefined, { description: "address of the client" }),
   rateLimit: createContextKey<NearLimit | undefined>(undefined, { description: "limit that is nearest to its end" }),
   caller: createContextKey<Caller | undefined>(undefined, { description: "caller" }),
   needsNoCaller: createContextKey<boolean>(false, {
@@ -141,6 +142,23 @@ export function shareOf({ values }: Pick<Call, "values">): Share {
   const caller = values.get(keys.caller);
   if (!caller) return ["", values.get(keys.network) ?? ""];
   return [values.get(keys.organization) || caller.organization, caller.userId];
+}
+
+const userAgentMax = 200;
+
+/** Where the call came from; undefined if the process makes it. */
+export function callOrigin({ values, requestHeader }: Call): Origin | undefined {
+  const address = values.get(keys.address);
+  const userAgent = requestHeader.get("user-agent")?.slice(0, userAgentMax);
+  const { sessionId, tokenId, application } = values.get(keys.caller) ?? {};
+  const session = sessionId ?? application?.sessionId;
+  const origin: Origin = {
+    ...(address === undefined ? {} : { address }),
+    ...(userAgent ? { userAgent } : {}),
+    ...(session === undefined ? {} : { sessionId: session }),
+    ...(tokenId === undefined ? {} : { accessTokenId: tokenId }),
+  };
+  return Object.keys(origin).length > 0 ? origin : undefined;
 }
 
 /** Whether the caller has `instance.write` on the instance; only for operations whose access option asks for it. */

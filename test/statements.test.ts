@@ -25,7 +25,7 @@ import { keyring } from "../src/security/seal.ts";
 import { beginAt } from "../src/services/audit/event_watch.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";
-import { useWrite } from "../src/services/callers/token_use.ts";
+import { useWrite } from "../src/services/callers/bearer_use.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
 import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
@@ -211,6 +211,8 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: everything },
       { request: { instance: true } },
       { request: { actorId: "none" } },
+      { request: { aboutUserId: "none", projectId: "none" } },
+      { request: { types: ["user.deleted", "user.locked"] } },
     ],
     "EventService.WatchEvents": [
       { request: {}, isLeft: true },
@@ -334,7 +336,7 @@ test.each([...folds].flatMap(([type, { later }]) => (later ? [[type, later] as c
   async (type, { steps }) => {
     const nextBatch = batches(handlers.deps.sql, folds);
     const [id, time] = ["00", new Date()];
-    const job = { id, owner: "00", type, stream: "00", version: 1n, payload: {}, actor: "00", requestId: "00" };
+    const job = { id, owner: "00", type, stream: "00", version: 1n, payload: {}, actor: "00", requestId: "00", origin: null };
     handlers.heard();
     for (const step of [...steps.keys(), steps.length])
       await nextBatch({ job, place: { step, wrote: false }, most: 10, time });
@@ -366,8 +368,8 @@ test("commands that share a statement wait for no lock for long, by the statemen
 
 test("the use of an access token is noted by the statement of its file", async () => {
   handlers.heard();
-  await useWrite(handlers.deps.sql)({ token_id: "none", time: new Date().toISOString() });
-  await show("token_use.sql", handlers.heard());
+  await useWrite(handlers.deps.sql)({ hash: "00", time: new Date().toISOString(), origin: undefined });
+  await show("bearer_use.sql", handlers.heard());
 });
 
 test("requests for a new password are answered by the statements of their file", async () => {
@@ -405,7 +407,7 @@ test("the code of a former address is looked for by the statement of its file", 
 
 test("a position whose history the log lost is answered by the statements of its file", async () => {
   handlers.heard();
-  const filter = { owner: "o", objectId: "", actorId: "", types: [] };
+  const filter = { owner: "o", objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
   const lost = beginAt(handlers.deps.sql, filter, { number: 9n, batch: "0123456789abcdef" });
   await expect(lost).rejects.toThrow();
   await show("history_lost.sql", handlers.heard());

@@ -136,7 +136,7 @@ export const touch = (table: string, id: string, columns = ""): string =>
 
 const recordsOf = (json: string) => `select * from jsonb_to_recordset(${json}) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)`;
+    actor text, request_id text, origin jsonb, time timestamptz)`;
 
 const asJson = recordsOf("$1::text::jsonb");
 
@@ -165,19 +165,19 @@ const idempotencyText = (isConditional: boolean) => `idempotent as (
 )`;
 
 const jobText = `job as (
-  insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
-  select secret->>'jobId', owner, type, stream, version, payload, actor, request_id, time from input
+  insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, origin, created)
+  select secret->>'jobId', owner, type, stream, version, payload, actor, request_id, origin, time from input
 )`;
 
 function cascadeText({ type, cascade }: { type: string; cascade: Cascade }, at: number): string {
   return `cascade_${at} as (
-  select c.owner, c.stream, c.version, '${cascade.makes}' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, '${cascade.makes}' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (${ofType(cascade.select, type)}) c (n, owner, stream, version, payload) join input i using (n)
 )`;
 }
 
 const epoch = "coalesce((select i.epoch from instance i), 1)";
-const eventColumns = "owner, stream, version, type, payload, actor, request_id, time";
+const eventColumns = "owner, stream, version, type, payload, actor, request_id, origin, time";
 
 function eventsText(cascades: number): string {
   const sources = ["input", ...Array.from({ length: cascades }, (_, at) => `cascade_${at}`)];

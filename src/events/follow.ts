@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Fragment, Sql } from "../postgres/pool/connect.ts";
+import type { Origin } from "./log.ts";
 import { beginning, type Position, type StoredAt } from "./position.ts";
 
 /** An event as stored in the log. */
@@ -12,12 +13,16 @@ export type StoredEvent = Position &
     readonly payload: JsonValue;
     readonly actor: string | null;
     readonly requestId: string;
+    readonly origin: Origin | null;
+    readonly aboutUserId: string | null;
+    readonly projectId: string | null;
     readonly time: Date;
   };
 
 /** The columns of an event `events`, without its number. */
 export const eventColumns = (sql: Sql) => sql`
-  epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", time`;
+  epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+  about_user_id as "aboutUserId", project_id as "projectId", time`;
 
 /** The id of the batch in which the event `numbered` got its number. */
 export const batchOf = (sql: Sql) => sql`

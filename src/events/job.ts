@@ -13,6 +13,7 @@ export type Job = {
   readonly payload: JsonValue;
   readonly actor: string | null;
   readonly requestId: string;
+  readonly origin: JsonValue;
 };
 
 /** The number of running jobs, and how long the one that has been idle longest has made no progress. */
@@ -66,9 +67,9 @@ export const batches = (sql: Sql, folds: ReadonlyMap<string, Fold>) => async (ba
 };
 
 async function write(sql: Sql, { job, most, time }: Batch, text: string): Promise<number> {
-  const { owner, stream, payload, actor, requestId, id } = job;
+  const { owner, stream, payload, actor, requestId, origin, id } = job;
   const fact = [owner, stream, JSON.stringify(payload)];
-  const values = [...fact, most, actor, requestId, time.toISOString(), id];
+  const values = [...fact, most, actor, requestId, time.toISOString(), id, origin && JSON.stringify(origin)];
   const [row] = await sql.unsafe<{ count: number }[]>(text, values, { prepare: true });
   return row?.count ?? 0;
 }
@@ -98,7 +99,8 @@ const plainInput = (select: string): string =>
 const statementOf = ({ makes, select }: Step, folds: ReadonlyMap<string, Fold>): string =>
   statementFor([makes], folds, {
     given: `select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, '${makes}'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (${plainInput(select)}) c (n, owner, stream, version, payload) limit $4::integer) c`,
     isOfJob: true,

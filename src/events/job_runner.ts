@@ -114,6 +114,7 @@ function suited(most: number, took: number): number {
 
 const organizationsAtOnce = 100;
 
+<<<<<<< HEAD
 /** An organization with jobs, and the one whose turn it is; no job if all of them rest. */
 type Turn = Job | { readonly owner: string; readonly id: null };
 
@@ -145,3 +146,8 @@ function turns(sql: Sql) {
     return found;
   };
 }
+=======
+const underWay = (sql: Sql) => sql<Job[]>`
+  select job_id as id, owner, type, stream, version, payload, actor, request_id as "requestId", origin
+  from jobs where ended is null order by job_id limit ${atOnce}`;
+>>>>>>> 044825f4 (events: where calls came from, and which user and project they are about)

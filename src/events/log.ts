@@ -8,10 +8,21 @@ import type { NewFact } from "./fact.ts";
 import { asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
 
+/** Where a call came from, as its events record it. */
+export type Origin = {
+  readonly address?: string;
+  /** The beginning of the User-Agent header. */
+  readonly userAgent?: string;
+  readonly sessionId?: string;
+  readonly accessTokenId?: string;
+};
+
 /** The origin of a command, as recorded in its events. */
 export type CommandOrigin = {
   readonly actor: string | undefined;
   readonly requestId: string;
+  /** Where the call came from; absent if the process acts by itself. */
+  readonly from?: Origin | undefined;
   readonly signal: AbortSignal | undefined;
   /** The record written with the events, so that a repeated command gets the same response. */
   readonly idempotency: IdempotencyRecord | undefined;
@@ -174,7 +185,7 @@ function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions
 
 function commandOf(
   facts: readonly NewFact[],
-  { actor, requestId, idempotency }: CommandOrigin,
+  { actor, requestId, from, idempotency }: CommandOrigin,
   answer: unknown,
 ): Command {
   const streams = facts.map(({ at }) => `${at.owner}/${at.stream}`);
@@ -191,6 +202,7 @@ function commandOf(
       secret,
       actor: actor ?? by,
       request_id: requestId,
+      origin: from ?? null,
       time: at.time.toISOString(),
     })),
     record: idempotency && recordOf(idempotency, answer),

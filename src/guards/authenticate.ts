@@ -59,7 +59,7 @@ export function authenticate(
       if (recent === undefined) tokens.keep(token, hash);
       return admitted(call, cached);
     }
-    const find = async () => callers.find(hash);
+    const find = async () => callers.find(hash, call);
     // A token in use a moment ago is not a guess, even if a revocation has emptied the cache.
     const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values, find);
     return found.then((caller) => admitted(call, caller));

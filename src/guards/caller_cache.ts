@@ -1,4 +1,4 @@
-import type { Caller } from "../deps.ts";
+import type { Call, Caller } from "../deps.ts";
 import type { FactType } from "../events/fact.ts";
 
 /** The caller found by a token's hash, and when the token expires. */
@@ -14,7 +14,7 @@ export type CallerCache = {
   /** Whether a token was found by its latest lookup, at least for the tokens found most recently. */
   readonly wasFound: (hash: string) => boolean;
   /** A cached caller immediately, otherwise a promise, which yields undefined for an unknown token. */
-  readonly find: (hash: string) => Caller | Promise<Caller | undefined>;
+  readonly find: (hash: string, call?: Call) => Caller | Promise<Caller | undefined>;
   /** Drops the entries that a fact invalidates. */
   readonly forget: (fact: { readonly type: string; readonly stream: string }) => void;
   /** Drops all entries, because facts may have been missed. */
@@ -22,7 +22,7 @@ export type CallerCache = {
 };
 
 export type CallerCacheOptions = {
-  readonly lookup: (hash: string) => Promise<FoundCaller | undefined>;
+  readonly lookup: (hash: string, call?: Call) => Promise<FoundCaller | undefined>;
   readonly clock: () => Date;
   /** A monotonic clock in milliseconds: if it were set back, entries would live longer by as much. */
   readonly elapsed?: () => number;
@@ -49,8 +49,8 @@ export function callerCache(options: CallerCacheOptions): CallerCache {
 
     wasFound: (hash) => found.has(hash),
 
-    find(hash) {
-      return cached(hash) ?? lookedUp(hash);
+    find(hash, call) {
+      return cached(hash) ?? lookedUp(hash, call);
     },
 
     forget({ type, stream }) {
@@ -74,12 +74,12 @@ export function callerCache(options: CallerCacheOptions): CallerCache {
     for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
   }
 
-  async function lookedUp(hash: string): Promise<Caller | undefined> {
+  async function lookedUp(hash: string, call: Call | undefined): Promise<Caller | undefined> {
     const [now, since] = [clock().getTime(), elapsed()];
     // A lookup that began before a revocation must not be cached after it.
     const meanwhile: Drops[] = [];
     underWay.add(meanwhile);
-    const one = await lookup(hash).finally(() => underWay.delete(meanwhile));
+    const one = await lookup(hash, call).finally(() => underWay.delete(meanwhile));
     found.delete(hash);
     if (!one || (one.expires && one.expires.getTime() <= now)) return undefined;
     if (found.size >= most) found.delete(found.values().next().value ?? "");

@@ -188,7 +188,7 @@ export const accountTexts = {
     fr: "Codes de récupération (restants\u202f: {count})",
     es: "Códigos de recuperación (restantes: {count})",
   },
-  factor_used: {
+  last_used: {
     en: "Last used on {date}",
     de: "Zuletzt verwendet am {date}",
     fr: "Dernière utilisation le {date}",

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Config, masterKeys } from "../config/config.ts";
-import { type Call, type Deps, keys, newId } from "../deps.ts";
+import { type Call, callOrigin, type Deps, keys, newId } from "../deps.ts";
 import type { NewFact } from "../events/fact.ts";
 import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
@@ -17,7 +17,7 @@ import { startErrorOf } from "../postgres/start_error.ts";
 import { commonPasswords } from "../security/common_passwords.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
-import { notingUse } from "../services/callers/token_use.ts";
+import { notingUse } from "../services/callers/bearer_use.ts";
 import { passwordResetsOf } from "../services/passwords/password_reset.ts";
 import { signInsOf } from "../services/sessions/sign_in.ts";
 
@@ -164,6 +164,7 @@ function originOf(call: Call): CommandOrigin {
   return {
     actor: call.values.get(keys.caller)?.userId,
     requestId: call.values.get(keys.requestId),
+    from: callOrigin(call),
     signal: call.signal,
     idempotency: call.values.get(keys.idempotency),
   };

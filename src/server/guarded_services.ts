@@ -27,6 +27,9 @@ export type Lines = {
   readonly issuer: () => string | undefined;
 };
 
+/** The network of a client, for limits, and its address. */
+type ClientNames = Readonly<Record<"network" | "address", string | undefined>>;
+
 /** The services with their gate, interceptors and context values, in the form that Connect's adapters take. */
 export function guardedServices(runtime: Runtime, config: Config, { lines, limits, capacity, issuer }: Lines) {
   return {
@@ -41,8 +44,11 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
       resourceMetadata: () => resourceMetadataOf(issuer()),
     }),
     routes: routesOf(runtime, config),
-    contextValues: ({ network }: { readonly network: string | undefined }) =>
-      createContextValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network),
+    contextValues: ({ network, address }: ClientNames) =>
+      createContextValues()
+        .set(keys.requestId, runtime.deps.ids())
+        .set(keys.network, network)
+        .set(keys.address, address),
   };
 }
 

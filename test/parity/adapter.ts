@@ -48,14 +48,14 @@ function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOpt
     issuer: () => issuerOf(config, config.port),
   });
   const addresses = clientAddresses(config.trustedProxies);
-  const networkFrom = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
+  const namesOf = (peer: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>) => {
     const address = clientAddressOf(addresses, peer, headers["x-forwarded-for"]?.toString());
-    return address === undefined ? undefined : networkOf(address);
+    return { address, network: address === undefined ? undefined : networkOf(address) };
   };
   return {
     ...forAdapter(adapterGuards, lines),
     routes,
-    contextValues: ({ socket, headers }) => contextValues({ network: networkFrom(socket.remoteAddress, headers) }),
+    contextValues: ({ socket, headers }) => contextValues(namesOf(socket.remoteAddress, headers)),
     jsonOptions: { alwaysEmitImplicit: true, registry: createRegistry(file_google_rpc_error_details) },
   };
 }

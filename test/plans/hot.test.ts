@@ -144,7 +144,7 @@ const grantsOf = (request: { userId?: string; projectId?: string }, deep = 0): C
 const watched = (owner: string, after = beginning): Case["ask"] => {
   return async ({ sql }) => {
     const stop = new AbortController();
-    const filter = { owner, objectId: "", actorId: "", types: [] };
+    const filter = { owner, objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
     const watching = watch({ sql, tail: noTail, filter, signal: stop.signal }, { at: after });
     for await (const one of watching) if (one.owner === owner) break;
   };

@@ -1,7 +1,7 @@
 with given as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 asked as materialized (
   select n, owner, payload->>'projectId' as project, payload->>'name' as name, payload->>'clientId' as client_id from given
@@ -18,9 +18,9 @@ input as materialized (
   select * from given where n = any(array(select n from found where holds))
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "application.api_created/0" as (insert into applications (owner, app_id, project_id, name, client_id, oidc, is_api, version, created, changed)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', jsonb_strip_nulls(jsonb_build_object(

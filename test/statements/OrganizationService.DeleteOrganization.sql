@@ -10,10 +10,10 @@ select n, t.organization_id as id, t.organization_id as owner, t.active, t.versi
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'organization.deleted' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'organization.deleted' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload from (select * from input where type = 'organization.deleted') i
     where not exists (
@@ -25,15 +25,15 @@ cascade_0 as (
       ) owners where owners.owner <> i.stream)) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "organization.deleted/0" as (update organizations t set active = false, deleted = true, version = f.version, changed = f.time
    from (select * from facts where type = 'organization.deleted') f where t.organization_id = f.stream),
 job as (
-  insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
-  select secret->>'jobId', owner, type, stream, version, payload, actor, request_id, time from input
+  insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, origin, created)
+  select secret->>'jobId', owner, type, stream, version, payload, actor, request_id, origin, time from input
 )
 select 1;

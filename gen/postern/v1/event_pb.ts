@@ -19,6 +19,8 @@ import { file_postern_v1_member } from "./member_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
 import type { InstanceFact, OrganizationFact } from "./organization_pb.ts";
 import { file_postern_v1_organization } from "./organization_pb.ts";
+import type { Origin } from "./origin_pb.ts";
+import { file_postern_v1_origin } from "./origin_pb.ts";
 import type { PolicyFact } from "./policy_pb.ts";
 import { file_postern_v1_policy } from "./policy_pb.ts";
 import type { ProjectFact, ProjectGrantFact } from "./project_pb.ts";
@@ -39,7 +41,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/event.proto.
  */
 export const file_postern_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChZwb3N0ZXJuL3YxL2V2ZW50LnByb3RvEgpwb3N0ZXJuLnYxIuYBCgVFdmVudBIQCghwb3NpdGlvbhgBIAEoCRIMCgR0eXBlGAIgASgJEhEKCW9iamVjdF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBBIWCg5yZXNvdXJjZV9vd25lchgFIAEoCRIVCghhY3Rvcl9pZBgGIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYByABKAkSKAoEdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHgoEZmFjdBgJIAEoCzIQLnBvc3Rlcm4udjEuRmFjdEILCglfYWN0b3JfaWQiyQUKBEZhY3QSLAoIaW5zdGFuY2UYASABKAsyGC5wb3N0ZXJuLnYxLkluc3RhbmNlRmFjdEgAEjQKDG9yZ2FuaXphdGlvbhgCIAEoCzIcLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdEgAEiQKBHVzZXIYAyABKAsyFC5wb3N0ZXJuLnYxLlVzZXJGYWN0SAASMwoMYWNjZXNzX3Rva2VuGAQgASgLMhsucG9zdGVybi52MS5BY2Nlc3NUb2tlbkZhY3RIABIqCgdzZXNzaW9uGAUgASgLMhcucG9zdGVybi52MS5TZXNzaW9uRmFjdEgAEioKB3Byb2plY3QYBiABKAsyFy5wb3N0ZXJuLnYxLlByb2plY3RGYWN0SAASNQoNcHJvamVjdF9ncmFudBgHIAEoCzIcLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdEgAEjIKC2FwcGxpY2F0aW9uGAggASgLMhsucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3RIABIvCgp1c2VyX2dyYW50GAkgASgLMhkucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0SAASKAoGbWVtYmVyGAogASgLMhYucG9zdGVybi52MS5NZW1iZXJGYWN0SAASKAoGcG9saWN5GAsgASgLMhYucG9zdGVybi52MS5Qb2xpY3lGYWN0SAASKAoGZmFjdG9yGAwgASgLMhYucG9zdGVybi52MS5GYWN0b3JGYWN0SAASMQoLc2lnbmluZ19rZXkYFCABKAsyGi5wb3N0ZXJuLnYxLlNpZ25pbmdLZXlGYWN0SAASKQoHc2lnbl9vbhgVIAEoCzIWLnBvc3Rlcm4udjEuU2lnbk9uRmFjdEgAEioKB2NvbnNlbnQYHiABKAsyFy5wb3N0ZXJuLnYxLkNvbnNlbnRGYWN0SABCBgoEbm91biKSAgoRTGlzdEV2ZW50c1JlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSGwoJb2JqZWN0X2lkGAIgASgJQgi6SAVyAxjIARIaCghhY3Rvcl9pZBgDIAEoCUIIukgFcgMYyAESHwoFdHlwZXMYBCADKAlCELpIDZIBChBkIgZyBBABGGQSKQoFc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYByABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgIIAEoCUIIukgFcgMY0A8iUAoSTGlzdEV2ZW50c1Jlc3BvbnNlEiEKBmV2ZW50cxgBIAMoCzIRLnBvc3Rlcm4udjEuRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpkBChJXYXRjaEV2ZW50c1JlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSGwoJb2JqZWN0X2lkGAIgASgJQgi6SAVyAxjIARIaCghhY3Rvcl9pZBgDIAEoCUIIukgFcgMYyAESHwoFdHlwZXMYBCADKAlCELpIDZIBChBkIgZyBBABGGQSFwoFYWZ0ZXIYBSABKAlCCLpIBXIDGLgXIjcKE1dhdGNoRXZlbnRzUmVzcG9uc2USIAoFZXZlbnQYASABKAsyES5wb3N0ZXJuLnYxLkV2ZW50MrkCCgxFdmVudFNlcnZpY2USjQEKCkxpc3RFdmVudHMSHS5wb3N0ZXJuLnYxLkxpc3RFdmVudHNSZXF1ZXN0Gh4ucG9zdGVybi52MS5MaXN0RXZlbnRzUmVzcG9uc2UiQJACAYq1GCc4AUoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWQaCmV2ZW50LnJlYWSC0+STAgwSCi92MS9ldmVudHMSmAEKC1dhdGNoRXZlbnRzEh4ucG9zdGVybi52MS5XYXRjaEV2ZW50c1JlcXVlc3QaHy5wb3N0ZXJuLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiRpACAYq1GCc4AUoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWQaCmV2ZW50LnJlYWSC0+STAhISEC92MS9ldmVudHM6d2F0Y2gwAUKZAQoOY29tLnBvc3Rlcm4udjFCCkV2ZW50UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_application, file_postern_v1_consent, file_postern_v1_factor, file_postern_v1_member, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_session, file_postern_v1_sign_on, file_postern_v1_signing_key, file_postern_v1_user, file_postern_v1_user_grant]);
+  fileDesc("ChZwb3N0ZXJuL3YxL2V2ZW50LnByb3RvEgpwb3N0ZXJuLnYxIuACCgVFdmVudBIQCghwb3NpdGlvbhgBIAEoCRIMCgR0eXBlGAIgASgJEhEKCW9iamVjdF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBBIWCg5yZXNvdXJjZV9vd25lchgFIAEoCRIVCghhY3Rvcl9pZBgGIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYByABKAkSKAoEdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHgoEZmFjdBgJIAEoCzIQLnBvc3Rlcm4udjEuRmFjdBIiCgZvcmlnaW4YCiABKAsyEi5wb3N0ZXJuLnYxLk9yaWdpbhIaCg1hYm91dF91c2VyX2lkGAsgASgJSAGIAQESFwoKcHJvamVjdF9pZBgMIAEoCUgCiAEBQgsKCV9hY3Rvcl9pZEIQCg5fYWJvdXRfdXNlcl9pZEINCgtfcHJvamVjdF9pZCLJBQoERmFjdBIsCghpbnN0YW5jZRgBIAEoCzIYLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0SAASNAoMb3JnYW5pemF0aW9uGAIgASgLMhwucG9zdGVybi52MS5Pcmdhbml6YXRpb25GYWN0SAASJAoEdXNlchgDIAEoCzIULnBvc3Rlcm4udjEuVXNlckZhY3RIABIzCgxhY2Nlc3NfdG9rZW4YBCABKAsyGy5wb3N0ZXJuLnYxLkFjY2Vzc1Rva2VuRmFjdEgAEioKB3Nlc3Npb24YBSABKAsyFy5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0SAASKgoHcHJvamVjdBgGIAEoCzIXLnBvc3Rlcm4udjEuUHJvamVjdEZhY3RIABI1Cg1wcm9qZWN0X2dyYW50GAcgASgLMhwucG9zdGVybi52MS5Qcm9qZWN0R3JhbnRGYWN0SAASMgoLYXBwbGljYXRpb24YCCABKAsyGy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdEgAEi8KCnVzZXJfZ3JhbnQYCSABKAsyGS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3RIABIoCgZtZW1iZXIYCiABKAsyFi5wb3N0ZXJuLnYxLk1lbWJlckZhY3RIABIoCgZwb2xpY3kYCyABKAsyFi5wb3N0ZXJuLnYxLlBvbGljeUZhY3RIABIoCgZmYWN0b3IYDCABKAsyFi5wb3N0ZXJuLnYxLkZhY3RvckZhY3RIABIxCgtzaWduaW5nX2tleRgUIAEoCzIaLnBvc3Rlcm4udjEuU2lnbmluZ0tleUZhY3RIABIpCgdzaWduX29uGBUgASgLMhYucG9zdGVybi52MS5TaWduT25GYWN0SAASKgoHY29uc2VudBgeIAEoCzIXLnBvc3Rlcm4udjEuQ29uc2VudEZhY3RIAEIGCgRub3VuItECChFMaXN0RXZlbnRzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIbCglvYmplY3RfaWQYAiABKAlCCLpIBXIDGMgBEhoKCGFjdG9yX2lkGAMgASgJQgi6SAVyAxjIARIfCgV0eXBlcxgEIAMoCUIQukgNkgEKEGQiBnIEEAEYZBIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgHIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAggASgJQgi6SAVyAxjQDxIfCg1hYm91dF91c2VyX2lkGAkgASgJQgi6SAVyAxjIARIcCgpwcm9qZWN0X2lkGAogASgJQgi6SAVyAxjIASJQChJMaXN0RXZlbnRzUmVzcG9uc2USIQoGZXZlbnRzGAEgAygLMhEucG9zdGVybi52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki2AEKEldhdGNoRXZlbnRzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIbCglvYmplY3RfaWQYAiABKAlCCLpIBXIDGMgBEhoKCGFjdG9yX2lkGAMgASgJQgi6SAVyAxjIARIfCgV0eXBlcxgEIAMoCUIQukgNkgEKEGQiBnIEEAEYZBIXCgVhZnRlchgFIAEoCUIIukgFcgMYuBcSHwoNYWJvdXRfdXNlcl9pZBgGIAEoCUIIukgFcgMYyAESHAoKcHJvamVjdF9pZBgHIAEoCUIIukgFcgMYyAEiNwoTV2F0Y2hFdmVudHNSZXNwb25zZRIgCgVldmVudBgBIAEoCzIRLnBvc3Rlcm4udjEuRXZlbnQyuQIKDEV2ZW50U2VydmljZRKNAQoKTGlzdEV2ZW50cxIdLnBvc3Rlcm4udjEuTGlzdEV2ZW50c1JlcXVlc3QaHi5wb3N0ZXJuLnYxLkxpc3RFdmVudHNSZXNwb25zZSJAkAIBirUYJzgBSghpbnN0YW5jZVINaW5zdGFuY2UucmVhZBoKZXZlbnQucmVhZILT5JMCDBIKL3YxL2V2ZW50cxKYAQoLV2F0Y2hFdmVudHMSHi5wb3N0ZXJuLnYxLldhdGNoRXZlbnRzUmVxdWVzdBofLnBvc3Rlcm4udjEuV2F0Y2hFdmVudHNSZXNwb25zZSJGkAIBirUYJzgBSghpbnN0YW5jZVINaW5zdGFuY2UucmVhZBoKZXZlbnQucmVhZILT5JMCEhIQL3YxL2V2ZW50czp3YXRjaDABQpkBCg5jb20ucG9zdGVybi52MUIKRXZlbnRQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_application, file_postern_v1_consent, file_postern_v1_factor, file_postern_v1_member, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_origin, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_session, file_postern_v1_sign_on, file_postern_v1_signing_key, file_postern_v1_user, file_postern_v1_user_grant]);
 
 /**
  * Something that happened to an object.
@@ -110,6 +112,28 @@ export type Event = Message<"postern.v1.Event"> & {
    * @generated from field: postern.v1.Fact fact = 9;
    */
   fact?: Fact | undefined;
+
+  /**
+   * Where the call came from; absent if the server acted by itself, or in an earlier release.
+   *
+   * @generated from field: postern.v1.Origin origin = 10;
+   */
+  origin?: Origin | undefined;
+
+  /**
+   * The user whom the event is about: of the user, or of one of their sessions, access tokens, factors, user grants, memberships, consents
+   * and sign-ins to applications.
+   *
+   * @generated from field: optional string about_user_id = 11;
+   */
+  aboutUserId?: string | undefined;
+
+  /**
+   * The project that the event is about: of the project, or of one of its roles, project grants, applications, user grants and members.
+   *
+   * @generated from field: optional string project_id = 12;
+   */
+  projectId?: string | undefined;
 };
 
 /**
@@ -317,6 +341,20 @@ export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * Only events about this user, as in `Event.about_user_id`.
+   *
+   * @generated from field: string about_user_id = 9;
+   */
+  aboutUserId: string;
+
+  /**
+   * Only events about this project, as in `Event.project_id`.
+   *
+   * @generated from field: string project_id = 10;
+   */
+  projectId: string;
 };
 
 /**
@@ -390,6 +428,20 @@ export type WatchEventsRequest = Message<"postern.v1.WatchEventsRequest"> & {
    * @generated from field: string after = 5;
    */
   after: string;
+
+  /**
+   * Only events about this user, as in `Event.about_user_id`.
+   *
+   * @generated from field: string about_user_id = 6;
+   */
+  aboutUserId: string;
+
+  /**
+   * Only events about this project, as in `Event.project_id`.
+   *
+   * @generated from field: string project_id = 7;
+   */
+  projectId: string;
 };
 
 /**
@@ -425,7 +477,7 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
  */
 export const EventService: GenService<{
   /**
-   * Lists events of the organization, latest first: by object, by actor, by type, by time. A page may have fewer items than
+   * Lists events of the organization, latest first: by object, by the user or project that they are about, by actor, by type, by time. A page may have fewer items than
    * requested, or none, even if there are more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.EventService.ListEvents

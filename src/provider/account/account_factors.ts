@@ -92,7 +92,7 @@ type Listed = Awaited<ReturnType<AccountServices["factors"]["listFactors"]>>["fa
 function item(view: AccountView, factor: Listed): Html {
   const { language } = view;
   const { id, name, lastUsedDate } = factor;
-  const used = lastUsedDate ? dated("factor_used", view, lastUsedDate) : nothing;
+  const used = lastUsedDate ? dated("last_used", view, lastUsedDate) : nothing;
   const rename = html`<label for="name-${id}">${pageText("name", language)}</label>
 <input id="name-${id}" name="name" value="${name}" maxlength="${String(longestName)}">
 <button name="action" value="rename" class="plain">${pageText("rename_factor", language)}</button>`;

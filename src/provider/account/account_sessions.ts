@@ -22,6 +22,7 @@ import {
   questionPage,
 } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
+import { deviceOf } from "./device_name.ts";
 
 const { method } = SessionService;
 
@@ -73,7 +74,7 @@ function askToEnd(view: AccountView, list: readonly Listed[], asked: string) {
   return questionPage(view, {
     title: pageText("end_title", language),
     text: pageText("end_text", language),
-    about: dated("session_begun", view, found.authTime),
+    about: html`${place(found.origin)}${dated("session_begun", view, found.authTime)}`,
     fields: html`<button name="session" value="${asked}" class="danger">${pageText("end_session", language)}</button>`,
   });
 }
@@ -87,10 +88,22 @@ const askToEndOthers = (view: AccountView) =>
 
 type Listed = Awaited<ReturnType<AccountServices["sessions"]["listSessions"]>>["sessions"][number];
 
-function item(view: AccountView, { id, amr, authTime, expirationDate }: Listed): Html {
+/** The device and the address of an origin. */
+function place(origin: Listed["origin"]): Html {
+  const parts = [deviceOf(origin?.userAgent ?? ""), origin?.address ?? ""].filter((part) => part !== "");
+  return parts.length > 0 ? html`<p><bdi>${parts.join(" · ")}</bdi></p>` : nothing;
+}
+
+const isSame = (one: Listed["origin"], other: Listed["origin"]) =>
+  one?.address === other?.address && one?.userAgent === other?.userAgent;
+
+function item(view: AccountView, one: Listed): Html {
+  const { id, amr, authTime, expirationDate, origin, lastUsedDate, lastUsedOrigin } = one;
   const { language, session } = view;
   const isFull = acrOf(amr) === acrOf(["mfa"]);
-  return html`${dated("session_begun", view, authTime)}
+  return html`${place(origin)}
+${dated("session_begun", view, authTime)}
+${lastUsedDate ? html`${dated("last_used", view, lastUsedDate)}${isSame(origin, lastUsedOrigin) ? nothing : place(lastUsedOrigin)}` : nothing}
 ${dated("session_ends", view, expirationDate)}
 ${isFull ? html`<p>${pageText("session_full", language)}</p>` : nothing}
 ${

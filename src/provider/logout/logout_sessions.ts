@@ -1,4 +1,4 @@
-import { type Call, type Deps, systemCall } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { next, type Versioned } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
@@ -88,5 +88,5 @@ export async function endSessions(
   const endOf = isOfflineOver ? endedAt : signedOutAt;
   const facts = ended.map((session) => endOf(next(session, clock()), session.userId));
   // The sign-out completes even if the client disconnects.
-  await log.append({ ...systemCall(""), values: call.values }, facts, true);
+  await log.append({ ...call, signal: new AbortController().signal }, facts, true);
 }

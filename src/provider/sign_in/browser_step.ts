@@ -1,37 +1,38 @@
 import type { HttpRequest } from "@postern/gateway";
+import type { Call } from "../../deps.ts";
 import type { Language } from "../../messages/language.ts";
 import { newToken } from "../../security/token.ts";
 import type { CookieJar } from "../http/cookies.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { chosenLanguage } from "../pages/language.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
+import { callOf } from "../request/endpoint.ts";
 import type { SessionClient } from "./browser_session.ts";
 import type { Clicks } from "./decision.ts";
 
 /** A step of a sign-in in a browser: the request, its parameters, the cookies received, and those to set. */
-export type BrowserStep = Clicks & {
-  readonly parameters: Parameters;
-  /** The query of the authorization request, as sent. */
-  readonly query: string;
-  readonly values: HttpRequest["values"];
-  readonly language: Language;
-  /** Whether the request submits one of our forms. */
-  readonly byForm: boolean;
-  /** The value of this browser's cookie, which its forms are bound to. */
-  readonly browser: string;
-  /** The values of this browser's sessions, the current one first. */
-  readonly sessions: readonly string[];
-  /** The tokens by which this browser is known to users. */
-  readonly known: readonly string[];
-  readonly cookies: string[];
-  readonly signal: AbortSignal;
-};
+export type BrowserStep = Call &
+  Clicks & {
+    readonly parameters: Parameters;
+    /** The query of the authorization request, as sent. */
+    readonly query: string;
+    readonly language: Language;
+    /** Whether the request submits one of our forms. */
+    readonly byForm: boolean;
+    /** The value of this browser's cookie, which its forms are bound to. */
+    readonly browser: string;
+    /** The values of this browser's sessions, the current one first. */
+    readonly sessions: readonly string[];
+    /** The tokens by which this browser is known to users. */
+    readonly known: readonly string[];
+    readonly cookies: string[];
+  };
 
 export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, "parameters" | "query">): BrowserStep {
   const { cookie } = http.headers;
   return {
     ...of,
-    values: http.values,
+    ...callOf(http),
     language: chosenLanguage(http, of.parameters.get("ui_locales")),
     byForm: http.method === "POST",
     browser: jar.read(cookie, "browser") ?? newToken("ob"),
@@ -42,7 +43,6 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
     isConfirmed: false,
     isAllowed: false,
     isSignedIn: false,
-    signal: http.signal,
   };
 }
 

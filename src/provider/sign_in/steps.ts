@@ -1,4 +1,5 @@
 import type { HttpRequest, Response } from "@postern/gateway";
+import { callOrigin } from "../../deps.ts";
 import { isMultiFactor } from "../../services/callers/authentication_class.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { notices } from "../../services/verification/notice.ts";
@@ -102,7 +103,11 @@ function responding({ deps, settings, maker, issuer }: Parts) {
   const issue = issuing({ deps, settings, maker });
   return async (request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser): Promise<Response> => {
     if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
-    return authorizationResponse(request, await issue(request, session), contextOf(issuer, request, step));
+    return authorizationResponse(
+      request,
+      await issue(request, session, callOrigin(step)),
+      contextOf(issuer, request, step),
+    );
   };
 }
 

@@ -26,6 +26,7 @@ export function contextOfUser(http: HttpRequest, session: UserOfSession, method:
     requestMethod: http.method,
     url: `http://localhost${http.path}`,
     requestSignal: signal,
+    requestHeader: { "user-agent": http.headers["user-agent"] ?? "" },
     contextValues: values,
   });
 }

@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import type { Origin } from "../../events/log.ts";
 import { foreignKey } from "../../postgres/failure.ts";
 import { newToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
@@ -24,9 +25,14 @@ export function issuing(parts: Parts) {
   const write = writingOf(parts);
   const tokens = tokensOf(parts, write);
 
-  return async (request: AuthorizationRequest, { sessionId, owner }: SessionOfUser): Promise<ResponseParameters> => {
+  return async (
+    request: AuthorizationRequest,
+    session: SessionOfUser,
+    origin: Origin | undefined,
+  ): Promise<ResponseParameters> => {
+    const { sessionId, owner } = session;
     const [signOnId, now] = [deps.ids(), deps.clock()];
-    const writing = { signOnId, now, sessionId, isConsentNeeded: isForeign(request.client, owner) };
+    const writing = { signOnId, now, origin, sessionId, isConsentNeeded: isForeign(request.client, owner) };
     if (request.device) {
       const { deviceId, expirationDate } = request.device;
       await write(request, { ...writing, expirationDate, deviceId });
@@ -44,7 +50,7 @@ export function issuing(parts: Parts) {
   };
 }
 
-type Writing = Pick<NewSignOn, "signOnId" | "now" | "sessionId" | "isConsentNeeded">;
+type Writing = Pick<NewSignOn, "signOnId" | "now" | "origin" | "sessionId" | "isConsentNeeded">;
 
 type Write = (
   request: AuthorizationRequest,

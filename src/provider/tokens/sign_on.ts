@@ -1,9 +1,9 @@
 import { SignOnEnd } from "../../../gen/postern/v1/sign_on_pb.ts";
-import { type Call, type Deps, systemCall } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { factOf, first } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { asking, type Question } from "../../events/load.ts";
-import { lostRace } from "../../events/log.ts";
+import { lostRace, type Origin } from "../../events/log.ts";
 import { sharedWrite } from "../../events/shared_write.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
@@ -23,6 +23,8 @@ export type NewSignOn = {
   readonly forApi?: boolean;
   readonly nonce: string | undefined;
   readonly now: Date;
+  /** Where the request came from. */
+  readonly origin: Origin | undefined;
   /** When the browser session ends unless it is used again. */
   readonly idleDate: Date;
   readonly expirationDate: Date;
@@ -82,6 +84,7 @@ const keyOf = ({ code, ...of }: NewSignOn) => ({
   for_api: of.forApi ?? false,
   nonce: of.nonce,
   now: of.now.toISOString(),
+  origin: of.origin,
   idle: of.idleDate.toISOString(),
   ends: of.expirationDate.toISOString(),
   consent: of.isConsentNeeded,
@@ -132,7 +135,7 @@ const questionOf = (
   whereLocked: "skip locked" | "",
 ): Question => ({
   asked: `sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
-    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
     code_ends timestamptz, device_id text`,
   parts: `${locked}found as materialized (
   select asked.*, b.user_id, w.organization_id, ${mayUse} as permitted,
@@ -150,7 +153,7 @@ const questionOf = (
   order by b.session_id for key share of b ${whereLocked}
 ),
 kept as (
-  update browser_sessions b set idle_date = found.idle from found
+  update browser_sessions b set idle_date = found.idle, last_used = found.now, last_used_origin = found.origin from found
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (
@@ -173,7 +176,7 @@ export async function endSignOn(deps: Pick<Deps, "log" | "clock">, call: Call, s
   const at = first(userOwner, signOnId, deps.clock());
   const ended = factOf("signOn", at, { case: "ended", value: { userId, appId, sessionId, reason } });
   // The client may disconnect before. If two requests end the sign-in at once, one records the fact.
-  await deps.log.append({ ...systemCall(""), values: call.values }, [ended], true).catch(lostRace);
+  await deps.log.append({ ...call, signal: new AbortController().signal }, [ended], true).catch(lostRace);
 }
 
 export { SignOnEnd };

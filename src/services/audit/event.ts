@@ -17,7 +17,7 @@ import { descOf, factFrom } from "../../events/fact.ts";
 import { batchOf, endOfLog, eventColumns, type StoredEvent, type Tail } from "../../events/follow.ts";
 import { numberAll } from "../../events/numbering.ts";
 import { formatPosition, type Position, parsePosition } from "../../events/position.ts";
-import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
 import { type Begin, beginAt, type EventFilter, matching, watch } from "./event_watch.ts";
 
@@ -72,14 +72,12 @@ function unknownTypes({ types }: { readonly types: readonly string[] }): Violati
 
 const notAPosition: Violation = { field: "after", text: "POSITION_FOREIGN", reason: "POSITION_INVALID" };
 
-type FilterFields = { instance: boolean; objectId: string; actorId: string; types: string[] };
+type FilterFields = Omit<EventFilter, "owner"> & { readonly instance: boolean };
 
-const filterOf = ({ instance, objectId, actorId, types }: FilterFields, organization: string): EventFilter => ({
-  owner: instance ? "" : organization,
-  objectId,
-  actorId,
-  types,
-});
+const filterOf = ({ instance, ...fields }: FilterFields, organization: string): EventFilter => {
+  const { objectId, actorId, aboutUserId, projectId, types } = fields;
+  return { owner: instance ? "" : organization, objectId, actorId, aboutUserId, projectId, types };
+};
 
 type Period = { readonly since: Date | undefined; readonly until: Date | undefined };
 
@@ -127,6 +125,9 @@ function event(row: StoredEvent) {
     resourceOwner: row.owner,
     actorId: row.actor ?? undefined,
     requestId: row.requestId,
+    ...(row.origin ? { origin: row.origin } : {}),
+    aboutUserId: row.aboutUserId ?? undefined,
+    projectId: row.projectId ?? undefined,
     time: timestampFromDate(row.time),
     fact: factFrom(row.type, row.payload),
   };
@@ -155,44 +156,53 @@ type ReadEvent = Omit<StoredEvent, keyof Position> & {
 
 // Ordered by time rather than by position, because an index leads to any past time. Events that match the whole filter may be rare, so a
 // page ends after a fixed number of rows read from the one index used.
-async function eventsBefore(
-  sql: Sql,
-  { since, until, ...filter }: EventFilter & Period,
-  { before, limit }: Before,
-): Promise<ReadEvent[]> {
+async function eventsBefore(sql: Sql, { since, until, ...filter }: EventFilter & Period, { before, limit }: Before) {
+  const bounds = sql`${since ? sql`time >= ${since}` : sql`true`} and ${until ? sql`time < ${until}` : sql`true`}
+    and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}`;
   const leading = await leadingOf(sql, filter);
+  const read = leading.types.length > 0 ? ofTypes(sql, leading, { bounds, limit }) : ofOne(sql, leading, bounds);
   return sql<ReadEvent[]>`
     select ${eventColumns(sql)}, numbered.number, ${batchOf(sql)} as batch, "isMatch", "isLast" from (
       select *, coalesce(${matching(sql, filter)}, false) as "isMatch",
         row_number() over (order by time desc, events.position desc) = ${mostRead} as "isLast"
-      from events where ${matching(sql, leading)}
-        and ${since ? sql`time >= ${since}` : sql`true`} and ${until ? sql`time < ${until}` : sql`true`}
-        and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}
-      order by time desc, events.position desc limit ${mostRead}
+      from (${read}) events
     ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
     where "isMatch" or "isLast" order by time desc, events.position desc limit ${limit}`;
 }
 
-const unfiltered: EventFilter = { owner: "", objectId: "", actorId: "", types: [] };
+const ofOne = (sql: Sql, leading: EventFilter, bounds: Fragment) => sql`
+  select * from events where ${matching(sql, leading)} and ${bounds}
+  order by time desc, events.position desc limit ${mostRead}`;
 
-/** The part of a filter that an index serves: the object, else the actor, else the organization. */
-async function leadingOf(sql: Sql, { owner, objectId, actorId }: EventFilter): Promise<EventFilter> {
-  const isOurs = !owner || (await isKnown(sql, { owner, objectId, actorId }));
+/** The latest events of each of an organization's types, in one order. */
+const ofTypes = (
+  sql: Sql,
+  { owner, types }: EventFilter,
+  { bounds, limit }: { bounds: Fragment; limit: number },
+) => sql`
+  select events.* from unnest(${[...new Set(types)]}::text[]) of_type cross join lateral (
+    select * from events where owner = ${owner} and type = of_type and ${bounds}
+    order by time desc, events.position desc limit ${limit}) events
+  order by time desc, events.position desc limit ${limit}`;
+
+const unfiltered: EventFilter = { owner: "", objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
+
+/** The part of a filter that an index serves: one id, else the organization, with types if there are any. */
+async function leadingOf(sql: Sql, filter: EventFilter): Promise<EventFilter> {
+  const { owner, types } = filter;
+  const name = ledBy.find((one) => filter[one]);
+  const id = name && filter[name];
   // The token after a page without events reveals the time of an event that was read, which must not be about another organization's
   // object.
-  if (!isOurs) return { ...unfiltered, owner };
-  if (objectId) return { ...unfiltered, objectId };
-  return actorId ? { ...unfiltered, actorId } : { ...unfiltered, owner };
+  if (name && id && (!owner || (await isKnown(sql, owner, id)))) return { ...unfiltered, [name]: id };
+  return { ...unfiltered, owner, types: owner && !name ? types : [] };
 }
 
-type OwnKey = Pick<EventFilter, "owner" | "objectId" | "actorId">;
+const ledBy = ["objectId", "aboutUserId", "projectId", "actorId"] as const;
 
-/** Whether the object has events in the organization, or, without an object, whether the actor is one of its users. */
-async function isKnown(sql: Sql, { owner, objectId, actorId }: OwnKey): Promise<boolean> {
-  if (!objectId && !actorId) return true;
-  const [row] = await (objectId
-    ? sql`select from events where owner = ${owner} and stream = ${objectId} limit 1`
-    : sql`select from users where owner = ${owner} and user_id = ${actorId}`);
+/** Whether an object has events in the organization. */
+async function isKnown(sql: Sql, owner: string, id: string): Promise<boolean> {
+  const [row] = await sql`select from events where owner = ${owner} and stream = ${id} limit 1`;
   return row !== undefined;
 }
 

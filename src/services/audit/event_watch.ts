@@ -8,6 +8,8 @@ export type EventFilter = {
   readonly owner: string;
   readonly objectId: string;
   readonly actorId: string;
+  readonly aboutUserId: string;
+  readonly projectId: string;
   readonly types: readonly string[];
 };
 
@@ -113,16 +115,20 @@ function hear(tail: Tail, filter: EventFilter, signal: AbortSignal) {
   };
 }
 
-const matches = (event: StoredEvent, { owner, objectId, actorId, types }: EventFilter) =>
+const matches = (event: StoredEvent, { owner, objectId, actorId, aboutUserId, projectId, types }: EventFilter) =>
   (!owner || event.owner === owner) &&
   (!objectId || event.stream === objectId) &&
   (!actorId || event.actor === actorId) &&
+  (!aboutUserId || event.aboutUserId === aboutUserId) &&
+  (!projectId || event.projectId === projectId) &&
   (types.length === 0 || types.includes(event.type));
 
-export const matching = (sql: Sql, { owner, objectId, actorId, types }: EventFilter) => sql`
+export const matching = (sql: Sql, { owner, objectId, actorId, aboutUserId, projectId, types }: EventFilter) => sql`
   ${owner ? sql`owner = ${owner}` : sql`true`}
   ${objectId ? sql`and stream = ${objectId}` : sql``}
   ${actorId ? sql`and actor = ${actorId}` : sql``}
+  ${aboutUserId ? sql`and about_user_id = ${aboutUserId}` : sql``}
+  ${projectId ? sql`and project_id = ${projectId}` : sql``}
   ${types.length > 0 ? sql`and type = any(${[...types]})` : sql``}`;
 
 /** Finds the end of the next stretch, which is the end of the log if that comes first. */

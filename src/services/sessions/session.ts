@@ -7,6 +7,7 @@ import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, type NewFact, next, type Versioned } from "../../events/fact.ts";
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
+import type { Origin } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { acrOf } from "../callers/authentication_class.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
@@ -84,9 +85,9 @@ const keepsOffline = "coalesce((f.payload->>'keepsOffline')::boolean, false)";
 export const sessionFolds = {
   created: {
     views: [
-      `insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+      `insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, origin, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, ${amrOf("f")},
-         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from $facts f`,
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.origin, f.version, f.time, f.time from $facts f`,
     ],
     expiry: { table: "sessions", column: "expiration_date" },
     credentials: [
@@ -137,8 +138,16 @@ const sessionRead = (sql: Sql) =>
     select: `select n, ${columns} from asked join sessions s on s.owner = asked.owner and s.session_id = asked.id`,
   });
 
-const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: Page) => sql<SessionRow[]>`
-  select ${sql.unsafe(columns)} from sessions s
+type ListedSession = SessionRow & {
+  readonly origin: Origin | null;
+  readonly lastUsed: Date | null;
+  readonly lastUsedOrigin: Origin | null;
+};
+
+const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: Page) => sql<ListedSession[]>`
+  select ${sql.unsafe(columns)}, s.origin, coalesce(b.last_used, w.last_used) as "lastUsed",
+    coalesce(b.last_used_origin, w.last_used_origin) as "lastUsedOrigin"
+  from sessions s left join bearers b on b.session_id = s.session_id left join browser_sessions w on w.session_id = s.session_id
   where s.user_id = ${userId} and s.expiration_date > ${now}
     and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}
   order by s.session_id desc limit ${limit}`;
@@ -162,7 +171,7 @@ const outlasting = (sql: Sql, userId: string, now: Date) => sql<Outlasting[]>`
 const signOnEnded = ({ owner, signOnId, ...of }: Outlasting, now: Date): NewFact =>
   factOf("signOn", first(owner, signOnId, now), { case: "ended", value: { ...of, reason: SignOnEnd.SESSIONS_ENDED } });
 
-const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: SessionRow) => ({
+const session = ({ userId, expirationDate, amr, enrolmentOnly, origin, ...row }: ListedSession) => ({
   id: row.id,
   details: details(row),
   userId,
@@ -171,4 +180,7 @@ const session = ({ userId, expirationDate, amr, enrolmentOnly, ...row }: Session
   acr: acrOf(amr),
   authTime: timestampFromDate(row.created),
   enrolmentOnly,
+  ...(origin ? { origin } : {}),
+  ...(row.lastUsed ? { lastUsedDate: timestampFromDate(row.lastUsed) } : {}),
+  ...(row.lastUsedOrigin ? { lastUsedOrigin: row.lastUsedOrigin } : {}),
 });

@@ -5,6 +5,7 @@ import { type Call, keys } from "../../deps.ts";
 export function aside({ values, requestHeader }: Call): Call {
   const kept = createContextValues()
     .set(keys.requestId, values.get(keys.requestId))
+    .set(keys.address, values.get(keys.address))
     .set(keys.caller, values.get(keys.caller));
   return { values: kept, requestHeader, signal: new AbortController().signal };
 }

@@ -88,8 +88,10 @@ test("sessions are listed, one is ended, and then all others", async () => {
   const person = await signedUp(postern);
   const { browser } = await atHome(person);
   const phone = await atHome(person);
-  await postern.as().post("/v1/sessions", { loginName: person.username, password: person.password });
+  const userAgent = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
+  await postern.as().post("/v1/sessions", { loginName: person.username, password: person.password }, userAgent);
   const page = await browser.open(`${issuer}/account/sessions`);
+  expect(page.text.match(/Firefox · Linux · 127\.0\.0\.1/g)).toHaveLength(1);
   expect(page.text.match(/This session/g)).toHaveLength(1);
   const [last = "", ...others] = valuesOf(page, "ask_session");
   expect(others).toHaveLength(2);

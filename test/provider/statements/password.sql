@@ -142,17 +142,17 @@ select wait_until as until from sign_in_failures where subject = $1 and wait_unt
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, origin, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
   else array(select jsonb_array_elements_text(f.payload->'amr')) end,
-         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.origin, f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
 "session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i where i.secret->>'hash' is not null),
@@ -243,7 +243,7 @@ with proven as (
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
-    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
     code_ends timestamptz, device_id text)
 ),
 found as materialized (
@@ -281,7 +281,7 @@ found as materialized (
   order by b.session_id for key share of b skip locked
 ),
 kept as (
-  update browser_sessions b set idle_date = found.idle from found
+  update browser_sessions b set idle_date = found.idle, last_used = found.now, last_used_origin = found.origin from found
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (

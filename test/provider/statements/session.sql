@@ -59,7 +59,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
-    nonce text, now timestamptz, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
     code_ends timestamptz, device_id text)
 ),
 found as materialized (
@@ -97,7 +97,7 @@ found as materialized (
   order by b.session_id for key share of b skip locked
 ),
 kept as (
-  update browser_sessions b set idle_date = found.idle from found
+  update browser_sessions b set idle_date = found.idle, last_used = found.now, last_used_origin = found.origin from found
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (

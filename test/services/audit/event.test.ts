@@ -84,6 +84,8 @@ test("an event tells what happened, to what, by whom and when", async () => {
     actorId: postern.adminId,
     requestId: headers.get("x-request-id"),
     time: body.details.creationDate,
+    origin: { address: "127.0.0.1", userAgent: "node", accessTokenId: expect.any(String) },
+    projectId: body.projectId,
     fact: { project: { created: { name: expect.stringMatching(/^Project/), grantRequired: false } } },
   });
 });

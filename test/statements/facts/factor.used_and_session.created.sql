@@ -1,12 +1,12 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "factor.used/0" as (update factors t set last_used = f.time, version = f.version, changed = f.time
    from (select * from facts where type = 'factor.used') f where t.owner = f.owner and t.factor_id = f.stream),
@@ -21,10 +21,10 @@ facts as (
        where p.factor_id = i.stream and i.secret->>'counter' is not null),
 "factor.used/6" as (delete from factor_attempts a using (select * from input where type = 'factor.used') i
        where a.user_id = i.payload->>'userId' and i.secret->>'counter' is null),
-"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, origin, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
   else array(select jsonb_array_elements_text(f.payload->'amr')) end,
-         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.origin, f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
 "session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i where i.secret->>'hash' is not null),

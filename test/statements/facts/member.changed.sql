@@ -1,10 +1,10 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select * from input where type = 'member.changed') i cross join lateral (
              with recursive made as (
@@ -16,7 +16,7 @@ cascade_0 as (
              ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'member.changed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.changed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
     from (select * from input where type = 'member.changed') i join members m on m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end
@@ -32,11 +32,11 @@ cascade_1 as (
       ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),

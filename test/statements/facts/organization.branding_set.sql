@@ -1,12 +1,12 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "organization.branding_set/0" as (insert into brandings as b (owner, accent_color, background_color, dark_accent_color, dark_background_color, product_name, sign_in_text, terms_uri, privacy_uri, help_uri, logo_hash, logo_type, favicon_hash, favicon_type, version, created, changed)
        select f.owner, coalesce(f.payload->'branding'->>'accentColor', ''), coalesce(f.payload->'branding'->>'backgroundColor', ''), coalesce(f.payload->'branding'->>'darkAccentColor', ''), coalesce(f.payload->'branding'->>'darkBackgroundColor', ''), coalesce(f.payload->'branding'->>'productName', ''), coalesce(f.payload->'branding'->>'signInText', ''), coalesce(f.payload->'branding'->>'termsUri', ''), coalesce(f.payload->'branding'->>'privacyUri', ''), coalesce(f.payload->'branding'->>'helpUri', ''), coalesce(f.payload->>'logoHash', ''), coalesce(f.payload->>'logoType', ''), coalesce(f.payload->>'faviconHash', ''), coalesce(f.payload->>'faviconType', ''), f.version, f.time, f.time from (select * from facts where type = 'organization.branding_set') f

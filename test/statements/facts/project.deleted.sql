@@ -1,36 +1,36 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'application.deleted' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'application.deleted' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join applications a on a.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from (select * from input where type = 'project.deleted') i join members m on m.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_3 as (
-  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
 "application.deleted/1" as (delete from consents c using (select * from facts where type = 'application.deleted') f where c.app_id = f.stream),

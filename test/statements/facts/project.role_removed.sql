@@ -1,28 +1,28 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'user_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
                  from (select * from input where type = 'project.role_removed') i
                  join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
                  join user_grants g on g.user_grant_id = r.user_grant_id) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'project_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'project_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
                  from (select * from input where type = 'project.role_removed') i
                  join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
                  join project_grants g on g.project_grant_id = r.project_grant_id) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "project.role_removed/0" as (delete from all_project_roles r using (select * from facts where type = 'project.role_removed') f
        where r.project_id = f.stream and r.role_key = f.payload->>'key'),

@@ -1,10 +1,10 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'user_grant.changed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.changed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
                    select k.role_key from user_grant_roles k
                    where k.user_grant_id = g.user_grant_id and not i.payload->'removedRoleKeys' ? k.role_key
@@ -19,10 +19,10 @@ cascade_0 as (
                      and i.payload->'removedRoleKeys' ? s.role_key offset 0)) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "project_grant.changed/0" as (update project_grants t set version = f.version, changed = f.time
    from (select * from facts where type = 'project_grant.changed') f where t.owner = f.owner and t.project_grant_id = f.stream),

@@ -1,32 +1,32 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
            from (select * from input where type = 'user.password_changed') i join sessions s on s.user_id = i.stream
            where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
            from (select * from input where type = 'user.password_changed') i join access_tokens t on t.user_id = i.stream where ((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId') c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
-"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, version, created, changed)
+"session.created/0" as (insert into sessions (owner, session_id, user_id, expiration_date, amr, enrolment_only, origin, version, created, changed)
        select f.owner, f.stream, f.payload->>'userId', (f.payload->>'expirationDate')::timestamptz, case when jsonb_array_length(coalesce(f.payload->'amr', '[]')) = 0 then '{pwd}'
   else array(select jsonb_array_elements_text(f.payload->'amr')) end,
-         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
+         coalesce((f.payload->>'enrolmentOnly')::boolean, false), f.origin, f.version, f.time, f.time from (select * from facts where type = 'session.created') f),
 "session.created/1" as (insert into bearers (hash, owner, user_id, session_id, expiration_date)
        select decode(i.secret->>'hash', 'hex'), i.owner, i.payload->>'userId', i.stream,
          (i.payload->>'expirationDate')::timestamptz from (select * from input where type = 'session.created') i where i.secret->>'hash' is not null),

@@ -1,25 +1,25 @@
 with input as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as input (
     n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
-    actor text, request_id text, time timestamptz)
+    actor text, request_id text, origin jsonb, time timestamptz)
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
            from (select * from input where type = 'user.email_restored') i join sessions s on s.user_id = i.stream
            where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
            from (select * from input where type = 'user.email_restored') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),

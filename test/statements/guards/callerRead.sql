@@ -12,7 +12,8 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
   ), '[]'::jsonb) as memberships
              from asked join lateral (
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
-    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application, b.last_used
+    case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application,
+    coalesce(b.last_used, s.created) as last_used
   from bearers b
   left join sessions s on s.session_id = b.session_id
   left join access_tokens t on t.token_id = b.token_id

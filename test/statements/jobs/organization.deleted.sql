@@ -1,14 +1,15 @@
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on g.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
@@ -17,15 +18,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join user_grants g on g.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
@@ -34,15 +36,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join members m on m.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
@@ -50,15 +53,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'session.ended'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join sessions s on s.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
@@ -70,13 +74,14 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'access_token.revoked'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join access_tokens t on t.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select * from input where type = 'access_token.revoked') i cross join lateral (
              with recursive made as (
@@ -87,10 +92,10 @@ cascade_0 as (
              ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
@@ -99,40 +104,41 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user.deleted'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, u.owner, u.user_id, u.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'session.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
            from (select * from input where type = 'user.deleted') i join sessions s on s.user_id = i.stream
            where s.session_id is distinct from i.payload->>'keepSessionId') c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
            from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_3 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from (select * from input where type = 'user.deleted') i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
@@ -170,15 +176,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'application.deleted'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join applications a on a.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
 "application.deleted/1" as (delete from consents c using (select * from facts where type = 'application.deleted') f where c.app_id = f.stream),
@@ -191,15 +198,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join user_grants g on g.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
@@ -208,15 +216,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join members m on m.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
@@ -224,27 +233,28 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.revoked'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p join project_grants g on g.project_id = p.project_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project_grant.revoked') i join user_grants g on g.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from (select * from input where type = 'project_grant.revoked') i join members m on m.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "project_grant.revoked/0" as (delete from all_project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
@@ -256,39 +266,40 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project.deleted'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, p.owner, p.project_id, p.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from projects where owner = i.stream order by project_id limit 20) p) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'application.deleted' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'application.deleted' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join applications a on a.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from (select * from input where type = 'project.deleted') i join members m on m.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_3 as (
-  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'project_grant.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
 "application.deleted/1" as (delete from consents c using (select * from facts where type = 'application.deleted') f where c.app_id = f.stream),
@@ -308,27 +319,28 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.revoked'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join project_grants g on g.granted_organization_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project_grant.revoked') i join user_grants g on g.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from (select * from input where type = 'project_grant.revoked') i join members m on m.project_grant_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "project_grant.revoked/0" as (delete from all_project_grants g using (select * from facts where type = 'project_grant.revoked') f where g.owner = f.owner and g.project_grant_id = f.stream),
@@ -340,15 +352,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on m.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
@@ -356,7 +369,8 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'organization.purged'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, o.organization_id, o.organization_id, o.version + 1, jsonb_build_object()
              from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join organizations o on o.organization_id = i.stream and o.deleted
@@ -366,9 +380,9 @@ with input as materialized (
                and not exists (select from members m where m.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "organization.purged/0" as (delete from password_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),

@@ -1,6 +1,7 @@
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.role_removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
                  from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i
@@ -8,9 +9,9 @@ with input as materialized (
                  join user_grants g on g.user_grant_id = r.user_grant_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "user_grant.role_removed/0" as (update user_grants t set version = f.version, changed = f.time
    from (select * from facts where type = 'user_grant.role_removed') f where t.owner = f.owner and t.user_grant_id = f.stream),
@@ -21,7 +22,8 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.role_removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
                  from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i
@@ -29,9 +31,9 @@ with input as materialized (
                  join project_grants g on g.project_grant_id = r.project_grant_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "project_grant.role_removed/0" as (delete from project_grant_roles r using (select * from facts where type = 'project_grant.role_removed') f
        where r.project_grant_id = f.stream and r.role_key = f.payload->>'key'),

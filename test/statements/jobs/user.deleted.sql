@@ -1,14 +1,15 @@
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
@@ -16,15 +17,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
@@ -33,15 +35,16 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'session.ended'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
            from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join sessions s on s.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
@@ -53,13 +56,14 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'access_token.revoked'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
            from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join access_tokens t on t.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'access_token.revoked' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.token_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select * from input where type = 'access_token.revoked') i cross join lateral (
              with recursive made as (
@@ -70,10 +74,10 @@ cascade_0 as (
              ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
@@ -82,14 +86,15 @@ select count(*)::integer as count from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'consent.withdrawn'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, c.owner, c.consent_id, c.version + 1,
              jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
            from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join consents c on c.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 cascade_0 as (
-  select c.owner, c.stream, c.version, 'sign_on.ended' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'sign_on.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, b.owner, s.sign_on_id, 1::bigint, jsonb_build_object('userId', s.user_id, 'appId', s.app_id,
              'sessionId', s.session_id, 'reason', 'SIGN_ON_END_DISCONNECTED')
            from (select * from input where type = 'consent.withdrawn') i join sign_ons s on s.user_id = i.payload->>'userId' and s.app_id = i.payload->>'appId'
@@ -97,10 +102,10 @@ cascade_0 as (
            join browser_sessions b on b.session_id = s.session_id) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),

@@ -16,6 +16,8 @@ export type BodyBudget = {
 export type Network = {
   /** The name of the network; undefined for a client without an address. */
   readonly name: string | undefined;
+  /** The client's address; IPv4 is never written as IPv6. */
+  readonly address: string | undefined;
   readonly account: () => BodyAccount;
 };
 
@@ -47,6 +49,7 @@ export function bodyBudget({ bodiesMaxBytes, unknownStreamsMax }: BudgetLimits):
         name === undefined ? unknownCallers : [whole, shareIn(callers, name, bodiesMaxBytes * callerFraction)];
       return {
         name: address === undefined ? undefined : network,
+        address: address && (ipv4In(address) ?? address),
         account: () => new BodyAccount({ undecided, sharesOf, streams }),
       };
     },
@@ -144,7 +147,7 @@ function add(shares: readonly Share[], more: number): void {
 
 /** The network that a single customer typically has: an IPv4 address, or a 64-bit IPv6 prefix. */
 export function networkOf(address = ""): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  const mapped = ipv4In(address);
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;
   const [front = "", back] = address.split("%", 1)[0]?.split("::") ?? [];
@@ -153,6 +156,9 @@ export function networkOf(address = ""): string {
   const zeros = back === undefined ? 0 : 8 - groups.length - rest.length;
   return [...groups, ...Array<string>(Math.max(0, zeros)).fill("0"), ...rest].slice(0, 4).join(":");
 }
+
+/** The IPv4 address that an IPv6 one stands for. */
+const ipv4In = (address: string) => /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
 
 // Proxies may write addresses with leading zeros and capital letters.
 const canonical = (group: string) => group.toLowerCase().replace(/^0+(?=.)/, "");

@@ -38,6 +38,8 @@ export type Exchange = {
   readonly target: string;
   /** The client's network, for limits by address; undefined if a trusted proxy names no client. */
   readonly network: string | undefined;
+  /** The client's address; undefined if a trusted proxy names no client. */
+  readonly address: string | undefined;
   /** The host and port that the client addresses. */
   readonly authority: string | undefined;
   readonly headers: Headers;

@@ -10,14 +10,14 @@ import type { Exchange } from "../../src/http/exchange.ts";
 import { type ListenOptions, listen } from "../../src/http/server.ts";
 import { http2 } from "./implementation.ts";
 
-/** A server that answers each request by the network of its client. */
+/** A server that answers each request by the network of its client, and by its address in a header. */
 const open = (options: Partial<ListenOptions> = {}) =>
   listen({
     ...{ host: "127.0.0.1", port: 0, http2, limits: { ...defaultLimits, headerTimeoutMs: 2000 } },
     handle: (exchange: Exchange) =>
       exchange.answer({
         status: 200,
-        headers: { "content-length": "16" },
+        headers: { "content-length": "16", "x-address": exchange.address ?? "nobody" },
         body: (exchange.network ?? "nobody").padEnd(16),
       }),
     ...options,
@@ -39,7 +39,9 @@ test("a trusted proxy names its client by a PROXY header, in front of both versi
   const ask = async (header: Buffer, forwarded?: string) =>
     seen(await sendBytes(server, Buffer.concat([header, Buffer.from(get(forwarded))])));
   expect(await ask(named)).toBe("203.0.113.7");
-  expect(await ask(proxyHeader({ family: 0x21, addresses: ipv6(0x2001, 0xdb8, 1, 2, 5) }))).toBe("2001:db8:1:2");
+  const named6 = proxyHeader({ family: 0x21, addresses: ipv6(0x2001, 0xdb8, 1, 2, 5) });
+  expect(await ask(named6)).toBe("2001:db8:1:2");
+  expect(await sendBytes(server, Buffer.concat([named6, Buffer.from(get())]))).toContain("x-address: 2001:db8:1:2:5:");
   // The client of the header is no proxy: it may have written the other header.
   expect(await ask(named, "198.51.100.1")).toBe("203.0.113.7");
   // The client of the header is a proxy itself, and names its own.

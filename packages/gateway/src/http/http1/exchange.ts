@@ -49,6 +49,7 @@ export class Http1Exchange implements Exchange, BodySource {
   readonly method: string;
   readonly target: string;
   readonly network: string | undefined;
+  readonly address: string | undefined;
   readonly authority: string | undefined;
   readonly headers: Headers;
   readonly fault: RequestFault | undefined;
@@ -70,6 +71,7 @@ export class Http1Exchange implements Exchange, BodySource {
   constructor(connection: ConnectionHandle, head: Head, client: Network, { fault, header }: Unreadable = {}) {
     this.#connection = connection;
     this.network = client.name;
+    this.address = client.address;
     this.account = client.account();
     this.#body = new BodyQueue(this);
     this.method = head.method;

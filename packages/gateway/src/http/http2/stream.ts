@@ -38,6 +38,7 @@ export class Stream implements Exchange, BodySource {
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
   readonly network: string | undefined;
+  readonly address: string | undefined;
   /** Called once, when the response is complete or the client has disconnected. */
   onClose: (() => void) | undefined;
   /** Whether the request is complete. */
@@ -68,6 +69,7 @@ export class Stream implements Exchange, BodySource {
     this.#connection = connection;
     const client = connection.clientOf(head.fields);
     this.network = client.name;
+    this.address = client.address;
     this.account = client.account();
     this.#body = new BodyQueue(this);
     this.sendQueue = new SendQueue(id, connection.flowControl.streamWindow, this);

@@ -31,6 +31,7 @@ export class NodeHttp2Exchange implements Exchange {
   readonly headers: Fields;
   readonly fault: RequestFault | undefined;
   readonly network: string | undefined;
+  readonly address: string | undefined;
   readonly account: BodyAccount;
   onClose: (() => void) | undefined;
   closed = false;
@@ -57,6 +58,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.headers = head.fields;
     this.fault = head.tooLarge ? "HEADERS_TOO_LARGE" : undefined;
     this.network = client.name;
+    this.address = client.address;
     this.account = client.account();
     this.#held = new BodyBuffer(this.account);
     this.#isBodyComplete = stream.endAfterHeaders;
