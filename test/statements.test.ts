@@ -23,9 +23,9 @@ import { take as takeSms } from "../src/notify/sms/outbox.ts";
 import { folds } from "../src/runtime/modules.ts";
 import { keyring } from "../src/security/seal.ts";
 import { beginAt } from "../src/services/audit/event_watch.ts";
+import { useWrite } from "../src/services/callers/bearer_use.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";
-import { useWrite } from "../src/services/callers/bearer_use.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
 import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
@@ -336,7 +336,17 @@ test.each([...folds].flatMap(([type, { later }]) => (later ? [[type, later] as c
   async (type, { steps }) => {
     const nextBatch = batches(handlers.deps.sql, folds);
     const [id, time] = ["00", new Date()];
-    const job = { id, owner: "00", type, stream: "00", version: 1n, payload: {}, actor: "00", requestId: "00", origin: null };
+    const job = {
+      id,
+      owner: "00",
+      type,
+      stream: "00",
+      version: 1n,
+      payload: {},
+      actor: "00",
+      requestId: "00",
+      origin: null,
+    };
     handlers.heard();
     for (const step of [...steps.keys(), steps.length])
       await nextBatch({ job, place: { step, wrote: false }, most: 10, time });

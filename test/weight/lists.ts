@@ -28,7 +28,7 @@ export function requestsOf(method: DescMethod): ListRequest[] {
 }
 
 // Events of an organization have no index together with these.
-const besideOrganization = ["objectId", "actorId", "types"];
+const besideOrganization = ["objectId", "actorId", "aboutUserId", "projectId"];
 
 /** Whether a request has several filters, words or orders, which no single index serves. */
 export const intersects = ({ body, filters }: ListRequest): boolean =>
@@ -88,6 +88,7 @@ const texts: Readonly<Record<string, readonly unknown[]>> = {
   search: ["a", "ada", "byron ada zzz", "ada user7"],
   objectId: ["u1", "zzz"],
   actorId: ["u1", "u2", "zzz"],
+  aboutUserId: ["u1", "zzz"],
   types: [["user.unlocked"], ["user.reactivated"]],
   since: ["2001-01-01T00:00:00Z"],
   until: ["2101-01-01T00:00:00Z"],
