@@ -2,11 +2,20 @@
 
 -- step: transaction
 alter table events add column origin jsonb, add column about_user_id text, add column project_id text;
+
+-- step: transaction
 alter table jobs add column origin jsonb;
+
+-- step: transaction
 alter table sessions add column origin jsonb;
+
+-- step: transaction
 alter table bearers add column last_used_origin jsonb;
+
+-- step: transaction
 alter table browser_sessions add column last_used timestamptz, add column last_used_origin jsonb;
 
+-- step: transaction
 -- The user and the project that an event is about. If its payload names neither, the first event of its object does.
 create function subjects_of(type text, owner text, stream text, version bigint, payload jsonb, out about_user_id text, out project_id text)
 language plpgsql stable as $$
