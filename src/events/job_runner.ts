@@ -114,7 +114,6 @@ function suited(most: number, took: number): number {
 
 const organizationsAtOnce = 100;
 
-<<<<<<< HEAD
 /** An organization with jobs, and the one whose turn it is; no job if all of them rest. */
 type Turn = Job | { readonly owner: string; readonly id: null };
 
@@ -133,7 +132,8 @@ function turns(sql: Sql) {
         select (select j.owner from jobs j where j.ended is null and j.owner > o.owner order by j.owner limit 1)
         from owners o where o.owner is not null
       )
-      select j.job_id as id, o.owner, j.type, j.stream, j.version, j.payload, j.actor, j.request_id as "requestId"
+      select j.job_id as id, o.owner, j.type, j.stream, j.version, j.payload, j.actor, j.request_id as "requestId",
+        j.origin
       from (select owner from owners where owner is not null limit ${organizationsAtOnce}) o left join lateral (
         (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting})
           and job_id > coalesce(${before}::text::jsonb->>o.owner, '') order by job_id limit 1)
@@ -146,8 +146,3 @@ function turns(sql: Sql) {
     return found;
   };
 }
-=======
-const underWay = (sql: Sql) => sql<Job[]>`
-  select job_id as id, owner, type, stream, version, payload, actor, request_id as "requestId", origin
-  from jobs where ended is null order by job_id limit ${atOnce}`;
->>>>>>> 044825f4 (events: where calls came from, and which user and project they are about)

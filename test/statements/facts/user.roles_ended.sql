@@ -9,26 +9,17 @@ cascade_0 as (
            from (select * from input where type = 'user.roles_ended') i join members m on i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope = 'organization') c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
-<<<<<<< HEAD
-  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.time
+  select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select * from input where type = 'user.roles_ended') i join members m on i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope <> 'organization') c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
-  select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.time
-  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-           from (select * from input where type = 'user.roles_ended') i join user_grants g on i.payload->'kinds' ? 'ROLE_KIND_USER_GRANT' and (g.user_id collate "C") = i.stream and (g.owner collate "C") = i.payload->>'organizationId') c (n, owner, stream, version, payload) join input i using (n)
-),
-cascade_3 as (
-  select c.owner, c.stream, c.version, 'user.roles_ended' as type, c.payload, i.actor, i.request_id, i.time
-=======
   select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from (select * from input where type = 'user.roles_ended') i join user_grants g on i.payload->'kinds' ? 'ROLE_KIND_USER_GRANT' and (g.user_id collate "C") = i.stream and (g.owner collate "C") = i.payload->>'organizationId') c (n, owner, stream, version, payload) join input i using (n)
 ),
-cascade_2 as (
+cascade_3 as (
   select c.owner, c.stream, c.version, 'user.roles_ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
->>>>>>> 044825f4 (events: where calls came from, and which user and project they are about)
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
     from (select * from input where type = 'user.roles_ended') i join members m on not (i.payload->>'byAdministrator')::boolean and i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance'
@@ -44,22 +35,13 @@ cascade_2 as (
       ) owners where owners.user_id <> m.user_id)) c (n, owner, stream, version, payload) join input i using (n)
 ),
 facts as (
-<<<<<<< HEAD
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_0
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_1
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_2
-  union all select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from cascade_3
-  returning owner, stream, version, type, payload, actor, request_id, time
-=======
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
   returning owner, stream, version, type, payload, actor, request_id, origin, time
->>>>>>> 044825f4 (events: where calls came from, and which user and project they are about)
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "user.roles_ended/0" as (update users t set version = f.version, changed = f.time

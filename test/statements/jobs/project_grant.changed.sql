@@ -1,6 +1,7 @@
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.changed'::text as type, c.payload,
-    null::jsonb as secret, $5::text as actor, $6::text as request_id, $7::text::timestamptz as time
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
                    select k.role_key from user_grant_roles k
@@ -16,9 +17,9 @@ with input as materialized (
                      and i.payload->'removedRoleKeys' ? s.role_key offset 0)) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
-  insert into events (owner, stream, version, type, payload, actor, request_id, time, epoch)
-  select owner, stream, version, type, payload, actor, request_id, time, coalesce((select i.epoch from instance i), 1) from input
-  returning owner, stream, version, type, payload, actor, request_id, time
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "user_grant.changed/0" as (update user_grants t set version = f.version, changed = f.time
    from (select * from facts where type = 'user_grant.changed') f where t.owner = f.owner and t.user_grant_id = f.stream),
