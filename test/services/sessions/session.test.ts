@@ -43,7 +43,7 @@ test("a sign-in answers a token once, with its end", async () => {
   expect(sessions[0]).toEqual({
     ...{ id: session.sessionId, userId, expirationDate: session.expirationDate, details: session.details },
     ...{ amr: ["pwd"], acr: "urn:postern:acr:single-factor", authTime: session.details.creationDate },
-    enrolmentOnly: false,
+    ...{ enrolmentOnly: false, origin: { address: "127.0.0.1", userAgent: "node" } },
   });
 });
 
