@@ -36,6 +36,8 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -47,6 +49,8 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -69,6 +73,8 @@ found as materialized (
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -81,6 +87,8 @@ found as materialized (
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
