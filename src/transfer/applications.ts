@@ -18,7 +18,7 @@ export async function importApplication({ item, notes }: Placed, { clients, proj
     const made = await created(item, projectId, clients);
     if (made?.clientSecret !== undefined) notes.push(lost("its client secret; RotateClientSecret creates a new one"));
     for (const { localizedMessage } of made?.problems ?? [])
-      notes.push(changed(`it was imported, but ${localizedMessage}`));
+      notes.push(changed(`it was imported with a problem: ${localizedMessage}`));
     const place = made ? { projectId, appId: made.appId } : await found(item, projectId, clients);
     if (place && inactive) await clients.applications.deactivateApplication(place);
     if (made && place && key) await clients.applications.addApplicationKey({ ...key, ...place });
