@@ -167,3 +167,10 @@ test("no file names a place on somebody's machine, and none a registry", () => {
   );
   expect(found).toEqual([]);
 });
+
+test("each migration has a number of its own", () => {
+  const names = filesOf().filter((path) => path.startsWith("src/postgres/migrations/"));
+  const numbers = names.map((path) => basename(path).slice(0, 4));
+  expect(names.length).toBeGreaterThan(60);
+  expect(names.filter((_, at) => numbers.indexOf(numbers[at] ?? "") < at)).toEqual([]);
+});
