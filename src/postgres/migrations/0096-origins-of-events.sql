@@ -19,19 +19,24 @@ alter table browser_sessions add column last_used timestamptz, add column last_u
 -- The user and the project that an event is about. If its payload names neither, the first event of its object does.
 create function subjects_of(type text, owner text, stream text, version bigint, payload jsonb, out about_user_id text, out project_id text)
 language plpgsql stable as $$
+declare
+  noun text := split_part(type, '.', 1);
 begin
-  about_user_id := case when type like 'user.%' then stream else payload->>'userId' end;
-  project_id := case when type like 'project.%' then stream else nullif(payload->>'projectId', '') end;
-  if project_id is null and payload->>'projectGrantId' <> '' then
+  about_user_id := case when noun = 'user' then stream else payload->>'userId' end;
+  project_id := case when noun = 'project' then stream else nullif(payload->>'projectId', '') end;
+  if version > 1 and noun in ('user_grant', 'member', 'factor', 'access_token', 'application', 'project_grant') then
+    select coalesce(subjects_of.about_user_id, e.about_user_id), coalesce(subjects_of.project_id, e.project_id)
+    into about_user_id, project_id
+    from events e where e.owner = subjects_of.owner and e.stream = subjects_of.stream and e.version = 1;
+    -- The first event may not be filled in yet.
+    if project_id is null and (about_user_id is null or noun = 'member') then
+      select coalesce(subjects_of.about_user_id, f.about_user_id), f.project_id into about_user_id, project_id
+      from events e cross join lateral subjects_of(e.type, e.owner, e.stream, e.version, e.payload) f
+      where e.owner = subjects_of.owner and e.stream = subjects_of.stream and e.version = 1;
+    end if;
+  elsif project_id is null and payload->>'projectGrantId' <> '' then
     select e.payload->>'projectId' into project_id from events e
     where e.stream = subjects_of.payload->>'projectGrantId' and e.type = 'project_grant.created' order by e.time limit 1;
-  end if;
-  if version > 1 and (type like 'user\_grant.%' or type like 'member.%' or type like 'factor.%' or type like 'access\_token.%'
-      or type like 'application.%' or type like 'project\_grant.%') then
-    select coalesce(subjects_of.about_user_id, f.about_user_id), coalesce(subjects_of.project_id, f.project_id)
-    into about_user_id, project_id
-    from events e cross join lateral subjects_of(e.type, e.owner, e.stream, e.version, e.payload) f
-    where e.owner = subjects_of.owner and e.stream = subjects_of.stream and e.version = 1;
   end if;
 end $$;
 
