@@ -1,8 +1,8 @@
-import { lookup } from "node:dns";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { type RequestOptions, request } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { findAddresses } from "./name_lookup.ts";
 
 /** Settings of requests to URIs that applications register. */
 export type FetchSettings = {
@@ -92,14 +92,21 @@ async function textOf(response: IncomingMessage): Promise<string> {
  * between.
  */
 function checkedLookup(isAllowed: (address: string) => boolean): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses = []) => {
-      const [first] = addresses;
-      if (error || !first) return callback(error ?? new Error("the name has no address"), []);
-      if (!addresses.every(({ address }) => isAllowed(address)))
-        return callback(new Error("the address is not public"), []);
-      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
-    });
+  const find = findAddresses(outwardTimeoutMs);
+  const checked = async (name: string) => {
+    const addresses = await find(name);
+    if (addresses.length === 0) throw new Error("the name has no address");
+    if (!addresses.every(({ address }) => isAllowed(address))) throw new Error("the address is not public");
+    return addresses;
+  };
+  return (hostname, { all }, callback) => {
+    checked(hostname).then(
+      (addresses) => {
+        if (all) callback(null, [...addresses]);
+        else callback(null, addresses[0]?.address ?? "", addresses[0]?.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    );
   };
 }
 
