@@ -62,14 +62,18 @@ test("ten thousand SMS of an organization do not stand before an SMS of another 
   await ask(postern.databaseUrl, `delete from sms_messages where owner = '${organizationId}'`);
 });
 
-test("messages of organizations that nobody knows leave as well", async () => {
-  await ask(
-    postern.databaseUrl,
-    `insert into logout_messages (session_id, user_id, app_id, created)
-     select 's' || n, 'u', 'gone', now() from generate_series(1, 300) n`,
-  );
-  const left = () => ask(postern.databaseUrl, "select from logout_messages");
-  await vi.waitFor(async () => expect(await left()).toEqual([]), longest);
+test.each([
+  ["logout_messages", "session_id, user_id, app_id, created", "'s' || n, 'gone', 'gone', now()"],
+  [
+    "mail_messages",
+    "mail_id, owner, user_id, kind, email, language, expiration_date, created",
+    "'m' || n, 'gone' || n % 2, 'gone', 'password_changed', 'gone@example.com', 'en', now() + interval '1 day', now()",
+  ],
+  ["sms_messages", "phone_code_id, owner, user_id, created", "'s' || n, 'gone' || n % 2, 'gone', now()"],
+])("%s of organizations that were deleted are forgotten", async (table, columns, values) => {
+  await ask(postern.databaseUrl, `insert into ${table} (${columns}) select ${values} from generate_series(1, 300) n`);
+  await vi.waitFor(async () => expect(await ask(postern.databaseUrl, `select from ${table}`)).toEqual([]), longest);
+  expect(provider.received.filter((one) => toOf(one) === "gone@example.com")).toEqual([]);
 });
 
 test("an organization alone has two thirds of the places, and those that come later find some, too", () => {

@@ -3,69 +3,93 @@ import { backoffSeconds } from "../deliveries.ts";
 /** The application that a sign-out is for, its organization, and the name or address of its host. */
 export type Destination = { readonly owner: string; readonly appId: string; readonly host: string };
 
-/** What gave no answer, and to how many: beyond `most`, it is asked by one message at a time, with pauses that grow. */
+/** What became of a try; a refused connection is neither an answer nor silence. */
+export type Outcome = "answered" | "unanswered" | "failed";
+
+/** What gave no answer, and to how many: those that are silent to more than `most` are asked now and then, after pauses that grow. */
 type Subject = { readonly key: string; readonly witness: string; readonly most: number };
 type Silence = { readonly witnesses: Set<string>; pauses: number; until: number };
 
 /** Remembers who does not answer, on this node. */
 export type Silences = {
-  /** The seconds for which a sign-out has to wait; without any it is sent, and the outcome must be told. */
+  /** The seconds for which a sign-out has to wait; without any, it is sent, and its outcome must be told. */
   readonly wait: (to: Destination) => number;
-  readonly answered: (to: Destination) => void;
-  readonly unanswered: (to: Destination) => void;
+  readonly ended: (to: Destination, outcome: Outcome) => void;
 };
 
 const mostRemembered = 30_000;
+// Of a node's places, so many are for a host that several organizations find silent.
+const mostAtSilentHost = 6;
+const fullSeconds = 2;
 
 /**
  * Remembers applications and hosts that take a connection's time and never answer, so that the next messages for them take no places.
- * An organization sets a host aside for itself, once two of its applications there are silent; for all, it takes three organizations.
- * One answer ends it. Nodes learn by themselves: each loses a few places for the time of one try.
+ * An organization sets a host aside for itself, once two of its applications there are silent. If three organizations find a host silent,
+ * each one sends it a message at a time, and all together a few: none of them can set it aside for another one. One answer ends it. Nodes
+ * learn by themselves: each loses a few places for the time of one try.
  */
 export function rememberSilence(timeoutMs: number, now: () => number = () => performance.now()): Silences {
   const silences = new Map<string, Silence>();
+  const underWay = new Map<string, number>();
 
   return {
     wait(to) {
-      const silent = subjectsOf(to).flatMap((subject) => silenceOf(subject) ?? []);
-      const waitMs = Math.max(0, ...silent.map(({ until }) => until - now()));
-      if (waitMs === 0) for (const silence of silent) pause(silence, timeoutMs);
-      return waitMs / 1000;
+      const { application, ofOwner, ofAll } = subjectsOf(to);
+      const isSilentToSeveral = isSilent(ofAll);
+      if (isSilentToSeveral && countOf(to) >= mostAtSilentHost) return fullSeconds;
+      const asked = [
+        ...(isSilent(application) ? [application] : []),
+        ...(isSilentToSeveral || isSilent(ofOwner) ? [ofOwner] : []),
+      ];
+      const waitMs = Math.max(0, ...asked.map(({ key }) => (silences.get(key)?.until ?? 0) - now()));
+      if (waitMs > 0) return waitMs / 1000;
+      for (const subject of asked) pause(subject, timeoutMs);
+      underWay.set(to.host, countOf(to) + 1);
+      return 0;
     },
-    answered(to) {
-      for (const { key } of subjectsOf(to)) silences.delete(key);
-    },
-    unanswered(to) {
-      for (const { key, witness, most } of subjectsOf(to)) {
-        const silence = silences.get(key) ?? { witnesses: new Set(), pauses: 0, until: 0 };
-        const began = silence.witnesses.size <= most;
-        if (began) silence.witnesses.add(witness);
-        if (began && silence.witnesses.size > most) pause(silence, 0);
-        remember(key, silence);
-      }
+    ended(to, outcome) {
+      const count = countOf(to) - 1;
+      if (count > 0) underWay.set(to.host, count);
+      else underWay.delete(to.host);
+      const subjects = Object.values(subjectsOf(to));
+      if (outcome === "answered") for (const { key } of subjects) silences.delete(key);
+      if (outcome === "unanswered") for (const subject of subjects) witness(subject);
     },
   };
 
-  function silenceOf({ key, most }: Subject): Silence | undefined {
-    const silence = silences.get(key);
-    return silence && silence.witnesses.size > most ? silence : undefined;
+  function countOf({ host }: Destination): number {
+    return underWay.get(host) ?? 0;
   }
 
-  function pause(silence: Silence, afterMs: number): void {
+  function isSilent({ key, most }: Subject): boolean {
+    return (silences.get(key)?.witnesses.size ?? 0) > most;
+  }
+
+  function witness(subject: Subject): void {
+    if (isSilent(subject)) return;
+    remembered(subject).witnesses.add(subject.witness);
+    if (isSilent(subject)) pause(subject, 0);
+  }
+
+  function pause(subject: Subject, afterMs: number): void {
+    const silence = remembered(subject);
     silence.pauses += 1;
     silence.until = now() + afterMs + backoffSeconds(silence.pauses) * 1000;
   }
 
-  function remember(key: string, silence: Silence): void {
+  /** What is remembered longest without a change is forgotten first. */
+  function remembered({ key }: Subject): Silence {
+    const silence = silences.get(key) ?? { witnesses: new Set(), pauses: 0, until: 0 };
     silences.delete(key);
     silences.set(key, silence);
     const [oldest] = silences.keys();
     if (silences.size > mostRemembered && oldest !== undefined) silences.delete(oldest);
+    return silence;
   }
 }
 
-const subjectsOf = ({ owner, appId, host }: Destination): readonly Subject[] => [
-  { key: `application ${appId}`, witness: appId, most: 0 },
-  { key: `host of ${owner} ${host}`, witness: appId, most: 1 },
-  { key: `host ${host}`, witness: owner, most: 2 },
-];
+const subjectsOf = ({ owner, appId, host }: Destination) => ({
+  application: { key: `application ${appId}`, witness: appId, most: 0 },
+  ofOwner: { key: `host of ${owner} ${host}`, witness: appId, most: 1 },
+  ofAll: { key: `host ${host}`, witness: owner, most: 2 },
+});

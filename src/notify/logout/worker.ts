@@ -1,7 +1,7 @@
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { backoffSeconds, type Delivery, type DeliveryOptions, startDeliveries } from "../deliveries.ts";
 import { buryLogout, forgetLogout, type LeasedLogout, postponeLogouts, takeLogouts } from "./outbox.ts";
-import { type Destination, rememberSilence, type Silences } from "./silence.ts";
+import { type Destination, type Outcome, rememberSilence, type Silences } from "./silence.ts";
 
 /**
  * Notifies an application of a sign-out. Returns the status of the response, or undefined if the application does not need to know; throws
@@ -42,8 +42,11 @@ type WithSilences = LogoutWorkerOptions & { readonly silences: Silences };
 async function deliver(options: WithSilences, message: LeasedLogout): Promise<Delivery> {
   const to = destinationOf(message);
   const seconds = to ? options.silences.wait(to) : 0;
-  if (seconds === 0) return tryToDeliver(options, message, to);
-  return { ...later(options, message, { failure: "its host does not answer", seconds }), isUntried: true };
+  if (seconds > 0)
+    return { ...later(options, message, { failure: "its host does not answer", seconds }), isUntried: true };
+  const { delivery, outcome } = await tryToDeliver(options, message);
+  if (to) options.silences.ended(to, outcome);
+  return delivery;
 }
 
 /** Where a sign-out goes: a host has one name, however its URI spells it. */
@@ -52,24 +55,30 @@ function destinationOf({ owner, appId, oidc }: LeasedLogout): Destination | unde
   return url ? { owner, appId, host: url.hostname.replace(/\.$/, "") } : undefined;
 }
 
-async function tryToDeliver(options: WithSilences, message: LeasedLogout, to?: Destination): Promise<Delivery> {
+type Try = { readonly delivery: Delivery; readonly outcome: Outcome };
+
+async function tryToDeliver(options: LogoutWorkerOptions, message: LeasedLogout): Promise<Try> {
   const seconds = backoffSeconds(message.attempts);
   try {
     const status = await options.sender(message);
-    if (status === undefined) return { kind: "superseded" };
-    if (to) options.silences.answered(to);
-    // Back-Channel Logout 1.0, 2.8: 200, or 204 where a framework turns an empty response into that.
-    if (status === 200 || status === 204) return { kind: "delivered" };
-    const failure = `it answered ${status}`;
-    return isLasting(status) ? { kind: "dead", failure } : later(options, message, { failure, seconds });
+    if (status === undefined) return { delivery: { kind: "superseded" }, outcome: "failed" };
+    return { delivery: deliveryOf(options, message, status), outcome: "answered" };
   } catch (error) {
-    if (to && swallowed.has(String((error as { code?: unknown }).code))) options.silences.unanswered(to);
-    return later(options, message, { failure: failureOf(error), seconds });
+    const delivery = later(options, message, { failure: failureOf(error), seconds });
+    return { delivery, outcome: swallowed.has(String((error as { code?: unknown }).code)) ? "unanswered" : "failed" };
   }
 }
 
+function deliveryOf(options: LogoutWorkerOptions, message: LeasedLogout, status: number): Delivery {
+  // Back-Channel Logout 1.0, 2.8: 200, or 204 where a framework turns an empty response into that.
+  if (status === 200 || status === 204) return { kind: "delivered" };
+  const failure = `it answered ${status}`;
+  if (isLasting(status)) return { kind: "dead", failure };
+  return later(options, message, { failure, seconds: backoffSeconds(message.attempts) });
+}
+
 // The errors of a host that takes the whole time of a try; another one costs next to nothing.
-const swallowed = new Set(["ABORT_ERR", "ETIMEDOUT", "EHOSTUNREACH"]);
+const swallowed = new Set(["ABORT_ERR", "ETIMEDOUT", "EHOSTUNREACH", "ESERVFAIL"]);
 
 const isLasting = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
 
