@@ -4,6 +4,7 @@ import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
 import { lateRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { PasswordBench } from "../../security/password.ts";
+import { handlers } from "../module.ts";
 import { organization } from "../organizations/organization.ts";
 import { replacementHash } from "../passwords/new_password.ts";
 import {
@@ -27,9 +28,7 @@ export const accountService = (deps: Deps, resets: PasswordResets, settings: Not
   const guess = oldPasswordGuesses(deps);
   const notice = notices(deps, settings);
 
-  return {
-    ...passwordResetCalls(resets),
-
+  return handlers(passwordResetCalls(resets), {
     async getMe({ projectId: project }, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
       const account = await ownAccount({ owner, id, project }, call.signal);
@@ -56,7 +55,7 @@ export const accountService = (deps: Deps, resets: PasswordResets, settings: Not
       const changed = factOf("user", at, { case: "passwordChanged", value }, secret);
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
-  } satisfies ServiceImpl<typeof AccountService>;
+  } satisfies Partial<ServiceImpl<typeof AccountService>>);
 };
 
 export function accountLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {

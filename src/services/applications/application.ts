@@ -20,6 +20,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
+import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { takenId } from "../users/new_user.ts";
@@ -31,20 +32,16 @@ import { apiComplianceOf, complianceOf } from "./compliance.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { configurationOf, flowOf, flowViolations, settingViolations } from "./oidc_configuration.ts";
 
-type Elsewhere =
-  | ("updateOidcApplication" | "createApiApplication" | "updateApiApplication")
-  | ("addApplicationKey" | "listApplicationKeys" | "removeApplicationKey");
-
 export const applicationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
   const projectForName = projectForNameRead(sql);
   const applicationOf = applicationRead(sql);
 
-  return {
-    ...applicationState(deps, async (request, call) =>
-      found(await applicationOf(keyOf(request, call), call.signal), request),
-    ),
+  const states = applicationState(deps, async (request, call) =>
+    found(await applicationOf(keyOf(request, call), call.signal), request),
+  );
 
+  return handlers(states, {
     async createOidcApplication(request, call) {
       const { projectId, name } = request;
       const oidc = configurationOf(request);
@@ -100,7 +97,7 @@ export const applicationService = (deps: Deps) => {
       const deleted = factOf("application", at, { case: "deleted", value: {} });
       return log.append(call, [deleted], { details: detailsAfter(at) });
     },
-  } satisfies Omit<ServiceImpl<typeof ApplicationService>, Elsewhere>;
+  } satisfies Partial<ServiceImpl<typeof ApplicationService>>);
 };
 
 const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]

@@ -1,6 +1,6 @@
 import { ApplicationService } from "../../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { joined, serving } from "../module.ts";
+import { handlers, serving } from "../module.ts";
 import { apiApplicationLateRules, apiApplicationRules, apiApplications } from "./api_application.ts";
 import { apiApplicationFolds } from "./api_configuration.ts";
 import { applicationFolds, applicationLateRules, applicationRules, applicationService } from "./application.ts";
@@ -12,10 +12,7 @@ type Parts = { readonly deps: Deps };
 export const applications = {
   serves: [
     serving(ApplicationService, ({ deps }: Parts) =>
-      joined(
-        joined(applicationService(deps), applicationUpdate(deps)),
-        joined(applicationKeys(deps), apiApplications(deps)),
-      ),
+      handlers(applicationService(deps), applicationUpdate(deps), applicationKeys(deps), apiApplications(deps)),
     ),
   ],
   folds: { application: { ...applicationFolds, ...apiApplicationFolds } },

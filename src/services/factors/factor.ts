@@ -8,6 +8,7 @@ import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts
 import type { PublicSettings } from "../../security/passkey.ts";
 import { makeRecoveryCodes } from "../../security/recovery_code.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
+import { handlers } from "../module.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { enrollingUser, refuseEnrolment } from "./enrolling_user.ts";
@@ -23,10 +24,7 @@ export const factorService = (deps: Deps, settings: PublicSettings & NoticeSetti
   const userExists = userExistsRead(sql);
   const notice = notices(deps, settings);
 
-  return {
-    ...totpEnrolment(deps, settings),
-    ...passkeyEnrolment(deps, settings),
-
+  return handlers(totpEnrolment(deps, settings), passkeyEnrolment(deps, settings), {
     async generateRecoveryCodes(_request: unknown, call: Call) {
       const user = await caller(call);
       refuseEnrolment(user);
@@ -64,7 +62,7 @@ export const factorService = (deps: Deps, settings: PublicSettings & NoticeSetti
       );
       return log.append(call, facts, { details: detailsAfter(next(row, now)) });
     },
-  } satisfies ServiceImpl<typeof FactorService>;
+  } satisfies Partial<ServiceImpl<typeof FactorService>>);
 
   async function factorsAt(userId: string, call: Call): Promise<readonly FactorRow[]> {
     const user = { owner: organizationOf(call), id: userId };

@@ -12,6 +12,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userIsThere } from "../callers/in_force.ts";
 import { outgrownBy } from "../members/outgrown.ts";
+import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { asRead } from "../writing/taken_name.ts";
@@ -33,11 +34,7 @@ export const organizationService = (deps: Deps) => {
   const organizationById = organizationRead(sql);
   const ownerOf = newOwner(deps);
 
-  return {
-    ...organizationState(deps),
-    ...organizationUpdate(deps),
-    ...organizationBranding(deps),
-
+  return handlers(organizationState(deps), organizationUpdate(deps), organizationBranding(deps), {
     async createOrganization({ name, ownerUserId }, call) {
       const { takenBy = null, ownerExists = false } =
         (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
@@ -65,7 +62,7 @@ export const organizationService = (deps: Deps) => {
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { organizations: answered.map(organization), nextPageToken };
     },
-  } satisfies ServiceImpl<typeof OrganizationService>;
+  } satisfies Partial<ServiceImpl<typeof OrganizationService>>);
 };
 
 function newOwner({ ids, ...deps }: Deps) {

@@ -7,6 +7,7 @@ import { type NounFolds, type Step, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
+import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { asRead } from "../writing/taken_name.ts";
@@ -19,14 +20,14 @@ import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_p
 
 export const projectService = (deps: Deps) => {
   const readable = readableProject(deps.sql);
-  return {
-    ...projects(deps, readable),
-    ...projectRoles(deps, readable),
-    ...projectGrants(deps, readable),
-    ...projectState(deps, readable),
-    ...projectGrantChange(deps),
-    ...projectUpdates(deps),
-  } satisfies ServiceImpl<typeof ProjectService>;
+  return handlers(
+    projects(deps, readable),
+    projectRoles(deps, readable),
+    projectGrants(deps, readable),
+    projectState(deps, readable),
+    projectGrantChange(deps),
+    projectUpdates(deps),
+  ) satisfies ServiceImpl<typeof ProjectService>;
 };
 
 type Projects = Pick<

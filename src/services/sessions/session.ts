@@ -11,6 +11,7 @@ import type { Origin } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { acrOf } from "../callers/authentication_class.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
+import { handlers } from "../module.ts";
 import { countSignIn } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
@@ -27,7 +28,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
 
-  return {
+  return handlers(completedSessions(options), passkeySessions(options), {
     async createSession({ loginName, password, newPassword }, call) {
       const kind = callSession(options);
       const outcome = await signIn(
@@ -65,10 +66,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
       ];
       return log.append(call, facts, { ended: rows.length });
     },
-
-    ...completedSessions(options),
-    ...passkeySessions(options),
-  } satisfies ServiceImpl<typeof SessionService>;
+  } satisfies Partial<ServiceImpl<typeof SessionService>>);
 };
 
 export const sessionRules = [pageRule(ListSessionsRequestSchema, 1), ...completionRules];

@@ -12,6 +12,7 @@ import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { handlers } from "../module.ts";
 import { stateOfProject } from "../projects/project_state.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
@@ -38,11 +39,7 @@ export const userGrantService = (deps: Deps) => {
   const grantToRead = grantRead(sql);
   const grantToChange = grantAndRolesRead(sql);
 
-  return {
-    ...userGrantBatch(deps),
-    ...userGrantRoles(deps),
-    ...userGrantState(deps, grantOf),
-
+  return handlers(userGrantBatch(deps), userGrantRoles(deps), userGrantState(deps, grantOf), {
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
       const at = first(wanted.owner, ids(), clock());
@@ -84,7 +81,7 @@ export const userGrantService = (deps: Deps) => {
       const removed = factOf("userGrant", at, { case: "removed", value: {} });
       return log.append(call, [removed], { details: detailsAfter(at) });
     },
-  } satisfies ServiceImpl<typeof UserGrantService>;
+  } satisfies Partial<ServiceImpl<typeof UserGrantService>>);
 
   async function grantOf(id: string, call: Call): Promise<UserGrantRow> {
     const row = await grantToRead({ owner: organizationOf(call), id }, call.signal);

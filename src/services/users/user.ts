@@ -9,6 +9,7 @@ import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "..
 import { loginNameOf } from "../callers/login_name.ts";
 import { codesWait } from "../factors/factor_attempts.ts";
 import { isLastOwner } from "../members/member.ts";
+import { handlers } from "../module.ts";
 import { waitOf } from "../passwords/name_wait.ts";
 import { newPasswordHash } from "../passwords/new_password.ts";
 import { isLocked, passwordSecret, passwordUserRead } from "../passwords/password.ts";
@@ -53,15 +54,17 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   const notice = notices(deps, settings);
   const states = activeStates(deps, (at, kind) => plainFact("user", at, kind));
 
-  return {
-    ...userPhone(deps, settings),
-    ...userEmail(deps, settings),
-    ...userInvitation(deps, settings),
-    ...userAccessTokens(deps),
-    ...userUpdates(deps),
-    ...usernameChange(deps),
-    ...userBatch(deps, settings),
+  const parts = handlers(
+    userPhone(deps, settings),
+    userEmail(deps, settings),
+    userInvitation(deps, settings),
+    userAccessTokens(deps),
+    userUpdates(deps),
+    usernameChange(deps),
+    userBatch(deps, settings),
+  );
 
+  return handlers(parts, {
     async createHumanUser(request, call) {
       const at = place(request, call);
       if (isOfNamesAlone(request))
@@ -139,7 +142,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       const deleted = factOf("user", at, { case: "deleted", value: {} });
       return log.appendLong(call, deleted, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
-  } satisfies ServiceImpl<typeof UserService>;
+  } satisfies Partial<ServiceImpl<typeof UserService>>);
 
   /** Whether wrong passwords or codes currently keep anybody waiting. */
   async function isBlocked(userId: string, now: Date): Promise<boolean> {
