@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the image where no engine for containers is, tries its commands, and measures it: `sh deploy/try-image.sh [folder]`.
-# Needs root and Debian's buildah and mmdebstrap. The two images that ours begins with are made of Debian's packages and of the
-# Node that npm brings, so that no registry of images is asked. Fails above 120 MB (10^6 bytes), compressed as it is pulled.
+# Builds the image without a container engine, tests its commands, and measures it: `sh deploy/try-image.sh [folder]`.
+# Needs root and Debian's buildah and mmdebstrap. The two base images are built from Debian's packages and from npm's
+# Node, so no image registry is needed. Fails if the compressed image is larger than 120 MB (10^6 bytes).
 set -eu
 cd "$(dirname "$0")/.."
 for tool in buildah mmdebstrap; do
