@@ -156,7 +156,8 @@ async function endWorker({ child, lines }: Serving, number: number, signal: Node
   const before = lines.length;
   process.kill(pid, signal);
   await until(
-    async () => lines.slice(before).some(({ worker, msg }) => worker === number && /is serving again/.test(String(msg))),
+    async () =>
+      lines.slice(before).some(({ worker, msg }) => worker === number && /is serving again/.test(String(msg))),
     60_000,
   );
   return lines.slice(before).find(({ worker, msg }) => worker === number && /being restarted/.test(String(msg)));
