@@ -11,7 +11,7 @@ export const longTests: readonly string[] = [
   "packages/gateway/test/package/*.test.ts",
   "test/clients/*.test.ts",
   "test/config/preflight.test.ts",
-  "test/events/{history,rebuild,restore,workload}.test.ts",
+  "test/events/{history,numbering,rebuild,restore,workload}.test.ts",
   "test/faults/short/*.test.ts",
   "test/fuzz/*.test.ts",
   "test/guards/{gate_deadline,idempotency_record}.test.ts",
