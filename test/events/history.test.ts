@@ -1,73 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { endOfLog, followTail, isHeld } from "../../src/events/follow.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
-import { type Postern, startPostern } from "../harness.ts";
+import { machine, startPostern } from "../harness.ts";
 import { ask, quiet } from "../postgres/embedded/holder.ts";
 import { startPair } from "../postgres/standby.ts";
-import { type Running, running } from "../program/command.ts";
-import { oneConnection, unique } from "./log_of.ts";
+import { follow, hasAll, logOf, nodeOf, seenBy, streamOf, wait, write } from "./followers.ts";
+import { oneConnection } from "./log_of.ts";
 
 const settings = { fsync: "off", full_page_writes: "off", max_connections: "100" };
-const wait = { timeout: 60_000, interval: 100 };
-
-type Line = { readonly position: string; readonly objectId: string };
-
-const seenBy = (follower: Running) => follower.lines() as readonly Line[];
-
-/** Creates projects, also while the database is not there yet; answers their ids. */
-async function write(postern: Postern, count: number): Promise<string[]> {
-  const ids: string[] = [];
-  while (ids.length < count) {
-    const { status, body } = await postern.admin.post("/v1/projects", { name: unique("Project") });
-    if (status === 200) ids.push(body.projectId);
-    else expect([500, 503, 504]).toContain(status);
-  }
-  return ids;
-}
-
-/** A stream of created projects: what it has sent so far, and its last line. */
-async function streamOf(postern: Postern, after: string) {
-  const response = await fetch(`${postern.url}/v1/events:watch?types=project.created&after=${after}`, {
-    headers: { authorization: `Bearer ${postern.config.adminToken}`, accept: "application/x-ndjson" },
-  });
-  let text = "";
-  const ended = (async () => {
-    for await (const piece of (response.body ?? expect.unreachable()).pipeThrough(new TextDecoderStream()))
-      text += piece;
-    return JSON.parse(text.trim().split("\n").at(-1) ?? "");
-  })();
-  return { sent: () => text, ended };
-}
-
-const follow = (postern: Postern, after = "0") =>
-  running(["watch", "--url", postern.url, "--types", "project.created", "--after", after], {
-    POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "",
-  });
-
-/** What the log of a database has now, in its order. */
-const logOf = async (url: string): Promise<string[]> =>
-  (
-    await ask<{ stream: string }>(
-      url,
-      `select stream from event_numbers join events using (epoch, xid, position) where type = 'project.created' order by number`,
-    )
-  ).map(({ stream }) => stream);
-
-/** A follower has every event of the log that there is, and saw those after the loss in their order. */
-async function hasAll(follower: Running, url: string, added: readonly string[]): Promise<void> {
-  await vi.waitFor(async () => {
-    const seen = seenBy(follower).map(({ objectId }) => objectId);
-    const log = await logOf(url);
-    expect(log.filter((id) => !seen.includes(id))).toEqual([]);
-    expect(seen.slice(seen.lastIndexOf(added[0] ?? ""))).toEqual(added);
-  }, wait);
-}
-
 test("a data folder that is put back ends the streams that have seen more", async () => {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "postern-history-"));
@@ -83,12 +28,12 @@ test("a data folder that is put back ends the streams that have seen more", asyn
   expect(spawnSync("cp", ["-a", dataDir, copy]).status).toBe(0);
   server = await startEmbedded({ dataDir, log: quiet, settings });
 
-  const follower = opened.use(follow(postern));
+  const follower = opened.use(follow(nodeOf(postern)));
   const lost = await write(postern, 40);
   const ids = () => seenBy(follower).map(({ objectId }) => objectId);
   await vi.waitFor(() => expect(ids()).toEqual(expect.arrayContaining([...kept, ...lost])), wait);
   const last = seenBy(follower).at(-1)?.position ?? "";
-  const { sent, ended } = await streamOf(postern, last);
+  const { sent, ended } = await streamOf(nodeOf(postern), last);
   const [heard] = await write(postern, 1);
   await vi.waitFor(() => expect(sent()).toContain(heard), wait);
   await server[Symbol.asyncDispose]();
@@ -105,14 +50,86 @@ test("a data folder that is put back ends the streams that have seen more", asyn
   expect(ids()).toEqual(expect.arrayContaining(kept));
 }, 180_000);
 
+test("after a recovery to an earlier point in time, everybody follows the log that there is now", async () => {
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "postern-history-"));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o711);
+  const [dataDir, base, gone, archive] = ["data", "base", "gone", "archive"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  await mkdir(archive);
+  await chmod(archive, 0o777);
+  const archiving = { ...settings, archive_mode: "on", archive_command: `cp %p ${archive}/%f` };
+  let server = await startEmbedded({ dataDir, log: quiet, settings: archiving });
+  opened.defer(() => server[Symbol.asyncDispose]());
+  const postern = opened.use(await startPostern({ databaseUrl: server.url }));
+  const kept = await write(postern, 5);
+  await server[Symbol.asyncDispose]();
+  expect(spawnSync("cp", ["-a", dataDir, base]).status).toBe(0);
+  server = await startEmbedded({ dataDir, log: quiet, settings: archiving });
+
+  kept.push(...(await write(postern, 20)));
+  const follower = opened.use(follow(nodeOf(postern)));
+  const ids = () => seenBy(follower).map(({ objectId }) => objectId);
+  await vi.waitFor(() => expect(ids()).toEqual(expect.arrayContaining(kept)), wait);
+  const before = seenBy(follower).at(-1)?.position ?? "";
+  const [{ lsn } = expect.unreachable()] = await ask<{ lsn: string }>(
+    server.url,
+    "select pg_current_wal_insert_lsn() as lsn",
+  );
+  const lost = await write(postern, 30);
+  const { client: someone } = await machine(postern);
+  expect((await someone.get("/v1/users/me")).status).toBe(200);
+  await vi.waitFor(() => expect(ids()).toEqual(expect.arrayContaining(lost)), wait);
+  const last = seenBy(follower).at(-1)?.position ?? "";
+  const { sent, ended } = await streamOf(nodeOf(postern), last);
+  const [heard] = await write(postern, 1);
+  await vi.waitFor(() => expect(sent()).toContain(heard), wait);
+  await ask(server.url, "select pg_switch_wal()");
+  await server[Symbol.asyncDispose]();
+  await rename(dataDir, gone);
+  await rename(base, dataDir);
+  await put(join(dataDir, "postgres/data"), "recovery.signal");
+  const target = { recovery_target_lsn: lsn, recovery_target_action: "promote" };
+  server = await startEmbedded({
+    ...{ dataDir, log: quiet },
+    settings: { ...settings, ...target, restore_command: `cp ${archive}/%f %p` },
+  });
+  const isOver = async () => expect(await ask(server.url, "select pg_is_in_recovery() as is")).toEqual([{ is: false }]);
+  await vi.waitFor(isOver, wait);
+
+  const added = await write(postern, 100);
+  await hasAll(follower, server.url, added);
+  const log = await logOf(server.url);
+  expect([log.filter((id) => kept.includes(id)), log.filter((id) => lost.includes(id))]).toEqual([kept, []]);
+  expect(await ended).toMatchObject({ error: { details: [{ reason: "POSITION_LOST" }] } });
+  const late = await postern.admin.get(`/v1/events:watch?types=project.created&after=${last}`);
+  expect([late.status, late.body.details[0].reason]).toEqual([400, "POSITION_LOST"]);
+  const { sent: rest } = await streamOf(nodeOf(postern), before);
+  await vi.waitFor(() => expect(rest()).toContain(added.at(-1)), wait);
+  // Who was authenticated by a token that is gone is forgotten.
+  expect((await someone.get("/v1/users/me")).status).toBe(401);
+}, 180_000);
+
+/** Makes an empty file in a folder of PostgreSQL, for its user. */
+async function put(data: string, name: string): Promise<void> {
+  const { uid, gid } = await stat(data);
+  await writeFile(join(data, name), "");
+  await chown(join(data, name), uid, gid);
+}
+
 test("a standby that is promoted without the last events is followed by everybody", async () => {
   await using pair = await startPair({ isSynchronous: false });
   const { primary, standby, urlOf } = pair;
   await using one = await startPostern({ databaseUrl: urlOf([primary, standby], "read-write") });
   await using two = await startPostern({ ...one.config, dataDir: `${one.config.dataDir}-two`, port: 0 });
   await write(one, 5);
-  await using first = follow(one);
-  await using second = follow(two);
+  await using first = follow(nodeOf(one));
+  await using second = follow(nodeOf(two));
   const received = await write(two, 10);
   for (const follower of [first, second])
     await vi.waitFor(() => expect(seenBy(follower).at(-1)?.objectId).toBe(received.at(-1)), wait);

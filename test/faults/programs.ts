@@ -20,6 +20,7 @@ const programs = {
     tests: "a disk that fills up",
     command: ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
   },
+  pg_dump: { run: "short", tests: "a dump restored into a new server", command: ["pg_dump", "--version"] },
   promtool: { run: "short", tests: "the alerts of Prometheus", command: ["promtool", "--version"] },
   helm: { run: "short", tests: "the chart of Helm", command: ["helm", "version"] },
   faketime: { run: "short", tests: "a node whose clock jumps", command: ["faketime", "--version"] },
