@@ -7,4 +7,11 @@ select n, a.app_id as id, a.owner, a.project_id as "projectId", a.name, a.client
     from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
     left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id;
 
+select count(*) > 1000 or false as "isTooMuch" from ((select from (select i.n, c.owner, c.consent_id, c.version + 1,
+  jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
+from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i  join consents c on c.app_id = i.stream) c limit 1001) union all (select from (select i.n, b.owner, s.sign_on_id, 1::bigint, jsonb_build_object('userId', s.user_id, 'appId', s.app_id,
+  'sessionId', s.session_id, 'reason', 'SIGN_ON_END_APPLICATION_DELETED')
+from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i  join sign_ons s on s.app_id = i.stream and s.expiration_date > now()
+join browser_sessions b on b.session_id = s.session_id) c limit 1001)) found;
+
 -- appends: facts/application.deleted.sql

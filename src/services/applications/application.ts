@@ -25,6 +25,7 @@ import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } fr
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { takenId } from "../users/new_user.ts";
 import { joined, type No } from "../writing/batch_refusal.ts";
+import { connectionsEnd } from "../writing/connections_end.ts";
 import { asRead, takenName } from "../writing/taken_name.ts";
 import { type apiApplicationFolds, apiConfigurationOf } from "./api_configuration.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
@@ -94,8 +95,8 @@ export const applicationService = (deps: Deps) => {
     async deleteApplication(request, call) {
       const row = found(await applicationOf(keyOf(request, call), call.signal), request);
       const at = next(row, clock());
-      const deleted = factOf("application", at, { case: "deleted", value: {} });
-      return log.append(call, [deleted], { details: detailsAfter(at) });
+      const deleted = factOf("application", at, { case: "deleted", value: { consentsFollow: true } });
+      return log.appendLong(call, deleted, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies Partial<ServiceImpl<typeof ApplicationService>>);
 };
@@ -105,6 +106,14 @@ const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]
   .join(", ");
 
 const replaced = `(i.payload->>'previousSecretExpirationDate')::timestamptz`;
+
+const gone = [
+  `delete from application_keys k using $facts f where k.app_id = f.stream`,
+  `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
+  `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
+];
+
+const whatRests = connectionsEnd({ app: "i.stream" });
 
 /** The folds of facts about an application: they write its row, its client id and its client secrets. */
 export const applicationFolds = {
@@ -156,16 +165,15 @@ export const applicationFolds = {
     ],
   },
   deleted: {
+    // Events of earlier releases, and those of a project's applications, have no events of their consents after them.
     views: [
-      `delete from application_keys k using $facts f where k.app_id = f.stream`,
-      `delete from consents c using $facts f where c.app_id = f.stream`,
-      `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
-      `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
+      ...gone,
+      `delete from consents c using $facts f
+       where c.app_id = f.stream and not coalesce((f.payload->>'consentsFollow')::boolean, false)`,
     ],
-    credentials: [
-      `delete from client_secrets s using $facts f where s.app_id = f.stream`,
-      `delete from sign_ons s using $facts f where s.app_id = f.stream`,
-    ],
+    credentials: [`delete from client_secrets s using $facts f where s.app_id = f.stream`],
+    cascades: whatRests.map((step) => ({ ...step, extent: "many" as const })),
+    later: { begins: gone, steps: whatRests, ends: [] },
   },
 } satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds>;
 

@@ -1,4 +1,5 @@
 import type { Step } from "../../events/fold.ts";
+import { connectionsEnd } from "../writing/connections_end.ts";
 
 // A user or project may have a lot, which is deleted before them, so this selects just the next ones to delete.
 const nextUsers = "(select * from users where owner = i.stream order by user_id limit 200)";
@@ -34,6 +35,10 @@ const ofUsers: readonly Step[] = [
 ];
 
 const ofProjects: readonly Step[] = [
+  ...connectionsEnd({
+    from: `cross join lateral ${nextProjects} p join applications a on a.project_id = p.project_id`,
+    app: "a.app_id",
+  }),
   {
     makes: "application.deleted",
     select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()

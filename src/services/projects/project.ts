@@ -10,6 +10,7 @@ import { organizationIsThere } from "../callers/in_force.ts";
 import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { connectionsEnd } from "../writing/connections_end.ts";
 import { asRead } from "../writing/taken_name.ts";
 import { projectGrantChange } from "./change_project_grant.ts";
 import { projectGrants } from "./project_grant.ts";
@@ -100,6 +101,7 @@ const roleGone = `delete from all_project_roles r using $facts f
 
 /** What is deleted with a project. */
 const whatRests: readonly Step[] = [
+  ...connectionsEnd({ from: "join applications a on a.project_id = i.stream", app: "a.app_id" }),
   {
     makes: "application.deleted",
     select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()

@@ -227,6 +227,73 @@ test("many roles from another organization are gone at once when they are ended,
   await isReplayed();
 }, 120_000);
 
+/** Lets users connect with an application: each gives its consent, and signs in. */
+async function connected(appId: string, users: readonly string[]) {
+  await using client = oneConnection(postern.databaseUrl);
+  const mark = unique();
+  const named = client.sql`
+    select u.owner, u.user_id, ${mark} || u.user_id as id from users u where u.user_id = any(${[...users]})`;
+  await client.sql`
+    insert into events (owner, stream, version, type, payload, actor, request_id, time)
+    select owner, id, 1, 'consent.given', jsonb_build_object('userId', user_id, 'appId', ${appId}::text, 'scopes', '[]'::jsonb),
+      user_id, 'request', date_trunc('milliseconds', now()) from (${named}) n`;
+  await client.sql`
+    insert into consents (owner, consent_id, user_id, app_id, scopes, version, created, changed)
+    select owner, id, user_id, ${appId}, '{}', 1, e.time, e.time from (${named}) n join events e using (owner)
+    where e.stream = n.id`;
+  await client.sql`
+    insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+    select id, owner, user_id, sha256(id::bytea), now(), '{pwd}', now(), now() + interval '1 day' from (${named}) n`;
+  await client.sql`
+    insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, created, expiration_date)
+    select 'to-' || id, id, user_id, ${appId}, owner, 'openid', false, now(), now() + interval '1 day' from (${named}) n`;
+}
+
+const connectionsOf = async (appId: string) => {
+  await using client = oneConnection(postern.databaseUrl);
+  const [row] = await client.sql<{ consents: number; signOns: number }[]>`
+    select (select count(*)::int from consents where app_id = ${appId}) as consents,
+      (select count(*)::int from sign_ons where app_id = ${appId}) as "signOns"`;
+  return row;
+};
+
+test("an application of many users is gone at once, and a job ends what they have there", async () => {
+  const projectId = await projectWith(["reader"]);
+  const users = await holdersOf(postern, { projectId, roleKey: "reader", count: 600 });
+  const applications = `/v1/projects/${projectId}/applications`;
+  const { appId } = done(await postern.admin.post(`${applications}/oidc`, { name: "Large" }));
+  const { appId: small } = done(await postern.admin.post(`${applications}/oidc`, { name: "Small" }));
+  await connected(appId, users);
+  await connected(small, users.slice(0, 3));
+  expect(await connectionsOf(appId)).toEqual({ consents: users.length, signOns: users.length });
+  const { jobId } = await (async () => {
+    await using _held = await heldJobs(postern);
+    const begun = done(await postern.admin.delete(`${applications}/${appId}`));
+    expect(refused(await there().get(`${applications}/${appId}`))).toEqual([404, "APPLICATION_NOT_FOUND"]);
+    const connections = done(await there().get(`/v1/users/${users[0]}/connected-applications`)).applications;
+    expect(connections.map((one: { name: string }) => one.name)).toEqual(["Small"]);
+    await isReplayed();
+    return begun;
+  })();
+  // The withdrawal of a consent ends the sign-ins that rested on it.
+  expect(await ended(jobId)).toMatchObject({ type: "application.deleted", eventCount: String(users.length) });
+  expect(await connectionsOf(appId)).toEqual({ consents: 0, signOns: 0 });
+  expect(done(await postern.admin.delete(`${applications}/${small}`)).jobId).toBeUndefined();
+  expect(await connectionsOf(small)).toEqual({ consents: 0, signOns: 0 });
+  await isReplayed();
+}, 120_000);
+
+test("a project whose applications have many users is deleted in batches", async () => {
+  const projectId = await projectWith(["reader"]);
+  const users = await holdersOf(postern, { projectId, roleKey: "reader", count: 600 });
+  const { appId } = done(await postern.admin.post(`/v1/projects/${projectId}/applications/oidc`, { name: "Large" }));
+  await connected(appId, users);
+  const { jobId } = done(await postern.admin.delete(`/v1/projects/${projectId}`));
+  expect(await ended(jobId)).toMatchObject({ state: "JOB_STATE_ENDED" });
+  expect(await connectionsOf(appId)).toEqual({ consents: 0, signOns: 0 });
+  await isReplayed();
+}, 120_000);
+
 test("a user of many grants is gone at once, and who began it sees the job", async () => {
   const { userId, username, client } = await signedUp(postern);
   const own = await organization(postern);
