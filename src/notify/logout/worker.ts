@@ -42,8 +42,11 @@ type WithSilences = LogoutWorkerOptions & { readonly silences: Silences };
 async function deliver(options: WithSilences, message: LeasedLogout): Promise<Delivery> {
   const to = destinationOf(message);
   const seconds = to ? options.silences.wait(to) : 0;
-  if (seconds > 0)
-    return { ...later(options, message, { failure: "its host does not answer", seconds }), isUntried: true };
+  if (seconds > 0) {
+    // Those that wait for the same host do not all come back at once.
+    const wait = { failure: "its host does not answer", seconds: seconds * (1 + Math.random()) };
+    return { ...later(options, message, wait), isUntried: true };
+  }
   const { delivery, outcome } = await tryToDeliver(options, message);
   if (to) options.silences.ended(to, outcome);
   return delivery;
@@ -51,8 +54,9 @@ async function deliver(options: WithSilences, message: LeasedLogout): Promise<De
 
 /** Where a sign-out goes: a host has one name, however its URI spells it. */
 function destinationOf({ owner, appId, oidc }: LeasedLogout): Destination | undefined {
-  const url = URL.parse(String(oidc?.backChannelLogoutUri));
-  return url ? { owner, appId, host: url.hostname.replace(/\.$/, "") } : undefined;
+  const uri = String(oidc?.backChannelLogoutUri);
+  // Node 20 has no URL.parse.
+  return URL.canParse(uri) ? { owner, appId, host: new URL(uri).hostname.replace(/\.$/, "") } : undefined;
 }
 
 type Try = { readonly delivery: Delivery; readonly outcome: Outcome };

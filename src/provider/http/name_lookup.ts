@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 export type FindAddresses = (name: string) => Promise<readonly LookupAddress[]>;
 
 // What name servers say of names that they do not have, or where there is no name server.
-const absent: readonly string[] = [promises.NOTFOUND, promises.NODATA, promises.CONNREFUSED];
+const absent: readonly string[] = ["ENOTFOUND", "ENODATA", "ECONNREFUSED"];
 
 /**
  * Finds the addresses of names that applications register. Their name servers may never answer, and the system's look-up then holds one of
@@ -26,7 +26,7 @@ export function findAddresses(timeoutMs: number): FindAddresses {
     if (found.length > 0) return found;
     const failed = answers.find(({ status, ...answer }) => "reason" in answer && !absent.includes(answer.reason.code));
     if (failed?.status !== "rejected") return ofSystem(name);
-    throw failed.reason.code === promises.TIMEOUT ? timedOut() : failed.reason;
+    throw failed.reason.code === "ETIMEOUT" ? timedOut() : failed.reason;
   };
 
   function ofSystem(name: string): Promise<LookupAddress[]> {

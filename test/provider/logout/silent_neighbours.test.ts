@@ -129,3 +129,17 @@ test("a host that never answers is set aside for all its applications, and gets 
   server.close();
   expect(told.size).toBe(count);
 }, 400_000);
+
+test("a host that never answers is one host, however its address is spelled", async () => {
+  await using silent = await swallow();
+  const owner = await organization(nodes.one);
+  const hosts = Array.from({ length: 100 }, (_, n) => `127.0.0.${"0".repeat(n)}1`);
+  await signOutsDue(
+    owner,
+    hosts.map((host) => `https://${host}:${silent.port}/`),
+  );
+  const looked = async () => (await waiting(owner)).filter(({ attempts }) => attempts > 0);
+  await vi.waitFor(async () => expect(await looked()).toHaveLength(hosts.length), { timeout: 120_000 });
+  expect(silent.count()).toBeLessThan(60);
+  await ask(nodes.databaseUrl, `delete from logout_messages where owner = '${owner}'`);
+}, 200_000);
