@@ -54,6 +54,16 @@ const heavy: Readonly<Record<string, (url: string) => string | Promise<string>>>
   redirect_uri: () => `${redirectUri}${"%2e/".repeat(200)}`,
 };
 
+/** The link of the language switch, with as much as there is room for that has to be looked through for its parameter. */
+const languages: readonly Case[] = [
+  ofCall("the language switch, a query of parts without a name", () =>
+    get(`${paths.authorize}?page_language=de${"&".repeat(15_000)}`, asBrowser),
+  ),
+  ofCall("the language switch, a query of names that are escaped", () =>
+    get(`${paths.authorize}?page_language=de${"&page%5Flanguag".repeat(1_000)}`, asBrowser),
+  ),
+];
+
 const beginnings: readonly Case[] = Object.entries(heavy).flatMap(([name, value]) => [
   ofCall(`authorize, a right request with the worst ${name}`, async (url) =>
     querying(paths.authorize, { ...wanted, [name]: await value(url) }),
@@ -246,6 +256,6 @@ async function startPasskey(url: string): Promise<{ readonly challengeToken: str
 
 /** Requests that are right so far that what is heavy in them is reached. */
 export const signInCases: readonly Case[] = [
-  ...[...beginnings, ...endings, ...authentications],
+  ...[...beginnings, ...languages, ...endings, ...authentications],
   ...[...programs, ...submissions, ...waiting, ...passkeys],
 ];

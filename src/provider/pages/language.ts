@@ -45,7 +45,14 @@ export function switched(http: HttpRequest, jar: CookieJar, now: Date): Response
   const { method, path, query } = http;
   const language = method === "GET" ? languageNamed(new URLSearchParams(query).get(parameter)) : undefined;
   if (!language) return undefined;
-  const rest = query.split("&").filter((part) => !part.startsWith(`${parameter}=`));
+  const rest = query.split("&").filter((part) => !isParameter(part));
   const location = rest.length === 0 ? path : `${path}?${rest.join("&")}`;
   return redirect(location, { cookies: [jar.set("language", language, later(now, keptSeconds))] });
+}
+
+/** Whether a part of a query is the parameter, however its name is written. Only names that are long enough for that are decoded. */
+function isParameter(part: string): boolean {
+  const [name = ""] = part.split("=", 1);
+  if (name.length <= parameter.length) return name === parameter;
+  return name.includes("%") && new URLSearchParams(name).has(parameter);
 }
