@@ -156,9 +156,12 @@ ${links.map(link)}</p>
 `;
 }
 
+// The request of an application is hardly ever longer. Each link is as long as the address, of which HTML escapes characters by up to six.
+const longestHere = 4_000;
+
 /** The language switch: links, so that it works without a script. */
 function languagesOf({ language, here }: Look): Html {
-  if (here === undefined) return nothing;
+  if (here === undefined || escaped(here).length > longestHere) return nothing;
   const link = (other: Language) =>
     other === language
       ? html`<span aria-current="true">${languageNames[other]}</span>

@@ -17,9 +17,9 @@ export function asGet({ headers, body }: HttpRequest, path: string): Response {
   return redirect(`${path}?${query}`, { cookies: [] });
 }
 
-/** Refuses a query that is too long for our pages, whose forms return it. */
+/** Refuses a query that is too long for our pages, whose forms return it as JSON, sealed. */
 export function refuseLong(query: string): void {
-  if (query.length > queryMaxLength)
+  if (JSON.stringify(query).length - 2 > queryMaxLength)
     throw new PageError("request_malformed", {
       problem: `its parameters are longer than ${queryMaxLength} characters`,
     });

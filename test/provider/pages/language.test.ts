@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { queryMaxLength } from "../../../src/provider/http/parameters.ts";
@@ -106,3 +107,33 @@ test("a link of the switch leads nowhere but to its page, and a language that is
   const long = await browser.open(`${issuer}/oauth/authorize?state=${"x".repeat(queryMaxLength)}`);
   expect([long.status, long.text.includes("hreflang")]).toEqual([400, false]);
 });
+
+test("a page is not much larger than its address, whatever HTML and forms make of that: a long one has no switch", async () => {
+  const app = await application(postern.admin);
+  const asked = authorizeUrl(issuer, app).slice(issuer.length);
+  const longest = queryMaxLength - asked.length;
+  for (const [path, wanted] of [
+    [`/oauth/authorize?${"&".repeat(queryMaxLength)}`, 400],
+    [`/account?${"a&".repeat(queryMaxLength / 2)}`, 400],
+    [`${asked}&x=${"x".repeat(longest)}`, 200],
+    [`${asked}&x=${`"`.repeat(longest)}`, 400],
+    [`${asked}&x=${`"`.repeat(longest / 2 - 50)}`, 200],
+  ] as const) {
+    const { status, size } = await sizeOf(path);
+    expect([path.slice(0, 20), status, size < 65_536]).toEqual([path.slice(0, 20), wanted, true]);
+  }
+  const switched = await openBrowser(issuer).open(authorizeUrl(issuer, app, { x: "x".repeat(3_000) }));
+  expect(Object.keys(switchOf(switched).links)).toEqual(["de", "fr", "es"]);
+});
+
+/** Asks for a page by a path as it is, which fetch would escape. */
+function sizeOf(path: string): Promise<{ readonly status: number; readonly size: number }> {
+  const headers = { host: new URL(issuer).host, accept: "text/html" };
+  return new Promise((resolve, reject) => {
+    const asked = request(postern.url, { path, headers }, async (answer) => {
+      const parts = await answer.toArray();
+      resolve({ status: answer.statusCode ?? 0, size: Buffer.concat(parts).length });
+    });
+    asked.on("error", reject).end();
+  });
+}
