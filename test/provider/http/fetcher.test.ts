@@ -54,7 +54,7 @@ test("a name of a private address, a literal one, http, redirects and large answ
     await expect(closed(url)).rejects.toThrow("the address is not public");
   await expect(open("http://localhost/")).rejects.toThrow("only https is called");
   await expect(open(`${server.url}/redirect`)).rejects.toThrow("status 302");
-  await expect(open(`${server.url}/large`)).rejects.toThrow("more than 65536 bytes");
+  await expect(open(`${server.url}/large`)).rejects.toThrow("larger than 65536 bytes");
   await expect(outwardFetch({ outgoingPrivateNetworks: loopback, outgoingCaFile: "" })(server.url)).rejects.toThrow();
 });
 
