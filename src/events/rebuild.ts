@@ -53,6 +53,8 @@ export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Pr
 // Plans are made while the tables are empty, and kept, so they have to suit large ones.
 const settings = {
   statement_timeout: "0",
+  // The statement ends soon after the process that asked for it has been stopped.
+  client_connection_check_interval: "'1s'",
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
   enable_hashjoin: "off",

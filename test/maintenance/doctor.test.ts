@@ -5,6 +5,7 @@ import { withPasskey } from "../fixture/factors.ts";
 import { holdTable } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
+import { running } from "../program/command.ts";
 
 let cluster: Cluster;
 let postern: Postern;
@@ -65,3 +66,20 @@ test("an event that gets no number is told by the doctor and by the metric, unti
   await vi.waitFor(async () => expect(await behind()).toBeLessThan(59), 60_000);
   await noWarning();
 });
+
+test("a statement of a rebuild ends soon after the doctor has been killed, whatever it waits for", async () => {
+  const { databaseUrl } = postern;
+  const { dataDir, masterKeys } = postern.config;
+  const keys = (masterKeys ?? []).map((key) => key.toString("base64")).join();
+  await using _held = await holdTable(databaseUrl, "user_grants");
+  const waiting = () =>
+    ask<{ pid: number }>(
+      databaseUrl,
+      "select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'temporary table user_grants'",
+    );
+  const env = { DATABASE_URL: databaseUrl, POSTERN_DATA_DIR: dataDir, POSTERN_MASTER_KEY: keys };
+  await using replaying = running(["doctor", "--rebuild"], { ...env, PATH: process.env.PATH ?? "" });
+  await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), 60_000);
+  await replaying.stop("SIGKILL");
+  await vi.waitFor(async () => expect(await waiting()).toEqual([]), 60_000);
+}, 180_000);
