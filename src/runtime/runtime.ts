@@ -6,7 +6,7 @@ import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
 import { numberEvents } from "../events/numbering.ts";
 import { type CallerCache, callerCache } from "../guards/caller_cache.ts";
-import { StartError } from "../postgres/failure.ts";
+import { isStatementTimeout, StartError } from "../postgres/failure.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { type Database, openDatabase } from "../postgres/open.ts";
 import { serversAside } from "../postgres/pool/aside.ts";
@@ -72,7 +72,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     throw startErrorOf(error);
   });
   const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, seconds: config.cacheSeconds });
-  const tail = opened.use(await followLog({ sql, writable, logger }));
+  const tail = opened.use(await followLog({ sql, longRunning, writable, logger }));
   tail.listen({ events: (events) => events.forEach(callers.forget), lost: callers.forgetAll });
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
@@ -112,12 +112,20 @@ const lockWait =
 // A revocation reaches other nodes within 250 ms, and a watcher hears of an event within 100 ms.
 const followMs = 80;
 
-type FollowOptions = { readonly sql: Sql; readonly writable: Writable; readonly logger: Logger };
+type FollowOptions = {
+  readonly sql: Sql;
+  readonly longRunning: Sql;
+  readonly writable: Writable;
+  readonly logger: Logger;
+};
 
 /** Follows the log by reads that do not wait for the statements of calls. */
-function followLog({ sql, writable, logger }: FollowOptions) {
+function followLog({ sql, longRunning, writable, logger }: FollowOptions) {
+  // All events of a transaction are numbered by one statement, which would never succeed for a million if its time were not longer.
+  const numberForLong = (error: unknown) =>
+    isStatementTimeout(error) ? numberEvents(longRunning) : Promise.reject(error);
   return followTail({
-    number: () => numberEvents(sql),
+    number: () => numberEvents(sql).catch(numberForLong),
     read: writable.read,
     everyMs: followMs,
     onError: (error) => logger.warn({ err: error }, "the log cannot be followed; trying again"),

@@ -2,12 +2,13 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { eventsAfter, type StoredEvent } from "../../src/events/follow.ts";
 import { numberAll } from "../../src/events/numbering.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { oneOf, type Random } from "../fuzz/random.ts";
+import { startPostern } from "../harness.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
@@ -224,3 +225,20 @@ test(`whatever is open, killed or recovered meanwhile, each event gets one numbe
     );
   expect(found.length).toBeGreaterThan(1_000);
 }, 240_000);
+
+test("a batch that takes longer than statements may gets its numbers", async () => {
+  await using postern = await startPostern({ databaseStatementTimeoutMs: 5_000 });
+  // As the events of a transaction that wrote a million do.
+  await ask(
+    postern.databaseUrl,
+    `create function takes_long() returns trigger language plpgsql as $$ begin perform pg_sleep(6); return null; end $$;
+     create trigger takes_long before insert on event_numbers for each statement execute function takes_long()`,
+  );
+  const { body } = await postern.admin.post("/v1/projects", { name: "Late" });
+  const numbered = () =>
+    ask(
+      postern.databaseUrl,
+      `select from event_numbers join events using (position) where stream = '${body.projectId}'`,
+    );
+  await vi.waitFor(async () => expect(await numbered()).toHaveLength(1), { timeout: wait, interval: 200 });
+}, 120_000);
