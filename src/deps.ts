@@ -6,7 +6,7 @@ import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/pool/connect.ts";
 import type { MakeFailureRate } from "./security/failure_rate.ts";
 import type { Secrets } from "./security/secrets.ts";
-import type { Share } from "./security/turns.ts";
+import { type Share, unknownCallers } from "./security/turns.ts";
 
 export type Deps = {
   /** The log of facts: `append` ends every write. */
@@ -140,7 +140,7 @@ export const organizationOf = (call: Pick<Call, "values">): string => call.value
  */
 export function shareOf({ values }: Pick<Call, "values">): Share {
   const caller = values.get(keys.caller);
-  if (!caller) return ["", values.get(keys.network) ?? ""];
+  if (!caller) return [unknownCallers, values.get(keys.network) ?? ""];
   return [values.get(keys.organization) || caller.organization, caller.userId];
 }
 

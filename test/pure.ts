@@ -17,7 +17,7 @@ export const pureTests: readonly string[] = [
   "test/notify/logout/silence.test.ts",
   "test/postgres/{failure,pool/limiter,pool/servers}.test.ts",
   "test/provider/request/{client_keys,redirect_uri}.test.ts",
-  "test/security/{code,failure_rate,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
+  "test/security/{code,failure_rate,parts,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{passwords/password,reading/row,verification/phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/transfer/progress.test.ts",

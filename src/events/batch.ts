@@ -1,4 +1,6 @@
 import { channel } from "node:diagnostics_channel";
+import { noShare, type Share, Turns } from "../security/turns.ts";
+import { currentShares, type Shares, workFor } from "../security/worked_for.ts";
 
 // These channels tell tracing which calls wait, and which of them a statement serves. Without subscribers they cost nothing.
 const waits = channel("postern.batch.waits");
@@ -7,13 +9,20 @@ const runs = channel("postern.batch.runs");
 /** A job that waits to share a statement. */
 export type Waiting<J> = {
   readonly job: J;
+  /** Jobs of different groups rarely wait for the same rows. */
+  readonly group: string;
+  /** Whose share of the connections it uses. */
+  readonly share: Share;
   readonly signal: AbortSignal | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 };
 
 export type BatchOptions<J> = {
-  /** The maximum number of concurrent statements; jobs that arrive in the meantime share the next one. */
+  /**
+   * The maximum number of concurrent statements; jobs that arrive in the meantime share the next one. A statement that takes long only
+   * counts for the groups in it.
+   */
   readonly atOnce: number;
   /**
    * The minimum number of jobs for starting another statement while one is running: at least this many, and no fewer than are already
@@ -25,11 +34,13 @@ export type BatchOptions<J> = {
   readonly weights?: { readonly of: (job: J) => number; readonly most: number } | undefined;
   /** Jobs with a common key never share a statement. */
   readonly keysOf?: (job: J) => readonly string[];
+  /** The group of a job; by default, the organization that it is for. */
+  readonly groupOf?: (job: J) => string;
   /** Runs the jobs together and settles each. */
   readonly run: (batch: readonly Waiting<J>[]) => Promise<void>;
 };
 
-// A statement that waits for a lock must not keep the others of its kind waiting.
+// A statement that takes longer may wait for a lock; then it must not keep the others of its kind waiting.
 const longMs = 20;
 
 /**
@@ -37,24 +48,25 @@ const longMs = 20;
  * others.
  */
 export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
-  const { atOnce, worthwhile, run } = options;
+  const { run, groupOf } = options;
   let queue: Waiting<J>[] = [];
-  const underWay: UnderWay = { starts: [], jobs: 0 };
-  let looksAgain = false;
+  const underWay = new Set<UnderWay>();
+  const lookAgain = soon(schedule);
   let scheduled = false;
   let wasLone = false;
 
   return (job, signal) =>
     new Promise((resolve, reject) => {
-      const waiting = { job, signal, resolve, reject };
+      const [share] = currentShares();
+      const waiting = { job, group: groupOf ? groupOf(job) : share[0], share, signal, resolve, reject };
       queue.push(waiting);
       if (waits.hasSubscribers) waits.publish(waiting);
       schedule();
     });
 
   function schedule(): void {
-    if (scheduled || underWay.starts.length >= atOnce || queue.length === 0) return;
-    if (!isWorthwhile(queue.length, underWay, worthwhile)) return void lookAgain();
+    if (scheduled || queue.length === 0) return;
+    if (!mayStart(queue, options, underWay)) return void lookAgain();
     scheduled = true;
     // Jobs that arrive in this tick of the event loop join the batch. If the last job was alone, this does not wait for company.
     if (wasLone) queueMicrotask(proceed);
@@ -67,61 +79,137 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
     schedule();
   }
 
-  function lookAgain(): void {
-    if (looksAgain) return;
-    looksAgain = true;
-    setTimeout(() => {
-      looksAgain = false;
-      schedule();
-    }, longMs);
-  }
-
   async function start(): Promise<void> {
-    const { batch, later } = taken(queue, options);
+    const { batch, later } = taken(queue, options, underWay);
     queue = later;
     if (batch.length === 0) return;
     wasLone = batch.length === 1 && queue.length === 0;
-    const startedAt = performance.now();
-    underWay.starts.push(startedAt);
-    underWay.jobs += batch.length;
+    const statement = {
+      startedAt: performance.now(),
+      jobs: batch.length,
+      groups: new Set(batch.map(({ group }) => group)),
+    };
+    underWay.add(statement);
     try {
-      await runs.runStores(batch, run, undefined, batch);
+      await workFor({ shares: sharesOf(batch) }, () => runs.runStores(batch, run, undefined, batch));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      underWay.starts.splice(underWay.starts.indexOf(startedAt), 1);
-      underWay.jobs -= batch.length;
+      underWay.delete(statement);
       schedule();
     }
   }
 }
 
-/** The running statements: their start times, the oldest first, and their total number of jobs. */
-type UnderWay = { readonly starts: number[]; jobs: number };
+/** Makes a function that runs work once the running statements have taken long; asking again meanwhile changes nothing. */
+function soon(work: () => void): () => void {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    setTimeout(() => {
+      isAsked = false;
+      work();
+    }, longMs);
+  };
+}
+
+/** A running statement, with its number of jobs and their groups. */
+type UnderWay = { readonly startedAt: number; readonly jobs: number; readonly groups: ReadonlySet<string> };
+
+/** The running statements that take long, by the groups in them, and the number of the others. */
+function loadOf(underWay: ReadonlySet<UnderWay>) {
+  const slow = new Map<string, number>();
+  let quick = underWay.size;
+  if (quick === 0) return { slow, quick };
+  const now = performance.now();
+  for (const { startedAt, groups } of underWay) {
+    // The oldest comes first.
+    if (now - startedAt < longMs) break;
+    quick--;
+    for (const group of groups) slow.set(group, (slow.get(group) ?? 0) + 1);
+  }
+  return { slow, quick };
+}
+
+/** Whether a statement may start: for anybody, or beside statements that take long for groups that are not in them. */
+function mayStart<J>(
+  queue: readonly Waiting<J>[],
+  { atOnce, worthwhile }: BatchOptions<J>,
+  underWay: ReadonlySet<UnderWay>,
+): boolean {
+  if (underWay.size < atOnce) return isWorthwhile(queue.length, underWay, worthwhile);
+  const { slow, quick } = loadOf(underWay);
+  if (quick >= atOnce) return false;
+  return queue.some(({ group }) => quick + (slow.get(group) ?? 0) < atOnce);
+}
 
 /** Whether another statement with this many jobs may run alongside the running ones. */
-function isWorthwhile(queued: number, { starts: [oldest], jobs }: UnderWay, worthwhile: number | undefined): boolean {
+function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhile: number | undefined): boolean {
+  const [oldest] = underWay;
   if (oldest === undefined || worthwhile === undefined) return true;
-  return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest >= longMs;
+  let jobs = 0;
+  for (const statement of underWay) jobs += statement.jobs;
+  return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest.startedAt >= longMs;
 }
 
 /** Takes the next statement's jobs out of a queue, and refuses those that nobody waits for any more. */
-function taken<J>(queue: readonly Waiting<J>[], { most, weights, keysOf }: BatchOptions<J>) {
+function taken<J>(queue: readonly Waiting<J>[], options: BatchOptions<J>, underWay: ReadonlySet<UnderWay>) {
+  const { most, weights, keysOf } = options;
   const batch: Waiting<J>[] = [];
   const later: Waiting<J>[] = [];
   const keys = new Set<string>();
+  const fits = company(options, underWay);
   let weight = 0;
-  for (const waiting of queue) {
+  for (const waiting of inTurn(queue)) {
     const more = weights?.of(waiting.job) ?? 0;
     const isTooHeavy = weights !== undefined && weight > 0 && weight + more > weights.most;
     if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
-    else if (batch.length >= most || isTooHeavy || !areFree(keysOf?.(waiting.job) ?? [], keys)) later.push(waiting);
+    else if (batch.length >= most || isTooHeavy || !fits(waiting) || !areFree(keysOf?.(waiting.job) ?? [], keys))
+      later.push(waiting);
     else {
       batch.push(waiting);
       weight += more;
     }
   }
   return { batch, later };
+}
+
+/** Puts the jobs of several groups in such an order that the groups take turns. */
+function inTurn<J>(queue: readonly Waiting<J>[]): readonly Waiting<J>[] {
+  const [first] = queue;
+  if (!first || queue.every(({ group }) => group === first.group)) return queue;
+  const turns = new Turns<Waiting<J>>();
+  for (const waiting of queue) turns.add([waiting.group, waiting.share[1]], waiting);
+  return queue.map(() => turns.next() ?? first);
+}
+
+/**
+ * Whether a job may be in the next statement. The first one may if its group has fewer statements under way than are allowed; a group of
+ * which one takes long shares its next with no other, because that one could take as long.
+ */
+function company({ atOnce }: Pick<BatchOptions<unknown>, "atOnce">, underWay: ReadonlySet<UnderWay>) {
+  const { slow, quick } = loadOf(underWay);
+  if (slow.size === 0) return () => true;
+  let only: string | undefined;
+  let isFirst = true;
+  return ({ group }: Waiting<unknown>): boolean => {
+    const slowOnes = slow.get(group) ?? 0;
+    if (quick + slowOnes >= atOnce) return false;
+    if (!isFirst) return slowOnes > 0 ? group === only : only === undefined;
+    isFirst = false;
+    only = slowOnes > 0 ? group : undefined;
+    return true;
+  };
+}
+
+/** The shares of the groups in a batch. */
+function sharesOf([first, ...others]: readonly Waiting<unknown>[]): Shares {
+  const share = first?.share ?? noShare;
+  const shares = new Map<string, Share>();
+  for (const { share } of others) if (!shares.has(share[0])) shares.set(share[0], share);
+  shares.delete(share[0]);
+  return [share, ...shares.values()];
 }
 
 /** Reserves keys, unless one of them is already reserved. */

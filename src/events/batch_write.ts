@@ -1,13 +1,12 @@
 import { reasonOf } from "../errors.ts";
 import { isLockLost, isOutcomeUnknown, isStatementTimeout } from "../postgres/failure.ts";
+import { workFor } from "../security/worked_for.ts";
 import type { Waiting } from "./batch.ts";
 
 /** The statement of a shared write, and the error that its jobs fail with. */
 export type BatchWrite<J> = {
   readonly write: (jobs: readonly J[]) => Promise<unknown>;
   readonly refusal?: (error: unknown, job: J) => unknown;
-  /** Whose rows a job writes; jobs of different owners rarely wait for the same lock. */
-  readonly ownerOf?: (job: J) => string;
 };
 
 /**
@@ -15,7 +14,7 @@ export type BatchWrite<J> = {
  */
 export function batchWrite<J>(options: BatchWrite<J>) {
   const { write, refusal = (error) => error } = options;
-  const alone = alonePerOwner(options);
+  const alone = alonePerGroup(options);
   return async (batch: readonly Waiting<J>[]): Promise<void> => {
     try {
       await write(batch.map(({ job }) => job));
@@ -33,14 +32,14 @@ export function batchWrite<J>(options: BatchWrite<J>) {
   };
 }
 
-// If a batch waits for a lock, running its jobs all at once would take every connection.
-const ownersAtOnce = 2;
+// If the database is slow, running the jobs of many groups at once would make it slower.
+const groupsAtOnce = 8;
 
 /**
- * Runs each job by itself: one at a time per owner, and for few owners at once. If one takes too long, the waiting jobs of its owner fail
+ * Runs each job by itself: one at a time per group, and for a few groups at once. If one takes too long, the waiting jobs of its group fail
  * with the same error.
  */
-function alonePerOwner<J>({ write, refusal = (error) => error, ownerOf = () => "" }: BatchWrite<J>) {
+function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) {
   let queue: readonly Waiting<J>[] = [];
   const busy = new Set<string>();
 
@@ -50,8 +49,8 @@ function alonePerOwner<J>({ write, refusal = (error) => error, ownerOf = () => "
   };
 
   function proceed(): void {
-    while (busy.size < ownersAtOnce) {
-      const next = queue.find(({ job }) => !busy.has(ownerOf(job)));
+    while (busy.size < groupsAtOnce) {
+      const next = queue.find(({ group }) => !busy.has(group));
       if (!next) return;
       queue = queue.filter((one) => one !== next);
       if (next.signal?.aborted) next.reject(next.signal.reason);
@@ -59,22 +58,21 @@ function alonePerOwner<J>({ write, refusal = (error) => error, ownerOf = () => "
     }
   }
 
-  async function run({ job, resolve, reject }: Waiting<J>): Promise<void> {
-    const owner = ownerOf(job);
-    busy.add(owner);
+  async function run({ job, group, share, resolve, reject }: Waiting<J>): Promise<void> {
+    busy.add(group);
     try {
-      await write([job]);
+      await workFor({ shares: [share] }, () => write([job]));
       resolve();
     } catch (error) {
       reject(refusal(error, job));
-      if (isStatementTimeout(error)) refuseAll(owner, error);
+      if (isStatementTimeout(error)) refuseAll(group, error);
     }
-    busy.delete(owner);
+    busy.delete(group);
     proceed();
   }
 
-  function refuseAll(owner: string, error: unknown): void {
-    const theirs = queue.filter(({ job }) => ownerOf(job) === owner);
+  function refuseAll(group: string, error: unknown): void {
+    const theirs = queue.filter((one) => one.group === group);
     queue = queue.filter((one) => !theirs.includes(one));
     for (const { job, reject } of theirs) reject(refusal(error, job));
   }

@@ -136,16 +136,19 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
     const queue = inBatches<Command>({
       ...(extents.length > 0 ? unshared : shared),
       keysOf: ({ streams }) => streams,
+      groupOf: ownerOf,
       run: batchWrite({
         write: writing(types, { folds, condition, isLeftToJob, on: isLong ? longRunning : sql }),
         refusal: lost,
-        ownerOf: ({ rows }) => String(rows[0]?.owner),
       }),
     });
     ofCondition.set(shape, queue);
     return queue;
   }
 }
+
+/** Whose rows a command writes. */
+const ownerOf = ({ rows }: Command): string => String(rows[0]?.owner);
 
 type Found = { readonly n: number; readonly holds: boolean };
 

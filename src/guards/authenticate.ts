@@ -3,10 +3,11 @@ import { getOption } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import { callerKey, type RequestGate } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
-import { type Call, type Caller, keys } from "../deps.ts";
+import { type Call, type Caller, keys, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import type { FailureRates } from "../security/failure_rate.ts";
 import { hashToken, isJwt, isWellFormed } from "../security/token.ts";
+import { workFor } from "../security/worked_for.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { forEachMethod } from "./interceptor.ts";
 import { type Outages, outage } from "./outage.ts";
@@ -59,7 +60,7 @@ export function authenticate(
       if (recent === undefined) tokens.keep(token, hash);
       return admitted(call, cached);
     }
-    const find = async () => callers.find(hash, call);
+    const find = async () => workFor({ shares: [shareOf(call)] }, () => callers.find(hash, call));
     // A token in use a moment ago is not a guess, even if a revocation has emptied the cache.
     const found = callers.wasFound(hash) ? find() : limits.ofToken(call.values, find);
     return found.then((caller) => admitted(call, caller));

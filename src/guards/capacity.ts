@@ -1,6 +1,9 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { RequestGate } from "@postern/gateway";
+import { type Call, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import { type Shares, type WorkedFor, workFor } from "../security/worked_for.ts";
+import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
 /** Limits the calls that a node works on at once: a call that would only queue is refused while that is still cheap. */
 export type Capacity = {
@@ -9,10 +12,10 @@ export type Capacity = {
   /** Counts a call only once its message is complete, so that slow bodies take no capacity. */
   readonly interceptor: Interceptor;
   /** Runs a request that is not a call, counting it as one. */
-  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly run: <T>(request: Pick<Call, "values">, work: () => Promise<T>) => Promise<T>;
 };
 
-/** Makes the limit. Streams are not counted, because they last. */
+/** Makes the limit, and runs each call for its share. Streams are not counted, because they last. */
 export function capacity(mostCalls: number): Capacity {
   let running = 0;
   const refuseIfFull = () => {
@@ -21,11 +24,11 @@ export function capacity(mostCalls: number): Capacity {
   const leave = () => {
     running--;
   };
-  const run = <T>(work: () => Promise<T>): Promise<T> => {
+  const run: Capacity["run"] = ({ values }, work) => {
     refuseIfFull();
     running++;
     try {
-      const pending = work();
+      const pending = workFor(new CallsShare(values), work);
       pending.then(leave, leave);
       return pending;
     } catch (error) {
@@ -38,7 +41,38 @@ export function capacity(mostCalls: number): Capacity {
       refuseIfFull();
       return gate(context);
     },
-    interceptor: (next) => (request) => (request.stream ? next(request) : run(() => next(request))),
+    interceptor: (next) => (request) =>
+      request.stream ? streamFor(request, next) : run(callOf(request), () => next(request)),
     run,
   };
 }
+
+/** The share of a call; a class, because closures would be created for every call. */
+class CallsShare implements WorkedFor {
+  readonly values: Call["values"];
+
+  constructor(values: Call["values"]) {
+    this.values = values;
+  }
+
+  get shares(): Shares {
+    return [shareOf(this)];
+  }
+}
+
+async function streamFor(request: StreamRequest, next: Next) {
+  const whom = new CallsShare(callOf(request).values);
+  const response = await workFor(whom, () => next(request));
+  return response.stream ? withMessages(response, eachFor(whom, response.message)) : response;
+}
+
+/** Asks for each message in the context of the call, not in that of whoever sends the messages. */
+const eachFor = <T>(whom: WorkedFor, messages: AsyncIterable<T>): AsyncIterable<T> => ({
+  [Symbol.asyncIterator]() {
+    const within = messages[Symbol.asyncIterator]();
+    return {
+      next: () => workFor(whom, () => within.next()),
+      return: async (value) => (await within.return?.(value)) ?? { done: true, value },
+    };
+  },
+});

@@ -17,6 +17,7 @@ import { startErrorOf } from "../postgres/start_error.ts";
 import { commonPasswords } from "../security/common_passwords.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
+import { workForAll } from "../security/worked_for.ts";
 import { notingUse } from "../services/callers/bearer_use.ts";
 import { passwordResetsOf } from "../services/passwords/password_reset.ts";
 import { signInsOf } from "../services/sessions/sign_in.ts";
@@ -84,8 +85,10 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     onWritten: ({ values }) => void values.set(keys.written, true),
     onAppended(facts) {
       for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
-      tail.poke();
-      for (const listener of listeners) listener(facts);
+      workForAll(() => {
+        tail.poke();
+        for (const listener of listeners) listener(facts);
+      });
     },
   });
   const onAppended = (listener: AppendListener) => {

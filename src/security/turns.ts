@@ -1,8 +1,11 @@
 /** Who waits: an organization, or the unknown callers together; and in these a caller, or a network. */
 export type Share = readonly [group: string, member: string];
 
-/** The share of the process itself, and of whoever says nothing. */
+/** The share of the process itself, which is no caller's. */
 export const noShare: Share = ["", ""];
+
+/** The group of all unknown callers; no id of an organization has this form. */
+export const unknownCallers = "unknown callers";
 
 type Members<T> = Map<string, Set<T>>;
 
@@ -33,10 +36,11 @@ export class Turns<T> {
     if (members.size === 0) this.#groups.delete(group);
   }
 
-  /** Takes the entry whose turn it is; its group and its member are the last in line then. */
-  next(): T | undefined {
+  /** Takes the entry whose turn it is, of those who may have one; its group and its member are the last in line then. */
+  next(may: (share: Share) => boolean = () => true): T | undefined {
     for (const [group, members] of this.#groups)
-      for (const [member, entries] of members)
+      for (const [member, entries] of members) {
+        if (!may([group, member])) continue;
         for (const entry of entries) {
           members.delete(member);
           members.set(member, entries);
@@ -45,6 +49,7 @@ export class Turns<T> {
           this.delete([group, member], entry);
           return entry;
         }
+      }
     return undefined;
   }
 

@@ -225,5 +225,5 @@ const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): 
 /** A route whose requests use capacity as calls do, because they wait for the same database. */
 const asCall = (route: HttpRoute, bound: Capacity): HttpRoute => ({
   ...route,
-  handle: (request) => bound.run(async () => route.handle(request)),
+  handle: (request) => bound.run(request, async () => route.handle(request)),
 });

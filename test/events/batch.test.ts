@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { inBatches } from "../../src/events/batch.ts";
 
@@ -113,4 +114,61 @@ test("beside a statement that takes long, each job goes at once", async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+/** Batches of jobs that say whose they are, such as `a1`; a batch with a job that is held ends when that job is freed. */
+function groupsOf({ atOnce, most = 100 }: { readonly atOnce: number; readonly most?: number }) {
+  const batches: string[][] = [];
+  const held = new Map<string, PromiseWithResolvers<void>>();
+  const start = inBatches<string>({
+    atOnce,
+    most,
+    groupOf: (job) => job.slice(0, 1),
+    async run(batch) {
+      batches.push(batch.map(({ job }) => job));
+      await Promise.all(batch.map(({ job }) => held.get(job)?.promise));
+      for (const { resolve } of batch) resolve();
+    },
+  });
+  const hold = (job: string) => {
+    held.set(job, Promise.withResolvers());
+    return start(job);
+  };
+  const free = () => {
+    for (const { resolve } of held.values()) resolve();
+  };
+  return { batches, start, hold, free };
+}
+
+test("statements of one group that take long keep no other group waiting, and its own jobs wait", async () => {
+  const { batches, start, hold, free } = groupsOf({ atOnce: 2, most: 1 });
+  const theirs = ["a1", "a2", "a3"].map(hold);
+  await expect.poll(() => batches).toEqual([["a1"], ["a2"]]);
+  await Promise.all(["b1", "b2", "c1"].map((job) => start(job)));
+  expect(batches).toEqual([["a1"], ["a2"], ["b1"], ["c1"], ["b2"]]);
+  free();
+  await Promise.all(theirs);
+  expect(batches.at(-1)).toEqual(["a3"]);
+});
+
+test("a group of which a statement takes long shares its next one with no other", async () => {
+  const { batches, start, hold, free } = groupsOf({ atOnce: 3 });
+  const first = hold("a1");
+  await expect.poll(() => batches).toEqual([["a1"]]);
+  await sleep(30);
+  const more = ["a2", "a3"].map(hold);
+  await Promise.all(["b1", "c1"].map((job) => start(job)));
+  expect(batches).toEqual([["a1"], ["a2", "a3"], ["b1", "c1"]]);
+  free();
+  await Promise.all([first, ...more]);
+});
+
+test("groups take turns where not all of their jobs fit into a statement", async () => {
+  const { batches, start } = groupsOf({ atOnce: 1, most: 3 });
+  await Promise.all(["a1", "a2", "a3", "a4", "a5", "b1", "c1", "c2"].map((job) => start(job)));
+  expect(batches).toEqual([
+    ["a1", "b1", "c1"],
+    ["a2", "c2", "a3"],
+    ["a4", "a5"],
+  ]);
 });

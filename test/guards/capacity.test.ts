@@ -7,7 +7,8 @@ import { startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/embedded/holder.ts";
 import { readError, refusalOf } from "../wire/refusal.ts";
 
-const few = { callsMax: 4, databaseStatementTimeoutMs: 60_000 };
+// So many connections that the callers of a test, who are one organization or one network, may hold four.
+const few = { callsMax: 4, databaseConnections: 16, databaseStatementTimeoutMs: 60_000 };
 
 /** Counts the statements that wait for a lock in the database. */
 async function waiting(databaseUrl: string): Promise<number> {

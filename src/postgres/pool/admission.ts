@@ -1,4 +1,6 @@
 import { refuse } from "../../errors.ts";
+import { noShare } from "../../security/turns.ts";
+import { currentShares } from "../../security/worked_for.ts";
 import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "../failure.ts";
 import type { Client } from "./client.ts";
 import { type Admit, onEnd, type Statement } from "./driver.ts";
@@ -31,14 +33,16 @@ export function admission(gate: Gate): Admit {
     let client: Client | undefined;
     let timer: NodeJS.Timeout | undefined;
     let isCanceled = false;
+    let share = noShare;
     const entry: QueueEntry = {
-      start() {
+      start(taken) {
+        share = taken;
         client = sendBy(gate, statement);
-        const taken = client;
+        const sentBy = client;
         if (cancelMs !== undefined)
           timer = setTimeout(() => {
             isCanceled = true;
-            taken.cancel(statement);
+            sentBy.cancel(statement);
           }, cancelMs);
         if (!started) observed?.sent();
         started = true;
@@ -53,7 +57,7 @@ export function admission(gate: Gate): Admit {
         if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
         gate.pool.drop(client, "unopened");
         client = undefined;
-        limiter.retreat(entry, until);
+        limiter.retreat(entry, until, share);
         return true;
       },
       // A cancel request ends the wait for a synchronous standby too: the commit is answered, and a failover may lose it.
@@ -62,10 +66,10 @@ export function admission(gate: Gate): Admit {
         clearTimeout(timer);
         if (client) giveBack(gate, client, { sent: statement.state !== null, error });
         if (started) observed?.ended(error);
-        if (client) limiter.leave();
+        if (client) limiter.leave(share);
       },
     });
-    limiter.enter(entry);
+    limiter.enter(entry, currentShares());
   };
 }
 

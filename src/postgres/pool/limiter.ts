@@ -1,12 +1,21 @@
-/** An entry of the queue, which is either started or refused for waiting too long. */
-export type QueueEntry = Readonly<{ start: () => void; refuse: () => void }>;
+import { Parts } from "../../security/parts.ts";
+import { noShare, type Share, Turns } from "../../security/turns.ts";
+import type { Shares } from "../../security/worked_for.ts";
 
-/** Limits how many run at once and how long others wait. */
+/** An entry of the queue, which is either started or refused for waiting too long. */
+export type QueueEntry = Readonly<{
+  /** Called with the share whose place it has. */
+  start: (share: Share) => void;
+  refuse: () => void;
+}>;
+
+/** Limits how many run at once and how long others wait. Those who wait are served in turn, and none takes all places. */
 export type Limiter = Readonly<{
-  enter: (entry: QueueEntry) => void;
-  leave: () => void;
+  /** Adds an entry, for the one of these shares that holds the fewest places. */
+  enter: (entry: QueueEntry, shares?: Shares) => void;
+  leave: (share?: Share) => void;
   /** Gives back the place of one that could not start; it becomes first in line, and fewer run at once for a while. */
-  retreat: (entry: QueueEntry, until: number) => void;
+  retreat: (entry: QueueEntry, until: number, share?: Share) => void;
   load: () => { running: number; waiting: number };
   /** Refuses waiting and new entries; resolves when nothing runs any more. */
   close: () => Promise<void>;
@@ -15,10 +24,12 @@ export type Limiter = Readonly<{
 /** The most that run at once, the longest wait, and the time after which one more is tried where fewer could run. */
 export type Limits = Readonly<{ limit: number; waitMs: number; growMs?: number }>;
 
+type Waiter = Readonly<{ entry: QueueEntry; until: number; share: Share }>;
+
 /** Makes a limiter; every start must be followed by one leave or retreat. */
 export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limiter {
-  const waiting: { entry: QueueEntry; until: number }[] = [];
-  let running = 0;
+  const queue = waitingLine();
+  const parts = new Parts();
   let most = limit;
   let closed = false;
   const idle = Promise.withResolvers<void>();
@@ -28,18 +39,24 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   const refuseLate = () => {
     timer = undefined;
     const now = performance.now();
-    while (waiting[0] && (closed || waiting[0].until <= now)) waiting.shift()?.entry.refuse();
+    for (let late = queue.late(closed ? Infinity : now); late; late = queue.late(closed ? Infinity : now))
+      late.entry.refuse();
     watchFirst(now);
   };
   const watchFirst = (now: number) => {
-    if (waiting[0] && !timer) timer = setTimeout(refuseLate, Math.max(0, Math.ceil(waiting[0].until - now)));
+    const until = queue.until();
+    if (until !== undefined && !timer) timer = setTimeout(refuseLate, Math.max(0, Math.ceil(until - now)));
+  };
+  const mayTake = (share: Share) => parts.mayTake(share, most);
+  const start = ({ entry, share }: Pick<Waiter, "entry" | "share">) => {
+    parts.take(share);
+    entry.start(share);
   };
   const startNext = () => {
-    while (running < most) {
-      const next = waiting.shift();
+    while (parts.held < most) {
+      const next = queue.next(mayTake);
       if (!next) return;
-      running++;
-      next.entry.start();
+      start(next);
     }
   };
   const grow = () => {
@@ -50,40 +67,75 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
     }
     startNext();
   };
-  const leave = () => {
-    running--;
+  const leave = (share = noShare) => {
+    parts.give(share);
     startNext();
-    if (running === 0 && closed) idle.resolve();
+    if (parts.held === 0 && closed) idle.resolve();
   };
 
   return {
-    enter(entry) {
+    enter(entry, shares = [noShare]) {
       if (closed) return entry.refuse();
-      if (running < most) {
-        running++;
-        return entry.start();
-      }
+      const share = parts.lightest(shares);
+      if (mayTake(share)) return start({ entry, share });
       const now = performance.now();
-      waiting.push({ entry, until: now + waitMs });
+      queue.add({ entry, until: now + waitMs, share });
       watchFirst(now);
     },
     leave,
-    retreat(entry, until) {
-      most = Math.max(1, Math.min(most, running - 1));
+    retreat(entry, until, share = noShare) {
+      most = Math.max(1, Math.min(most, parts.held - 1));
       growing ??= setInterval(grow, growMs).unref();
-      waiting.unshift({ entry, until });
+      queue.addFirst({ entry, until, share });
       clearTimeout(timer);
       refuseLate();
-      leave();
+      leave(share);
     },
-    load: () => ({ running, waiting: waiting.length }),
+    load: () => ({ running: parts.held, waiting: queue.size() }),
     close() {
       closed = true;
       clearTimeout(timer);
       clearInterval(growing);
       refuseLate();
-      if (running === 0) idle.resolve();
+      if (parts.held === 0) idle.resolve();
       return idle.promise;
+    },
+  };
+}
+
+/** Those who wait: first those who had a place before, then the others in turn. */
+function waitingLine() {
+  const first: Waiter[] = [];
+  const turns = new Turns<Waiter>();
+  // Each of these waits for the same time, so the first to come is the first to be late.
+  const asTheyCame = new Set<Waiter>();
+
+  return {
+    add(waiter: Waiter): void {
+      turns.add(waiter.share, waiter);
+      asTheyCame.add(waiter);
+    },
+    addFirst: (waiter: Waiter) => void first.unshift(waiter),
+    size: () => first.length + turns.size,
+    /** When the first one will be late. */
+    until(): number | undefined {
+      const [oldest] = asTheyCame;
+      return first[0] && oldest ? Math.min(first[0].until, oldest.until) : (first[0] ?? oldest)?.until;
+    },
+    /** Takes one that has waited too long. */
+    late(now: number): Waiter | undefined {
+      if (first[0] && first[0].until <= now) return first.shift();
+      const [oldest] = asTheyCame;
+      if (!oldest || oldest.until > now) return undefined;
+      asTheyCame.delete(oldest);
+      turns.delete(oldest.share, oldest);
+      return oldest;
+    },
+    next(may: (share: Share) => boolean): Waiter | undefined {
+      if (first[0]) return first.shift();
+      const next = turns.next(may);
+      if (next) asTheyCame.delete(next);
+      return next;
     },
   };
 }

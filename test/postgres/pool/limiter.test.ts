@@ -59,3 +59,37 @@ test("closing refuses those who wait and waits for those who run", async () => {
   await closed;
   expect(events).toEqual(["a starts", "b starts", "c is refused", "b again is refused", "d is refused"]);
 });
+
+test("one organization leaves a place to the next, and those who wait are served in turn", () => {
+  const { events, entry } = entries();
+  const limiter = createLimiter({ limit: 5, waitMs: 60_000 });
+  const enter = (name: string, group: string) => limiter.enter(entry(name), [[group, ""]]);
+  for (const name of ["a1", "a2", "a3", "a4", "a5", "a6"]) enter(name, "a");
+  expect([events.splice(0), limiter.load()]).toEqual([
+    ["a1 starts", "a2 starts", "a3 starts"],
+    { running: 3, waiting: 3 },
+  ]);
+  for (const name of ["b1", "b2", "b3"]) enter(name, "b");
+  enter("c1", "c");
+  expect(events.splice(0)).toEqual(["b1 starts", "c1 starts"]);
+  for (let n = 0; n < 3; n++) limiter.leave(["a", ""]);
+  expect(events).toEqual(["a4 starts", "b2 starts"]);
+});
+
+test("what several share is started as one of those who hold the least", () => {
+  const { events, entry } = entries();
+  const limiter = createLimiter({ limit: 5, waitMs: 60_000 });
+  for (const name of ["a1", "a2", "a3"]) limiter.enter(entry(name), [["a", ""]]);
+  limiter.enter(entry("a and b"), [
+    ["a", ""],
+    ["b", ""],
+  ]);
+  expect(events).toContain("a and b starts");
+});
+
+test("those who wait too long are refused in the order in which they came, whosever turn it is", async () => {
+  const { events, entry } = entries();
+  const limiter = createLimiter({ limit: 1, waitMs: 20 });
+  for (const name of ["a1", "a2", "b1"]) limiter.enter(entry(name), [[name.slice(0, 1), ""]]);
+  await expect.poll(() => events).toEqual(["a1 starts", "a2 is refused", "b1 is refused"]);
+});

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { connect } from "../../../src/postgres/pool/connect.ts";
 import { freshDatabase } from "../../database.ts";
-import { startPostern } from "../../harness.ts";
+import { machine, organization, startPostern } from "../../harness.ts";
 import { ask, quiet, until } from "../embedded/holder.ts";
 import { openProxy } from "../proxy.ts";
 
@@ -32,9 +32,12 @@ test("behind a network that swallows everything the node says that it is not rea
 test("a node whose connections are all held up by locks is still ready", async () => {
   await using at = await freshDatabase();
   await using postern = await startPostern({ databaseUrl: at.url, databaseConnections: 4 });
+  // One organization leaves a connection to others.
+  const other = await machine(postern, { organizationId: await organization(postern) });
   await using gate = connect(at.url, { connections: 1, waitMs: 60_000, statementTimeoutMs: 60_000, log: quiet });
   await gate.sql.unsafe("begin; lock table user_grants in access exclusive mode");
-  const calls = Array.from({ length: 40 }, () => postern.admin.get(`/v1/users/${postern.adminId}/grants`));
+  const callers = [postern.admin, other.client];
+  const calls = Array.from({ length: 40 }, (_, n) => callers[n % 2]?.get("/v1/users/me/grants"));
   await until(async () => {
     const [row] = await ask<{ count: number }>(
       at.url,
