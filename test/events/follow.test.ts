@@ -178,14 +178,14 @@ test("a log that lost its end is noticed, and followed from where it ends now", 
   expect(await isHeld(sql, beginning)).toBe(true);
 });
 
-function lookingWith(restMs: number) {
+function lookingWith(restMs: number, everyMs = 60_000) {
   const counted = { looks: 0 };
   const onError = (error: unknown) => expect.fail(String(error));
   const look = async () => {
     counted.looks += 1;
     return false;
   };
-  return { counted, ...lookAgain({ everyMs: 60_000, restMs, onError, look }) };
+  return { counted, ...lookAgain({ everyMs, restMs, onError, look }) };
 }
 
 test("who looks again rests between two looks, whatever is appended, and can be stopped meanwhile", async () => {
@@ -198,6 +198,18 @@ test("who looks again rests between two looks, whatever is appended, and can be 
   expect(counted.looks).toBe(1);
   await stop();
   expect(counted.looks).toBe(1);
+});
+
+test("the interval between two looks includes the rest", async () => {
+  vi.useFakeTimers();
+  try {
+    const { counted, stop } = lookingWith(20, 80);
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(counted.looks).toBeGreaterThan(95);
+    await stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("what is appended while one rests is looked for after the rest", async () => {
