@@ -193,7 +193,7 @@ const declared = {
   callsMax: whole(
     "CALLS_MAX",
     1000,
-    "Concurrent calls on this node, then OVERLOADED; streams and slow bodies are not counted",
+    "Concurrent calls on this node, then OVERLOADED; at most three quarters of them for one organization, and half for one network of unknown callers; streams and slow bodies are not counted",
   ),
   streamsPerCallerMax: whole(
     "STREAMS_PER_CALLER_MAX",

@@ -2,6 +2,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { RequestGate } from "@postern/gateway";
 import { type Call, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import { Parts } from "../security/parts.ts";
 import { type Shares, type WorkedFor, workFor } from "../security/worked_for.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
@@ -15,20 +16,16 @@ export type Capacity = {
   readonly run: <T>(request: Pick<Call, "values">, work: () => Promise<T>) => Promise<T>;
 };
 
-/** Makes the limit, and runs each call for its share. Streams are not counted, because they last. */
+/** Makes the limit, of which each share gets a part, and runs each call for its share. Streams are not counted, because they last. */
 export function capacity(mostCalls: number): Capacity {
-  let running = 0;
-  const refuseIfFull = () => {
-    if (running >= mostCalls) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
-  };
-  const leave = () => {
-    running--;
-  };
-  const run: Capacity["run"] = ({ values }, work) => {
-    refuseIfFull();
-    running++;
+  const parts = new Parts();
+  const run: Capacity["run"] = (call, work) => {
+    const share = shareOf(call);
+    if (!parts.mayTake(share, mostCalls)) throw overloaded();
+    parts.take(share);
+    const leave = () => parts.give(share);
     try {
-      const pending = workFor(new CallsShare(values), work);
+      const pending = workFor(new CallsShare(call.values), work);
       pending.then(leave, leave);
       return pending;
     } catch (error) {
@@ -38,7 +35,7 @@ export function capacity(mostCalls: number): Capacity {
   };
   return {
     gated: (gate) => (context) => {
-      refuseIfFull();
+      if (parts.held >= mostCalls) throw overloaded();
       return gate(context);
     },
     interceptor: (next) => (request) =>
@@ -46,6 +43,8 @@ export function capacity(mostCalls: number): Capacity {
     run,
   };
 }
+
+const overloaded = () => refuse.because("OVERLOADED", { retrySeconds: 1 });
 
 /** The share of a call; a class, because closures would be created for every call. */
 class CallsShare implements WorkedFor {
