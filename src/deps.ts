@@ -107,6 +107,7 @@ export const keys = {
   clientId: createContextKey<string | undefined>(undefined, {
     description: "client that a request was proven to be of",
   }),
+  clientOwner: createContextKey<string>("", { description: "organization of a client that proved who it is" }),
   wrongItems: createContextKey<readonly Violation[]>([], {
     description: "violations inside the items of a batch, for their outcomes",
   }),
@@ -135,12 +136,12 @@ export function callerOf(call: Pick<Call, "values">): Caller {
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
 
 /**
- * Whose share of capacity the call uses: first the organization worked in, then the caller; unknown callers form one group, divided by
- * network.
+ * Whose share of capacity the call uses: first the organization worked in, or that of the application, then the caller; unknown callers
+ * form one group, divided by network.
  */
 export function shareOf({ values }: Pick<Call, "values">): Share {
   const caller = values.get(keys.caller);
-  if (!caller) return [unknownCallers, values.get(keys.network) ?? ""];
+  if (!caller) return [values.get(keys.clientOwner) || unknownCallers, values.get(keys.network) ?? ""];
   return [values.get(keys.organization) || caller.organization, caller.userId];
 }
 

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpRoute } from "@postern/gateway";
+import { keys as callKeys } from "../deps.ts";
 import { deviceAuthorizationEndpoint } from "./device/device_authorization.ts";
 import { outwardFetch } from "./http/fetcher.ts";
 import { OauthError, TokenMissing } from "./http/oauth_error.ts";
@@ -57,6 +58,7 @@ export function endpoints(parts: ProviderParts): readonly HttpRoute[] {
       async handle(request, onClient) {
         const ofToken = (client: Client) => {
           noteClient(request.values, client);
+          request.values.set(callKeys.clientOwner, client.owner);
           onClient(client);
         };
         return { body: await userinfo(bearerIn(request), ofToken) };

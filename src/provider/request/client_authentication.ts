@@ -1,6 +1,6 @@
 import { decodeJwt, importJWK, type JWK, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { OidcAuthMethodType } from "../../../gen/postern/v1/application_pb.ts";
-import type { Call, Deps } from "../../deps.ts";
+import { type Call, type Deps, keys } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { sameBytes } from "../../security/compare.ts";
 import { hashToken } from "../../security/token.ts";
@@ -112,6 +112,7 @@ export function clientAuthentication(
     if (registered !== proof.method) throw new ClientRefused(mismatch(client, { registered, used: proof.method }));
     if (!(await isRight(client, proof))) throw new ClientRefused();
     noteClient(call.values, client);
+    if (proof.method !== "none") call.values.set(keys.clientOwner, client.owner);
     return client;
   };
 

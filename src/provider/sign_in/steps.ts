@@ -1,5 +1,6 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { callOrigin } from "../../deps.ts";
+import { workFor } from "../../security/worked_for.ts";
 import { isMultiFactor } from "../../services/callers/authentication_class.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { notices } from "../../services/verification/notice.ts";
@@ -103,11 +104,9 @@ function responding({ deps, settings, maker, issuer }: Parts) {
   const issue = issuing({ deps, settings, maker });
   return async (request: AuthorizationRequest, step: BrowserStep, session: SessionOfUser): Promise<Response> => {
     if (isOwnClient(request.client)) return redirect(request.redirectUri, step);
-    return authorizationResponse(
-      request,
-      await issue(request, session, callOrigin(step)),
-      contextOf(issuer, request, step),
-    );
+    const whom = { shares: [[session.owner, session.sessionId]] } as const;
+    const parameters = await workFor(whom, () => issue(request, session, callOrigin(step)));
+    return authorizationResponse(request, parameters, contextOf(issuer, request, step));
   };
 }
 
