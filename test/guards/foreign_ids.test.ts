@@ -29,6 +29,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   // A new one each time: it may become a member.
   user_id: () => other.newUser(),
   actor_id: () => other.userId,
+  about_user_id: () => other.userId,
   object_id: () => other.projectId,
   project_id: () => other.projectId,
   project_grant_id: () => other.newProjectGrant(),
