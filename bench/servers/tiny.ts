@@ -49,7 +49,7 @@ const interceptors = guards({
   report: lines,
   known,
   capacity: capacity(1_000),
-  streams: streamLimit(1),
+  streams: streamLimit({ all: 1, ofCaller: 1 }),
   rules,
   declared: [],
   late: [],

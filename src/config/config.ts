@@ -201,6 +201,12 @@ const declared = {
     "Concurrent event streams of one user on this node, then OVERLOADED",
     { most: longestTimer },
   ),
+  knownStreamsMax: whole(
+    "KNOWN_STREAMS_MAX",
+    10_000,
+    "Concurrent event streams on this node, then OVERLOADED; at most three quarters of them for one organization",
+    { most: longestTimer },
+  ),
   unknownStreamsMax: whole(
     "UNKNOWN_STREAMS_MAX",
     2048,

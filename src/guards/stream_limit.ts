@@ -1,22 +1,28 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { keys } from "../deps.ts";
+import { keys, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
+import { Parts } from "../security/parts.ts";
+import type { Share } from "../security/turns.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
+/** The most streams of known callers, and of one of them. */
+export type StreamLimits = Readonly<Record<"all" | "ofCaller", number>>;
+
 /**
- * Limits the streams that a caller has open at once on this node. Each costs memory and, while it catches up with the log, statements, for
- * as long as the caller likes.
+ * Limits the streams that are open at once on this node: of a caller, and of an organization, which leaves some to others. Each costs memory
+ * and, while it catches up with the log, statements, for as long as the caller likes.
  */
-export function streamLimit(most: number): Interceptor {
+export function streamLimit({ all, ofCaller }: StreamLimits): Interceptor {
   const open = new Map<string, number>();
+  const parts = new Parts();
 
   return (next) => (request) => (request.stream ? counted(request, next) : next(request));
 
   async function counted(request: StreamRequest, next: Next) {
-    const caller = callOf(request).values.get(keys.caller);
+    const call = callOf(request);
     // The gateway limits the streams of unknown callers.
-    if (!caller) return next(request);
-    const leave = enter(caller.userId);
+    if (!call.values.get(keys.caller)) return next(request);
+    const leave = enter(shareOf(call));
     // A stream that nobody reads only ends by its signal.
     request.signal.addEventListener("abort", leave, { once: true });
     try {
@@ -28,14 +34,17 @@ export function streamLimit(most: number): Interceptor {
     }
   }
 
-  function enter(caller: string): () => void {
+  function enter(share: Share): () => void {
+    const [, caller] = share;
     const count = open.get(caller) ?? 0;
-    if (count >= most) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
+    if (count >= ofCaller || !parts.mayTake(share, all)) throw refuse.because("OVERLOADED", { retrySeconds: 1 });
     open.set(caller, count + 1);
+    parts.take(share);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
+      parts.give(share);
       const left = (open.get(caller) ?? 1) - 1;
       if (left > 0) open.set(caller, left);
       else open.delete(caller);

@@ -39,7 +39,7 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
       report: lines,
       limits,
       capacity,
-      streams: streamLimit(config.streamsPerCallerMax),
+      streams: streamLimit({ all: config.knownStreamsMax, ofCaller: config.streamsPerCallerMax }),
       chosenIds: config.chosenIds,
       resourceMetadata: () => resourceMetadataOf(issuer()),
     }),

@@ -12,6 +12,7 @@ export function shareOf(config: Config, number: number, of: number): Config {
     hashQueue: atLeast(0, config.hashQueue),
     callsMax: atLeast(1, config.callsMax),
     streamsPerCallerMax: atLeast(1, config.streamsPerCallerMax),
+    knownStreamsMax: atLeast(1, config.knownStreamsMax),
     unknownStreamsMax: atLeast(2, config.unknownStreamsMax),
     bodiesMaxBytes: atLeast(leastBodyBytes, config.bodiesMaxBytes),
     callsPerAddressPerMinute: atLeast(0, config.callsPerAddressPerMinute),

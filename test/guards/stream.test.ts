@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { machine, startPostern } from "../harness.ts";
+import { machine, organization, startPostern } from "../harness.ts";
 
 test("a user has so many streams open at once, and others as many", async () => {
   await using postern = await startPostern({ streamsPerCallerMax: 2 });
@@ -39,6 +39,41 @@ test("a user has so many streams open at once, and others as many", async () => 
       return stream.read();
     })
     .toContain("seen");
+});
+
+test("an organization leaves streams to others, however many callers it has", async () => {
+  await using postern = await startPostern({ knownStreamsMax: 4 });
+  await using opened = new AsyncDisposableStack();
+  const inside = (organizationId: string) => ({ "x-service-orgid": organizationId });
+  /** Opens a stream of a new caller of the organization, and tells whether it is refused. */
+  const isRefused = async (organizationId: string) => {
+    const { userId, client } = await machine(postern, { organizationId });
+    await postern.admin.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, inside(organizationId));
+    const connection = new AbortController();
+    opened.defer(() => connection.abort());
+    const headers = { authorization: `Bearer ${client.token}` };
+    const response = await fetch(`${postern.url}/v1/events:watch`, { headers, signal: connection.signal });
+    let first: string | undefined;
+    response.body
+      ?.getReader()
+      .read()
+      .then(
+        ({ value }) => {
+          first = Buffer.from(value ?? "").toString();
+        },
+        () => {},
+      );
+    while (first === undefined) {
+      await postern.admin.post("/v1/projects", { name: `seen ${Math.random()}` }, inside(organizationId));
+      await pause(50);
+    }
+    return first.includes("OVERLOADED");
+  };
+  const noisy = await organization(postern);
+  const refusals = [];
+  for (let at = 0; at < 4; at++) refusals.push(await isRefused(noisy));
+  expect(refusals).toEqual([false, false, false, true]);
+  expect(await isRefused(await organization(postern))).toBe(false);
 });
 
 test("a stream ends once its token is revoked", async () => {
