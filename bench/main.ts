@@ -13,6 +13,7 @@ import { hostile } from "./hostile.ts";
 import { importing } from "./importing.ts";
 import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
+import { neighbours } from "./neighbours.ts";
 import { operations } from "./operations.ts";
 import { peers } from "./peers/peers.ts";
 import { scale } from "./scale.ts";
@@ -44,6 +45,7 @@ const parts = {
   hashing: () => hashing(pace),
   scale: () => scale(pace, { users: Number(values.users), kept: values.data, only: values.only, sizes }),
   lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),
+  neighbours: () => neighbours(pace, values.data),
   cascade: () => cascade(Number(values.users), values.data),
   cost: () => cost(pace.seconds),
   growth: () => growth(Number(values.users)),
