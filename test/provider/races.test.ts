@@ -21,7 +21,7 @@ import { openBrowser } from "./browser.ts";
 let nodes: TwoNodes;
 let app: Application;
 beforeAll(async () => {
-  nodes = await startTwoNodes({ publicUrl: "https://id.example" });
+  nodes = await startTwoNodes({ publicUrl: "https://id.example", databaseConnections: 16 });
   app = await application(nodes.one.admin);
 });
 afterAll(() => nodes?.[Symbol.asyncDispose]());
