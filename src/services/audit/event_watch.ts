@@ -177,7 +177,7 @@ async function historyLost(sql: Sql, filter: EventFilter, { number }: Position) 
     from (
       select * from event_numbers where number > ${upTo - stretch} and number <= ${upTo} order by number desc
     ) numbered cross join lateral (
-      select owner, stream, actor, type from events
+      select owner, stream, actor, about_user_id, project_id, type from events
       where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
     ) events
     where ${matching(sql, filter)} order by numbered.number desc limit ${mostPositions}`;
