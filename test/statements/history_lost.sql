@@ -8,7 +8,7 @@ select numbered.number,
   from (
     select * from event_numbers where number > $1 and number <= $2 order by number desc
   ) numbered cross join lateral (
-    select owner, stream, actor, type from events
+    select owner, stream, actor, about_user_id, project_id, type from events
     where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
   ) events
   where

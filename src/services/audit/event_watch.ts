@@ -152,6 +152,8 @@ export async function beginAt(sql: Sql, filter: EventFilter, after: Position | E
  */
 async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begin | undefined> {
   const { epoch, xid, position, open } = skips;
+  // Read first: what gets a number after this is read, whether the next statement sees its number or not.
+  const end = await endOfLog(sql);
   const [row] = await sql<{ isReached: boolean; number: bigint | null }[]>`
     select exists (select from events where (events.epoch, events.xid, events.position) >= (${epoch}, ${xid}::text::xid8, ${position})) as "isReached",
       least(
@@ -162,7 +164,7 @@ async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begi
       ) as number`;
   if (!row?.isReached) return undefined;
   // Nothing after it has a number yet, so nothing that the client has not seen.
-  if (row.number === null) return { at: await endOfLog(sql), skips };
+  if (row.number === null) return { at: end, skips };
   return { at: { number: row.number - 1n, batch: "" }, skips };
 }
 

@@ -250,6 +250,8 @@ test("a position of a history that the log lost is refused with those that the f
   const [info] = answer.body.details as { metadata: { positions: string } }[];
   // Nobody learns of the positions of others.
   expect(info?.metadata.positions.split(",")).toEqual(held.slice(1, 11));
+  const subjects = await postern.admin.get(`/v1/events:watch?projectId=p&aboutUserId=u&after=${lost}`, inside(other));
+  expect(refused(subjects)).toEqual([400, "POSITION_LOST"]);
   await using watching = watch(`types=project.created&after=${held[1]}`, { headers: inside(other) });
   await vi.waitFor(() => expect(watching.heard.map(({ position }) => position)).toEqual([held[0]]), 60_000);
   const stranger = await organization(postern);
