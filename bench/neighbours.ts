@@ -25,7 +25,7 @@ export async function neighbours(pace: Pace, kept?: string): Promise<Row[]> {
   await using databases = await startDatabaseServer({ folder: folder.path });
   const copy = `${name}_neighbours`;
   await databases.drop(copy);
-  await using system = await startSystem(databases, copy, { like: name, settings: { HASH_CONCURRENCY: "2" } });
+  await using system = await startSystem(databases, copy, { like: name });
   const quiet = await quietNeighbour(system);
   await measured(quiet, 2);
   const idle = await measured(quiet, pace.seconds * pace.rounds);
