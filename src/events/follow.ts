@@ -38,7 +38,7 @@ export const eventsIn = (sql: Sql, { after, upTo, limit, where = sql`true` }: St
     select * from event_numbers where number > ${after} ${upTo === undefined ? sql`` : sql`and number <= ${upTo}`}
     order by number ${upTo === undefined ? sql`limit ${limit}` : sql``}
   ) numbered cross join lateral (
-    select ${eventColumns(sql)} from events
+    select ${eventColumns(sql)}, about_user_id, project_id from events
     where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
   ) events
   where ${where} order by numbered.number limit ${limit}`;

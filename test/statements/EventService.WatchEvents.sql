@@ -17,7 +17,7 @@ from (
 ) numbered cross join lateral (
   select
 epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
-about_user_id as "aboutUserId", project_id as "projectId", time from events
+about_user_id as "aboutUserId", project_id as "projectId", time, about_user_id, project_id from events
   where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0
 ) events
 where
