@@ -11,6 +11,8 @@ export type EventFilter = {
   readonly instance: boolean;
   readonly objectId: string;
   readonly actorId: string;
+  readonly aboutUserId: string;
+  readonly projectId: string;
   readonly types: readonly string[];
   /** The position after which to begin; if empty, from now on. */
   readonly after: string;

@@ -37,6 +37,8 @@ function filterOf({ text, has }: CommandLine): EventFilter {
   return {
     instance: has("instance"),
     objectId: text("object") ?? "",
+    aboutUserId: text("about-user") ?? "",
+    projectId: text("project") ?? "",
     actorId: text("actor") ?? "",
     types: types.map((type) => type.trim()),
     after: text("after") ?? "",

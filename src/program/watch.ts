@@ -7,6 +7,8 @@ export const watch: Command = {
   options: [
     { name: "types", value: "TYPES", about: "only events of these types, separated by commas" },
     { name: "object", value: "ID", about: "only events of this object" },
+    { name: "about-user", value: "ID", about: "only events about this user" },
+    { name: "project", value: "ID", about: "only events about this project" },
     { name: "actor", value: "ID", about: "only events that this user caused" },
     { name: "instance", about: "events of the whole instance, from every organization" },
     { name: "after", value: "POSITION", about: "start after this position; by default with the next event" },
@@ -16,6 +18,11 @@ export const watch: Command = {
   description: [
     "Prints each event as one line of JSON until you press Ctrl-C. If the connection is lost, it reconnects and continues after the last event, so none is missed. To continue another day, pass the position of the last line to --after.",
   ],
-  examples: [["postern watch --types user.created,user.deleted", "follow which users are created and deleted"]],
+  examples: [
+    [
+      "postern watch --types user.human_created,user.deleted",
+      "follow which people are created, and which users deleted",
+    ],
+  ],
   run: async (line) => (await import("./print_events.ts")).printEvents(line),
 };

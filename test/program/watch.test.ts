@@ -29,6 +29,20 @@ test("watch prints events, and goes on after the last one when the service was r
   expect(await watching.stop("SIGINT")).toBe(0);
 });
 
+test("watch prints what is about a user, or a project, alone", async () => {
+  await using postern = await startPostern();
+  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "" };
+  const { userId } = await machine(postern);
+  const { body } = await postern.admin.post("/v1/projects", { name: "Watched" });
+  const from = ["watch", "--url", postern.url, "--after", "0"];
+  await using ofUser = running([...from, "--about-user", userId], env);
+  await using ofProject = running([...from, "--project", body.projectId], env);
+  const types = (one: typeof ofUser) => one.lines().map((line) => (line as Line).type);
+  const wait = { timeout: 60_000 };
+  await vi.waitFor(() => expect(types(ofUser)).toEqual(["user.machine_created", "access_token.created"]), wait);
+  await vi.waitFor(() => expect(types(ofProject)).toEqual(["project.created"]), wait);
+});
+
 test("watch of a service that is not there, or refuses, ends with the code of the refusal", async () => {
   expect((await program(["watch", "--url", "http://127.0.0.1:1"])).code).toBe(7);
   await using postern = await startPostern();
