@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { Violation } from "./errors.ts";
+import type { NoteAttempt } from "./events/attempts.ts";
 import type { IdempotencyRecord, Log, Origin } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/pool/connect.ts";
@@ -18,6 +19,8 @@ export type Deps = {
   readonly secrets: Secrets;
   /** Makes the failure counts for a limit of the node. */
   readonly failureRate: MakeFailureRate;
+  /** Notes what was refused, for the log. */
+  readonly noteAttempt: NoteAttempt<Call>;
 };
 
 /** A call, as guards and handlers see it. */
@@ -145,7 +148,8 @@ export function shareOf({ values }: Pick<Call, "values">): Share {
   return [values.get(keys.organization) || caller.organization, caller.userId];
 }
 
-const userAgentMax = 200;
+/** How much of a User-Agent header is kept. */
+export const userAgentMax = 200;
 
 /** Where the call came from; undefined if the process makes it. */
 export function callOrigin({ values, requestHeader }: Call): Origin | undefined {

@@ -288,6 +288,10 @@ export const isLostRace = (error: unknown): boolean =>
 export const constraintOf = (error: unknown): string | undefined =>
   reasonOf(error) === "CONFLICT" ? infoOf(error)?.metadata.constraint : undefined;
 
+/** The permission that a caller lacks; undefined for any other error. */
+export const missingPermissionOf = (error: unknown): string | undefined =>
+  reasonOf(error) === "PERMISSION_DENIED" ? infoOf(error)?.metadata.permission : undefined;
+
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 

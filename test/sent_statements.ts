@@ -53,6 +53,7 @@ export function openHandlers(postern: Postern): Handlers {
     ids: newId,
     secrets: secretsOf(config.masterKeys ?? [], cheap),
     failureRate: ownFailureRate,
+    noteAttempt() {},
   };
   const handlerOf = handlersOf({ deps, config });
   return {

@@ -359,7 +359,7 @@ test("failed sign-ins and known browsers are counted by the statements of their 
   const { deps } = handlers;
   const [of, now] = [{ userId, hash: "00" }, new Date()];
   const lockout = { maximumAttempts: 1, lockSeconds: null, untilUnlocked: false };
-  const standing = { subject: userId, userId, known: null, waitUntil: null, lockout };
+  const standing = { subject: userId, userId, owner: postern.organizationId, known: null, waitUntil: null, lockout };
   handlers.heard();
   for (let failures = 0; failures < 2; failures++) await countFailure(deps.sql, standing, now);
   await rememberBrowser(deps.sql, { ...of, now, earlier: [], sessionId: "none", notice: {} });

@@ -55,6 +55,7 @@ const interceptors = guards({
   late: [],
   chosenIds: "administrators",
   outages,
+  noteAttempt() {},
   lookups: {
     instanceId: "",
     organizationExists: async () => false,

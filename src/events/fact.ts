@@ -18,7 +18,8 @@ type NounCase = Extract<Fact["noun"], { value: unknown }>;
 export type FactNoun = Exclude<NounCase["case"], undefined>;
 
 type FactsOf<N extends FactNoun> = Extract<NounCase, { case: N }>["value"];
-type FactInit<N extends FactNoun> = Exclude<
+/** A fact about a noun, before its position is known. */
+export type FactInit<N extends FactNoun> = Exclude<
   NonNullable<MessageInitShape<GenMessage<FactsOf<N>>>["fact"]>,
   { case: undefined }
 >;

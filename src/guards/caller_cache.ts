@@ -203,6 +203,13 @@ const revokesBy = {
   "factor.used": nobody,
   "factor.refused": nobody,
   "factor.removed": nobody,
+  "attempt.password_refused": nobody,
+  "attempt.factor_refused": nobody,
+  "attempt.code_refused": nobody,
+  "attempt.password_change_refused": nobody,
+  "attempt.permission_refused": nobody,
+  "attempt.password_reset_requested": nobody,
+  "attempt.more": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { isRead, once } from "@postern/gateway";
-import type { Call } from "../deps.ts";
+import type { Call, Deps } from "../deps.ts";
 import { type LateRule, type MessageRule, reasonOf } from "../errors.ts";
 import { authenticate, type KnownCallers } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
@@ -25,6 +25,7 @@ import {
 } from "./interceptor.ts";
 import { lateViolations } from "./late_rules.ts";
 import { type Outages, outage } from "./outage.ts";
+import { refusedWrites } from "./refused_writes.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
 import { completeMask } from "./update_mask.ts";
@@ -44,6 +45,7 @@ export type GuardOptions = {
   readonly chosenIds: ChosenIds;
   readonly idempotency: IdempotencyOptions;
   readonly outages: Outages;
+  readonly noteAttempt: Deps["noteAttempt"];
 };
 
 /** The interceptors between gate and handler, in order. */
@@ -59,6 +61,7 @@ export function guards(options: GuardOptions): Interceptor[] {
     report.interceptor,
     options.capacity.interceptor,
     inWords(outage(outages)),
+    refusedWrites(options.noteAttempt),
     before(known),
     before(wellFormed),
     authorized(allowed, keyed),

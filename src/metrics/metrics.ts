@@ -27,6 +27,8 @@ export type InstanceLoad = {
   readonly logouts?: DeliveryHealth | undefined;
   /** The instance's jobs; absent if the database does not respond. */
   readonly jobs?: { readonly underWay: number; readonly stalledSeconds: number } | undefined;
+  /** Sign-ins by password on this node. */
+  readonly signIns: { readonly rightPasswords: number; readonly refusedNames: number };
   /** The spans of traces; absent if tracing is off. */
   readonly spans?: { readonly waiting: number; readonly exported: number; readonly dropped: number } | undefined;
 };
@@ -107,13 +109,22 @@ const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
       ]
     : [];
 
+const refusedNames =
+  "Login names at which passwords were refused, whether users have them or not; each counts once a minute.";
+
+const signInFamilies = (signIns: InstanceLoad["signIns"]): Family[] => [
+  counter("postern_sign_in_passwords_right_total", "Passwords that were right at sign-in.", signIns.rightPasswords),
+  counter("postern_sign_in_names_refused_total", refusedNames, signIns.refusedNames),
+];
+
 export function instanceFamilies(load: InstanceLoad): Family[] {
-  const { ready, hashing, logBehindSeconds, sms, mail, logouts, jobs, spans } = load;
+  const { ready, hashing, logBehindSeconds, sms, mail, logouts, jobs, signIns, spans } = load;
   return [
     most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     ...databaseFamilies(load),
     gauge("postern_password_hashes_running", "Password hashes being computed.", hashing.running),
     gauge("postern_password_hashes_waiting", "Password hashes waiting to be computed.", hashing.waiting),
+    ...signInFamilies(signIns),
     most("postern_log_behind_seconds", logBehind, logBehindSeconds),
     ...deliveryFamilies(texts.sms, sms),
     ...deliveryFamilies(texts.mail, mail),

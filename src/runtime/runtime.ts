@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Config, masterKeys } from "../config/config.ts";
-import { type Call, callOrigin, type Deps, keys, newId } from "../deps.ts";
+import { type Call, callOrigin, type Deps, keys, newId, systemCall } from "../deps.ts";
+import { type Attempts, attemptsOf } from "../events/attempts.ts";
 import type { NewFact } from "../events/fact.ts";
 import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
@@ -21,6 +22,7 @@ import { workForAll } from "../security/worked_for.ts";
 import { notingUse } from "../services/callers/bearer_use.ts";
 import { passwordResetsOf } from "../services/passwords/password_reset.ts";
 import { signInsOf } from "../services/sessions/sign_in.ts";
+import { aside } from "../services/writing/aside.ts";
 
 import { folds, type Parts } from "./modules.ts";
 
@@ -29,6 +31,7 @@ export type Runtime = AsyncDisposable &
   Parts & {
     /** The failure counts by name. */
     readonly rates: FailureRates;
+    readonly attempts: Attempts<Call>;
     readonly database: Database;
     readonly databaseLoad: Connection["load"];
     /** The load of the connections for long statements; undefined if there are none. */
@@ -96,16 +99,25 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     return () => void listeners.delete(listener);
   };
   const rates = failureRates(options.failureRate ?? ownFailureRate);
-  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, failureRate: rates.rateOf };
+  const attempts = attemptsOf({ log, sql, clock: now, ids: newId, instanceId, ...ofAttempts });
+  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, ...countsOf(rates, attempts) };
   const signIns = signInsOf(deps, config);
   const resets = passwordResetsOf(deps, config);
-  const loads = { databaseLoad: load, longLoad };
-  const parts = { deps, rates, signIns, resets, database, ...loads, instanceId, logger, tail, callers, onAppended };
+  const ofNode = { rates, attempts, logger, databaseLoad: load, longLoad };
+  const parts = { deps, signIns, resets, database, ...ofNode, instanceId, tail, callers, onAppended };
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();
   const state = { isWritable: writable.ask, fullDisks: writable.fullDisks, lockWaitSeconds: lockWait(writable) };
   return { ...parts, ...state, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
+
+/** What is kept of calls whose attempts are written later, and the calls that write counts. */
+const ofAttempts = { keep: aside, own: () => systemCall(newId()) };
+
+const countsOf = (rates: FailureRates, attempts: Attempts<Call>) => ({
+  failureRate: rates.rateOf,
+  noteAttempt: attempts.note,
+});
 
 const lockWait =
   ({ read }: Writable) =>

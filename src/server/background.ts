@@ -1,4 +1,5 @@
 import { type Config, mailOf, smsOf } from "../config/config.ts";
+import { lookAgain } from "../events/follow.ts";
 import { startJobs } from "../events/job_runner.ts";
 import { startSweep } from "../events/sweep.ts";
 import { startLogoutWorker } from "../notify/logout/worker.ts";
@@ -38,6 +39,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
     deliverSms(runtime, config, (error) => onError(error, "sms")),
     deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),
     ...logouts,
+    writeAttempts(runtime, (error) => onError(error, "attempts")),
     startPasswordResets(deps, config, (error) => onError(error, "password resets")),
     returnIdleMemory(),
   ]);
@@ -62,6 +64,19 @@ function doJobs({ deps: { sql, clock }, onAppended }: Runtime, onError: OnError)
     if (facts.some(({ type }) => folds.get(type)?.later)) jobs.poke();
   });
   return jobs;
+}
+
+const attemptsMs = 1_000;
+
+/** Writes what was refused every second; a stop writes the rest. */
+function writeAttempts({ attempts }: Runtime, onError: OnError): AsyncDisposable {
+  const writing = lookAgain({ everyMs: attemptsMs, onError, look: () => attempts.write().then(() => false) });
+  return {
+    async [Symbol.asyncDispose]() {
+      await writing.stop();
+      await attempts.write(true).catch(onError);
+    },
+  };
 }
 
 function deliverSms({ deps, onAppended, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {

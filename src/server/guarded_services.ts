@@ -81,6 +81,7 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     late: lateRulesOf(deps),
     lookups: found,
     outages,
+    noteAttempt: deps.noteAttempt,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
   return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known, outages))) };

@@ -139,7 +139,7 @@ type LoadOptions = {
 };
 
 async function loadOf(
-  { databaseLoad, longLoad, fullDisks, deps, tail }: Runtime,
+  { databaseLoad, longLoad, fullDisks, deps, tail, signIns }: Runtime,
   { ready, asked, tracing }: LoadOptions,
 ): Promise<InstanceLoad> {
   const [isReady, sms, mail, logouts, jobs, unnumbered = 0, lockWait] = await Promise.all([
@@ -164,6 +164,7 @@ async function loadOf(
     longStatements: longLoad?.(),
     hashing: { running, waiting },
     logBehindSeconds: Math.max(tail.behindMs() / 1000, unnumbered),
+    signIns: signIns.counts.read(),
     spans: tracing?.load(),
   };
 }

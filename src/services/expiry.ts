@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import { deletePlaces } from "../events/attempt_places.ts";
 import { type Chore, type Deleted, deleteDue, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { factorChores } from "./factors/factor_expiry.ts";
@@ -8,6 +9,9 @@ import type { PhoneSettings } from "./verification/phone_code.ts";
 // A session ends at a time stated in its first event, so expiry is not an event of its own. A node's clock may be ahead of the database's,
 // which decides whether a row must exist when the log is replayed.
 const marginSeconds = 60;
+
+// A node whose clock is behind may still count an earlier minute.
+const attemptSeconds = 600;
 
 const bearers = { table: "bearers", key: "hash" };
 
@@ -32,6 +36,10 @@ export const expiryChores = (deps: Deps, settings: PhoneSettings & MailSettings)
     {
       name: "failed sign-ins of unknown callers",
       batch: async (most) => (await deleteFailures(sql, clock(), most)).count,
+    },
+    {
+      name: "counted attempts",
+      batch: async (most) => (await deletePlaces(sql, secondsAgo(attemptSeconds), most)).count,
     },
     { name: "expired codes of mails", batch: async (most) => (await deleteMailCodes(sql, clock(), most)).count },
   ];

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { eventually } from "../first_start.ts";
 import type { Authenticator, Options, Page } from "../fixture/authenticator.ts";
 import type { Answer, Postern } from "../harness.ts";
 import { type Browser, type Shown, textIn } from "./browser.ts";
@@ -14,9 +15,17 @@ export const sendPasskey = (browser: Browser, page: Shown, credential: unknown, 
 export const answerPasskey = (browser: Browser, page: Shown, key: Authenticator, different: Page = {}) =>
   sendPasskey(browser, page, key.get(optionsIn(page), different));
 
-/** The reasons for which a factor was refused, the newest first. */
-export async function refusalsOf({ admin }: Pick<Postern, "admin">, factorId: string): Promise<unknown[]> {
-  const { status, body }: Answer = await admin.get(`/v1/events?objectId=${factorId}&types=factor.refused`);
-  expect([status, body]).toEqual([200, expect.anything()]);
-  return body.events.map((event: { fact: { factor: { refused: { reason: string } } } }) => event.fact.factor.refused);
+type Refusal = { readonly factorId: string };
+type Refused = { readonly fact: { readonly attempt: { readonly factorRefused: Refusal } } };
+
+/** The refusals of a factor, the newest first, once so many of them are written. */
+export function refusalsOf({ admin }: Pick<Postern, "admin">, factorId: string, least = 1): Promise<object[]> {
+  const found = async () => {
+    const { status, body }: Answer = await admin.get("/v1/events?types=attempt.factor_refused");
+    expect([status, body]).toEqual([200, expect.anything()]);
+    const refusals = (body.events as Refused[]).map(({ fact }) => fact.attempt.factorRefused);
+    const ofFactor = refusals.filter((one) => one.factorId === factorId);
+    return ofFactor.length >= least ? ofFactor.map(({ factorId: _, ...one }) => one) : undefined;
+  };
+  return eventually(found, `${least} refusals`);
 }

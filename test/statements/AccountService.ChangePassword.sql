@@ -67,7 +67,7 @@ on conflict (user_id) do update set attempts = case when a.blocked_until is null
   blocked_until = case when case when a.blocked_until is null then a.attempts + 1 else 1 end >= $5 then $6::timestamptz
     + least($7 * 2 ^ least(a.blocks, 16), $8) * interval '1 second' end
 where a.blocked_until is null or a.blocked_until <= $9
-returning attempts;
+returning blocked_until as until;
 
 delete from password_change_attempts where user_id = $1;
 

@@ -45,6 +45,9 @@ delete from sign_in_failures where subject in (
 select subject from sign_in_failures where expiration_date <= $1
 order by expiration_date limit $2 for update skip locked);
 
+delete from attempt_places where (minute, key) in (
+select minute, key from attempt_places where minute < $1 order by minute limit $2 for update skip locked);
+
 delete from mail_codes where mail_code_id in (
 select mail_code_id from mail_codes where expiration_date <= $1
 order by expiration_date limit $2 for update skip locked);

@@ -1,3 +1,4 @@
+import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import { type Call, type Deps, keys } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userCodeMacs } from "../../security/user_code.ts";
@@ -13,7 +14,7 @@ const unlimited = 2 ** 31 - 1;
  * Makes the lookup of codes entered by users. Each is counted as wrong before it is looked up, by network and overall, across all nodes;
  * correct ones are taken back.
  */
-export function deviceGuesses({ sql, clock, secrets: { keyring } }: Deps, settings: ProviderSettings) {
+export function deviceGuesses({ sql, clock, secrets: { keyring }, noteAttempt }: Deps, settings: ProviderSettings) {
   return async (typed: string, call: Call): Promise<GuessOutcome> => {
     const [now, network] = [clock(), call.values.get(keys.network)];
     const attempts: Attempts = {
@@ -25,7 +26,10 @@ export function deviceGuesses({ sql, clock, secrets: { keyring } }: Deps, settin
     };
     const { isCounted, deviceId } = await guessed(sql, attempts, userCodeMacs(keyring, typed));
     if (!isCounted) return { waitSeconds: secondsUntilNext(now) };
-    if (deviceId === null) return undefined;
+    if (deviceId === null) {
+      noteAttempt({ case: "codeRefused", value: { purpose: CodePurpose.DEVICE } }, undefined, call);
+      return undefined;
+    }
     await takenBack(sql, attempts);
     return { deviceId };
   };

@@ -6,7 +6,7 @@ import { sameBytes } from "../../security/compare.ts";
 import { checkedRequest, credentialIdIn, type RelyingParty, userHandleIn } from "../../security/passkey.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { type FactorRow, factorColumns } from "./factor_read.ts";
-import { FactorRefusal, type RecordRefusal } from "./factor_refusal.ts";
+import { FactorRefusal, namesOf, type RecordRefusal } from "./factor_refusal.ts";
 import { amrOf, unproven } from "./passkey_enrolment.ts";
 
 /** The challenge for a passkey, the user if already known, and the request field of the response. */
@@ -34,14 +34,14 @@ export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, r
       if (!row) throw unproven(asked.field);
       const counter = isOf(row, answer, asked.userId) ? await counted(row, answer, asked.challenge) : "USER";
       if (typeof counter === "number") return { row, since: row.since, secret: { counter }, amr: amrOf(row) };
-      await record({ row, reason: FactorRefusal[counter] }, call);
+      record({ ...namesOf(row), reason: FactorRefusal[counter] }, call);
       throw unproven(asked.field);
     },
 
     /** Records that a response to a challenge was replayed. */
     async replayed(answer: JsonObject, call: Call): Promise<void> {
       const row = await rowOf(answer, call);
-      if (row) await record({ row, reason: FactorRefusal.REPLAY }, call);
+      if (row) record({ ...namesOf(row), reason: FactorRefusal.REPLAY }, call);
     },
   };
 

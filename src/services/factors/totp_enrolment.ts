@@ -1,4 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import type { ConfirmTotpRequest, FactorService } from "../../../gen/postern/v1/factor_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
@@ -17,7 +18,7 @@ import { enrolments } from "./enrolment.ts";
 
 /** The enrolment of authenticator apps. */
 export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
-  const { log, clock } = deps;
+  const { log, clock, noteAttempt } = deps;
   const caller = enrollingUser(deps);
   const enrolment = enrolments(deps, "totp");
   const notice = notices(deps, settings);
@@ -39,7 +40,10 @@ export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSetti
       refuseWithoutFactor(user);
       const found = await enrolment.find(user, call.signal);
       const step = stepOfCode(found.secret, code, { now: clock(), last: -1 });
-      if (step === undefined) throw wrongCode("code");
+      if (step === undefined) {
+        noteAttempt({ case: "codeRefused", value: { purpose: CodePurpose.ENROLMENT } }, user, call);
+        throw wrongCode("code");
+      }
       const at = enrolment.end(user, found);
       const secret = { sealed: Buffer.from(found.sealed).toString("hex"), step, ...notice("factor_added", call) };
       const added = factOf("factor", at, { case: "totpAdded", value: { userId: user.id, name } }, secret);

@@ -1,4 +1,5 @@
+import { attemptFolds } from "./attempt_fold.ts";
 import { accountRules } from "./password_reset.ts";
 
-/** Passwords; their rpcs are of the account and of users. */
-export const passwords = { rules: () => accountRules };
+/** Passwords, whose rpcs are of the account and of users, and attempts at them and at others. */
+export const passwords = { rules: () => accountRules, folds: { attempt: attemptFolds } };

@@ -9,6 +9,7 @@ export type Standing = {
   /** The user of the login name, or an HMAC of a name that nobody has. */
   readonly subject: string;
   readonly userId: string | null;
+  readonly owner: string | null;
   /** The hash of the cookie by which the browser is known to the user. */
   readonly known: string | null;
   /** When unknown callers may try again. */
@@ -20,7 +21,7 @@ export type Standing = {
 export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   const read = loadOne<Key, Standing>(sql, {
     asked: "login_name text, nobody text, browsers text, now timestamptz",
-    select: `select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", k.hash as known,
+    select: `select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l.owner, k.hash as known,
                s.wait_until as "waitUntil", ${instanceLockoutColumn} as lockout
              from asked left join login_names l using (login_name)
              left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)

@@ -5,6 +5,7 @@ import {
   RequestPasswordResetRequestSchema,
   type ResetPasswordRequest,
 } from "../../../gen/postern/v1/account_pb.ts";
+import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import { type Call, type Deps, keys } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
@@ -59,7 +60,7 @@ export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
   }) satisfies Partial<ServiceImpl<typeof AccountService>>;
 
 export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordResets {
-  const { log, sql, clock, ids, secrets, failureRate } = deps;
+  const { log, sql, clock, ids, secrets, failureRate, noteAttempt } = deps;
   const userByCode = userByCodeRead(sql);
   const notice = notices(deps, settings);
   const requests = failureRate("password resets", settings.passwordResetsPerAddressPerMinute);
@@ -88,7 +89,10 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
     const uncount = countNetwork(guesses, call);
     const macs = passwordCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
     const user = await userByCode({ macs, now: clock().toISOString() }, call.signal);
-    if (!user) throw refuse.because("CODE_INVALID", { violations: [notInForce] });
+    if (!user) {
+      noteAttempt({ case: "codeRefused", value: { purpose: CodePurpose.PASSWORD } }, undefined, call);
+      throw refuse.because("CODE_INVALID", { violations: [notInForce] });
+    }
     uncount();
     return user;
   }

@@ -6,7 +6,7 @@ import {
   type SessionService,
 } from "../../../gen/postern/v1/session_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
-import { messageRule, type Violation } from "../../errors.ts";
+import { messageRule, reasonOf, type Violation } from "../../errors.ts";
 import { factOf, type NewFact, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -16,7 +16,7 @@ import { stepOfCode } from "../../security/totp.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { countFactorTry } from "../factors/factor_attempts.ts";
 import { type FactorRow, factorSecretRead, secretContext } from "../factors/factor_read.ts";
-import { FactorRefusal, type RecordRefusal } from "../factors/factor_refusal.ts";
+import { FactorRefusal, namesOf, type RecordRefusal, type RefusedFactor } from "../factors/factor_refusal.ts";
 import type { PasskeyProof } from "../factors/passkey_proof.ts";
 import { wrongCode } from "../factors/totp_enrolment.ts";
 import { isLocked } from "../passwords/password.ts";
@@ -116,34 +116,41 @@ function usedFactors({ sql, clock, secrets }: Deps, { proof, record }: Pick<Part
     }
   };
 
-  async function byTotp({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
-    const until = await countFactorTry(sql, id, clock());
-    const row = await secretOf({ user: id, kind: "totp" }, call.signal);
-    if (!row) throw wrongCode("totpCode");
+  async function byTotp(user: PendingUser, code: string, call: Call): Promise<UsedFactor> {
+    const until = await countTry(user, call);
+    const row = await secretOf({ user: user.id, kind: "totp" }, call.signal);
+    if (!row) throw refusedCode({ user, until }, "totpCode", call);
     const secret = secrets.keyring.open(row.sealed, secretContext(row.id));
     const step = stepOfCode(secret, code, { now: clock(), last: Number(row.lastStep ?? -1) });
-    if (step === undefined) {
-      await record({ row, reason: FactorRefusal.CODE, until }, call);
-      throw wrongCode("totpCode");
-    }
+    if (step === undefined) throw refusedCode({ ...namesOf(row), until }, "totpCode", call);
     return { row, secret: { step }, amr: codeAmr };
   }
 
-  async function byRecoveryCode({ id }: PendingUser, code: string, call: Call): Promise<UsedFactor> {
-    const until = await countFactorTry(sql, id, clock());
-    const row = await secretOf({ user: id, kind: "recovery_codes" }, call.signal);
-    if (!row) throw wrongCode("recoveryCode");
+  async function byRecoveryCode(user: PendingUser, code: string, call: Call): Promise<UsedFactor> {
+    const until = await countTry(user, call);
+    const row = await secretOf({ user: user.id, kind: "recovery_codes" }, call.signal);
+    if (!row) throw refusedCode({ user, until }, "recoveryCode", call);
     const mac = recoveryCodeMac(secrets.keyring.open(row.sealed, secretContext(row.id)), code);
-    if (!(await codeIsLeft({ factor: row.id, mac }, call.signal))) {
-      await record({ row, reason: FactorRefusal.CODE, until }, call);
-      throw wrongCode("recoveryCode");
-    }
+    if (!(await codeIsLeft({ factor: row.id, mac }, call.signal)))
+      throw refusedCode({ ...namesOf(row), until }, "recoveryCode", call);
     return { row, secret: { recoveryCode: mac }, amr: codeAmr };
   }
 
   async function byPasskey({ id, challenge }: PendingUser, answer: JsonObject, call: Call): Promise<UsedFactor> {
     const { row, secret, amr } = await proof.check(answer, { challenge, userId: id, field: "passkey" }, call);
     return { row, secret, amr: ["pwd", ...amr] };
+  }
+
+  async function countTry(user: PendingUser, call: Call): Promise<Date | undefined> {
+    return countFactorTry(sql, user.id, clock()).catch((error: unknown) => {
+      if (reasonOf(error) === "FACTOR_ATTEMPTS") record({ user, reason: FactorRefusal.WAIT }, call);
+      throw error;
+    });
+  }
+
+  function refusedCode(refused: Omit<RefusedFactor, "reason">, field: string, call: Call) {
+    record({ ...refused, reason: FactorRefusal.CODE }, call);
+    return wrongCode(field);
   }
 }
 

@@ -17,6 +17,7 @@ import { type SignInCompletion, signInCompletion } from "./complete_session.ts";
 import { confirmedSessions, newSessions, passwordReplaced, type SessionKind } from "./new_session.ts";
 import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
 import { type Hashes, type PendingSession, type PendingSessions, pendingSessions } from "./pending_session.ts";
+import { type SignInCounts, signInCounts } from "./sign_in_counts.ts";
 import { passwordAttempts, type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 
 /** A login name and a password, and a replacement if the password has to be changed. */
@@ -40,23 +41,26 @@ export type SignIns = {
   readonly complete: SignInCompletion;
   readonly passkeys: PasskeySignIn;
   readonly pending: PendingSessions;
+  readonly counts: SignInCounts;
 };
 
 type SignInSettings = SignInLimits & PublicSettings & NoticeSettings;
 
 export function signInsOf(deps: Deps, settings: SignInSettings): SignIns {
   const record = factorRefusals(deps);
+  const counts = signInCounts();
   const proof = provenPasskey(deps, relyingParty(settings), record);
   return {
-    signIn: passwordSignIn(deps, settings),
+    signIn: passwordSignIn(deps, { ...settings, counts }),
     complete: signInCompletion(deps, { settings, proof, record }),
     passkeys: passkeySignIn(deps, { settings, proof }),
     pending: pendingSessions(deps, settings),
+    counts,
   };
 }
 
 /** Makes the only function that signs a user in by password, so that calls and pages share the count of failures. */
-const passwordSignIn = (deps: Deps, settings: SignInSettings): PasswordSignIn => {
+const passwordSignIn = (deps: Deps, settings: SignInSettings & { readonly counts: SignInCounts }): PasswordSignIn => {
   const { log, sql, clock, secrets } = deps;
   const userByLoginName = passwordUserByLoginName(sql);
   const guess = passwordGuesses(deps);

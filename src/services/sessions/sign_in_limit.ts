@@ -1,8 +1,10 @@
+import { PasswordRefusal } from "../../../gen/postern/v1/attempt_pb.ts";
 import { type Call, type Deps, keys } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { type KnownAttempt, reserveKnown } from "../passwords/known_browser.ts";
-import { countFailure, standingRead, waitOf } from "../passwords/name_wait.ts";
+import { countFailure, type Standing, standingRead, waitOf } from "../passwords/name_wait.ts";
 import type { GuessOutcome } from "../passwords/password_guess.ts";
+import type { SignInCounts } from "./sign_in_counts.ts";
 
 /** How many sign-ins may fail per minute on this node; 0 sets no limit. */
 export type SignInLimits = { readonly signInFailuresPerAddressPerMinute: number };
@@ -16,12 +18,14 @@ type Outcome<T> = GuessOutcome<T> | { readonly is: "waiting"; readonly until: Da
 /** Tries a sign-in, with the counted attempt if its browser is known. */
 type Attempt<T> = (browser: KnownAttempt | undefined) => Promise<GuessOutcome<T>>;
 
+type LimitDeps = Pick<Deps, "sql" | "clock" | "secrets" | "failureRate" | "noteAttempt">;
+
 /**
  * Makes unknown callers wait after failed sign-ins: by login name across all nodes, and by network on this one. A login name that nobody
  * has is treated the same: while unknown callers wait, no password is checked and all get the same response. A known browser never waits.
  */
-export function signInLimit(deps: Pick<Deps, "sql" | "clock" | "secrets" | "failureRate">, limits: SignInLimits) {
-  const { sql, clock } = deps;
+export function signInLimit(deps: LimitDeps, { counts, ...limits }: SignInLimits & { readonly counts: SignInCounts }) {
+  const { sql, clock, noteAttempt } = deps;
   const ofNetwork = deps.failureRate("sign-ins by address", limits.signInFailuresPerAddressPerMinute);
   const standingOf = standingRead(deps);
 
@@ -30,19 +34,36 @@ export function signInLimit(deps: Pick<Deps, "sql" | "clock" | "secrets" | "fail
     // A network that has to wait causes no query, unless its browser may be known.
     if (browsers.length === 0) refuseNetwork(network);
     const standing = await standingOf(loginName, browsers, call.signal);
+    const outcome = await tried(standing, attempt, network);
+    note(outcome.is, standing, call);
+    return outcome;
+  };
+
+  async function tried<T>(standing: Standing, attempt: Attempt<T>, network: string | undefined): Promise<Outcome<T>> {
     const { userId, known, waitUntil } = standing;
     const browser = userId && known ? await reserveKnown(sql, { userId, hash: known }) : undefined;
     if (browser) return attempt(browser);
     refuseNetwork(network);
     if (waitUntil && waitUntil > clock()) return { is: "waiting", until: waitUntil };
-    const [tried] = await Promise.allSettled([counted(network, () => attempt(undefined))]);
-    const isWrong = tried.status === "fulfilled" && tried.value.is !== "right";
+    const [guess] = await Promise.allSettled([counted(network, () => attempt(undefined))]);
+    const isWrong = guess.status === "fulfilled" && guess.value.is !== "right";
     // Many may arrive at once, before any is counted. Once the wait has begun, those checked get the same response as wrong ones.
     const until = await (isWrong ? countFailure(sql, standing, clock()) : waitOf(sql, standing.subject, clock()));
     if (until) return { is: "waiting", until };
-    if (tried.status === "rejected") throw tried.reason;
-    return tried.value;
-  };
+    if (guess.status === "rejected") throw guess.reason;
+    return guess.value;
+  }
+
+  function note(is: Outcome<unknown>["is"], { subject, owner, userId }: Standing, call: Call): void {
+    if (is === "right") {
+      counts.right();
+      return;
+    }
+    counts.refused(subject, clock());
+    const reason = is === "wrong" ? PasswordRefusal.WRONG : PasswordRefusal.WAIT;
+    const about = userId && owner ? { owner, id: userId } : undefined;
+    noteAttempt({ case: "passwordRefused", value: { reason } }, about, call);
+  }
 
   function refuseNetwork(network: string | undefined): void {
     const waitMs = network === undefined ? 0 : ofNetwork.waitMs(network, performance.now());

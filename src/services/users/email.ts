@@ -1,4 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import {
   ChangeEmailRequestSchema,
   ResendEmailCodeRequestSchema,
@@ -28,10 +29,10 @@ import {
   exclusive,
   type Modes,
   refuseChange,
-  refuseWrongCode,
   type VerifiableUser,
   verifiableColumns,
   withoutCreation,
+  wrongCodes,
 } from "../verification/verification.ts";
 import { touchUser } from "../writing/touch_user.ts";
 import { emailRestored, type FormerAddress, keepUndoCode, noticeOfChange } from "./email_undo.ts";
@@ -85,7 +86,9 @@ const keepsVerification = (user: UserRow, { email, ...modes }: Modes & { readonl
 export type EmailProof = { readonly owner: string; readonly userId: string; readonly code: string };
 
 /** Makes the only function that verifies an address by a code, for calls and pages. */
-export function emailVerification({ log, sql, clock, secrets }: Deps, settings: MailSettings) {
+export function emailVerification(deps: Deps, settings: MailSettings) {
+  const { log, sql, clock, secrets } = deps;
+  const refuseWrong = wrongCodes(deps);
   const userToVerify = emailRead(sql, settings);
   return async ({ owner, userId, code }: EmailProof, call: Call) => {
     const user = await userToVerify({ owner, id: userId, email: null, session: null }, call.signal);
@@ -93,7 +96,7 @@ export function emailVerification({ log, sql, clock, secrets }: Deps, settings: 
     refuseUnverifiable(user);
     const tried = await reserveEmailAttempt(sql, userId, clock());
     const isRight = tried && emailCodeMatches(secrets.keyring, { ...tried, userId }, code);
-    refuseWrongCode(isRight, user, clock());
+    refuseWrong(user, { isRight, purpose: CodePurpose.EMAIL, call });
     const at = next(user, clock());
     const verified = factOf("user", at, { case: "emailVerified", value: {} });
     return log.append(call, [verified], { details: detailsAfter(at) });

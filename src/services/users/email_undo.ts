@@ -1,3 +1,4 @@
+import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import { type Call, callerOf, type Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
@@ -68,14 +69,18 @@ export const keepUndoCode: readonly string[] = [
 export type UndoSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
 /** Makes the restoring of a former address, by the code from its mail. */
-export function emailUndo({ log, sql, clock, secrets, failureRate }: Deps, settings: UndoSettings) {
+export function emailUndo(deps: Deps, settings: UndoSettings) {
+  const { log, sql, clock, secrets, failureRate, noteAttempt } = deps;
   const userByCode = userByUndoCode(sql);
   const guesses = failureRate("codes of former addresses", settings.signInFailuresPerAddressPerMinute);
   return async (code: string, call: Call): Promise<void> => {
     const uncount = countNetwork(guesses, call);
     const macs = undoCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
     const user = await userByCode({ macs, now: clock().toISOString() }, call.signal);
-    if (!user) throw refuse.because("CODE_INVALID");
+    if (!user) {
+      noteAttempt({ case: "codeRefused", value: { purpose: CodePurpose.FORMER_EMAIL } }, undefined, call);
+      throw refuse.because("CODE_INVALID");
+    }
     uncount();
     const at = next(user, clock());
     const restored = factOf(

@@ -1,4 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import {
   type ChangePhoneRequest,
   ChangePhoneRequestSchema,
@@ -27,10 +28,10 @@ import { phoneNumber, phoneNumberOf, wrongForSms } from "../verification/phone_n
 import {
   exclusive,
   refuseChange,
-  refuseWrongCode,
   type VerifiableUser,
   verifiableColumns,
   withoutCreation,
+  wrongCodes,
 } from "../verification/verification.ts";
 import { touchUser } from "../writing/touch_user.ts";
 
@@ -38,6 +39,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
   const { log, sql, clock, secrets } = deps;
   const userToChange = phoneRead(sql, settings);
   const codeFor = codeMaker(deps, settings);
+  const refuseWrong = wrongCodes(deps);
 
   return {
     async changePhone(request, call) {
@@ -57,7 +59,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       refuseUnverifiable(user);
       const tried = await reserveAttempt(sql, userId, clock());
       const isRight = tried && phoneCodeMatches(secrets.keyring, { ...tried, userId }, verificationCode);
-      refuseWrongCode(isRight, user, clock());
+      refuseWrong(user, { isRight, purpose: CodePurpose.PHONE, call });
       const at = next(user, clock());
       const verified = factOf("user", at, { case: "phoneVerified", value: {} });
       return log.append(call, [verified], { details: detailsAfter(at) });

@@ -1,4 +1,6 @@
-import { refuse, type Violation } from "../../errors.ts";
+import type { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
+import type { Call, Deps } from "../../deps.ts";
+import { reasonOf, refuse, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, type Versioned } from "../../events/fact.ts";
 import { userInForce } from "../callers/in_force.ts";
 
@@ -66,11 +68,18 @@ export function withoutCreation(at: At) {
   return rest;
 }
 
-/** Refuses a code that is wrong, or that had no attempt left, in which case its comparison is undefined. */
-export function refuseWrongCode(isRight: boolean | undefined, user: CodeState, now: Date): void {
-  if (isRight === undefined) throw noTryLeft(user, now);
-  if (!isRight) throw wrongCode();
-}
+/** A code that a user presented: undefined instead of its comparison if it had no attempt left. */
+type Presented = { readonly isRight: boolean | undefined; readonly purpose: CodePurpose; readonly call: Call };
+
+/** Makes the refusal of codes that are wrong, or that had no attempt left. */
+export const wrongCodes =
+  ({ clock, noteAttempt }: Pick<Deps, "clock" | "noteAttempt">) =>
+  (user: VerifiableUser, { isRight, purpose, call }: Presented): void => {
+    if (isRight) return;
+    const error = isRight === undefined ? noTryLeft(user, clock()) : wrongCode();
+    if (reasonOf(error) !== "CONFLICT") noteAttempt({ case: "codeRefused", value: { purpose } }, user, call);
+    throw error;
+  };
 
 /** Makes the error for a code without attempts left; if the code has since gone, the command runs again. */
 function noTryLeft({ codeAttempts: tries, codeExpiration }: CodeState, now: Date) {

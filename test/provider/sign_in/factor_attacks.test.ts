@@ -85,8 +85,8 @@ describe.each([
     expect(outcomeOf(await answer(browser, page, claimed))).toEqual(unproven);
     const { userId } = other;
     const refusal = { userId, reason: "FACTOR_REFUSAL_USER" };
-    expect(await refusalsOf(nodes.one, other.factorId)).toEqual([refusal, refusal]);
-    expect(await refusalsOf(nodes.one, person.factorId)).toEqual([]);
+    expect(await refusalsOf(nodes.one, other.factorId, 2)).toEqual([refusal, refusal]);
+    expect(await refusalsOf(nodes.one, person.factorId, 0)).toEqual([]);
     expect((await answer(browser, page, person.key.get(options))).status).toBe(200);
   });
 

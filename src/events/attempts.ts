@@ -1,0 +1,148 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { constraintOf } from "../errors.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { type Attempted, attemptPlaces, minuteOf, reserve } from "./attempt_places.ts";
+import { type FactInit, factOf, first, type NewFact, typeOf } from "./fact.ts";
+import type { Log } from "./log.ts";
+
+/** The user whom an attempt is about; undefined if it is about nobody. */
+export type About = { readonly owner: string; readonly id: string } | undefined;
+
+/** Notes an attempt: in memory, without waiting for anything. */
+export type NoteAttempt<C> = (attempt: FactInit<"attempt">, about: About, call: C) => void;
+
+export type Attempts<C> = {
+  readonly note: NoteAttempt<C>;
+  /** Writes the events of what has been noted; with `all`, the counts of the current minute too. */
+  readonly write: (all?: boolean) => Promise<void>;
+};
+
+export type AttemptsOptions<C> = {
+  readonly log: Log<C>;
+  readonly sql: Sql;
+  readonly clock: () => Date;
+  readonly ids: () => string;
+  readonly instanceId: string;
+  /** What is kept of a call until its attempt is written. */
+  readonly keep: (call: C) => C;
+  /** Makes the call that writes counts. */
+  readonly own: () => C;
+};
+
+/** An event to write, whose id stays the same however often that is tried. */
+type Written<C> = { readonly fact: NewFact; readonly call: C };
+
+type Noted<C> = Written<C> & { readonly of: Attempted; readonly minute: number };
+
+// What a node holds at most while the database does not take it.
+const mostNoted = 100;
+
+/**
+ * Collects attempts and writes them in the background, so that whoever guesses passwords neither waits for them nor makes others wait. In a
+ * minute, a limited number becomes events; the others are counted.
+ */
+export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: AttemptsOptions<C>): Attempts<C> {
+  const places = attemptPlaces();
+  const more = moreOf(instanceId);
+  let noted: Noted<C>[] = [];
+  let written: readonly Written<C>[] = [];
+
+  return {
+    note(attempt, about, call) {
+      const now = clock();
+      const of = { owner: about?.owner ?? instanceId, userId: about?.id ?? "", type: typeOf("attempt", attempt.case) };
+      const hasRoom = noted.length + written.length < mostNoted;
+      if (!hasRoom || !places.take(of, now)) {
+        more.count(of, { isOfUser: places.isUserFull(of), now });
+        return;
+      }
+      const value = { ...attempt.value, ...(about ? { userId: about.id } : {}) };
+      const fact = factOf("attempt", first(of.owner, ids(), now), { ...attempt, value } as FactInit<"attempt">);
+      noted.push({ fact, of, minute: minuteOf(now), call: keep(call) });
+    },
+
+    async write(all = false) {
+      await reserveNoted();
+      await append();
+      const due = more.due(clock(), all);
+      written = [...written, ...due.map(({ owner, value }) => ({ fact: moreFact(owner, value), call: own() }))];
+      await append();
+    },
+  };
+
+  /** Asks for places on all nodes for what was noted; what gets none is counted. */
+  async function reserveNoted(): Promise<void> {
+    for (let [next] = noted; next; [next] = noted) {
+      const { minute } = next;
+      const asking = noted.filter((one) => one.minute === minute);
+      const { granted, taken } = await reserve(sql, minute, asking);
+      places.learn(minute, taken);
+      noted = noted.filter((one) => !asking.includes(one));
+      written = [...written, ...granted];
+      const now = clock();
+      for (const one of asking)
+        if (!granted.includes(one)) more.count(one.of, { isOfUser: places.isUserFull(one.of), now });
+    }
+  }
+
+  async function append(): Promise<void> {
+    const trying = written;
+    const outcomes = await Promise.allSettled(trying.map(({ fact, call }) => log.append(call, [fact], true)));
+    const failed = outcomes.map((one) => (one.status === "rejected" && !isThere(one.reason) ? one : undefined));
+    written = trying.filter((_, nth) => failed[nth]);
+    const [error] = failed.filter((one) => one !== undefined);
+    if (error) throw error.reason;
+  }
+
+  function moreFact(owner: string, value: MoreValue): NewFact {
+    return factOf("attempt", first(owner, ids(), clock()), { case: "more", value });
+  }
+}
+
+/** Whether an event is refused because an earlier try wrote it, although its answer was lost. */
+const isThere = (error: unknown): boolean => constraintOf(error) === "events_pkey";
+
+type MoreValue = Extract<FactInit<"attempt">, { case: "more" }>["value"];
+
+type Counted = Pick<Attempted, "owner" | "userId"> & { readonly since: Date; readonly counts: Map<string, number> };
+
+type Counting = { readonly isOfUser: boolean; readonly now: Date };
+
+// Of more organizations at once, the rest counts as the instance's.
+const mostCounts = 200;
+
+/** Counts attempts that get no event of their own: by user if the user's places are taken, otherwise by organization. */
+function moreOf(instanceId: string) {
+  const counted = new Map<string, Counted>();
+
+  return {
+    count({ owner, userId, type }: Attempted, { isOfUser, now }: Counting): void {
+      const { counts } = isOfUser ? of(owner, userId, now) : of(owner, "", now);
+      counts.set(type, (counts.get(type) ?? 0) + 1);
+    },
+
+    /** Takes the counts of minutes that are over, or all of them. */
+    due(now: Date, all: boolean) {
+      const minute = minuteOf(now);
+      const over = [...counted].filter(([, { since }]) => all || minuteOf(since) < minute);
+      for (const [key] of over) counted.delete(key);
+      return over.map(([, one]) => ({ owner: one.owner, value: moreValue(one) }));
+    },
+  };
+
+  function of(owner: string, userId: string, now: Date): Counted {
+    const key = `${owner}/${userId}`;
+    const known = counted.get(key);
+    if (known) return known;
+    if (counted.size >= mostCounts && key !== `${instanceId}/`) return of(instanceId, "", now);
+    const made = { owner, userId, since: now, counts: new Map<string, number>() };
+    counted.set(key, made);
+    return made;
+  }
+}
+
+const moreValue = ({ userId, since, counts }: Counted): MoreValue => ({
+  ...(userId === "" ? {} : { userId }),
+  since: timestampFromDate(since),
+  counts: [...counts].map(([type, count]) => ({ type, count: BigInt(count) })),
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { rebuild } from "../../../src/events/rebuild.ts";
+import { folds } from "../../../src/runtime/modules.ts";
+import { startServer } from "../../../src/server/server.ts";
+import { oneConnection } from "../../events/log_of.ts";
+import { eventually } from "../../first_start.ts";
+import { pendingOf, withTotp, wrongCodeOf } from "../../fixture/factors.ts";
+import { type Client, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+
+let postern: Postern;
+beforeAll(async () => {
+  postern = await startPostern({ trustedProxies: ["127.0.0.1"] });
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+type Event = {
+  readonly type: string;
+  readonly time: string;
+  readonly aboutUserId?: string;
+  readonly actorId?: string;
+  readonly resourceOwner: string;
+  readonly origin?: object;
+  readonly fact: { readonly attempt: Readonly<Record<string, { readonly counts?: readonly Count[] }>> };
+};
+type Count = { readonly type: string; readonly count: string };
+
+const inside = (organizationId: string) => ({ "x-service-orgid": organizationId });
+const types = ["password", "factor", "code", "password_change", "permission"].map((one) => `attempt.${one}_refused`);
+const all = [...types, "attempt.more", "attempt.password_reset_requested"].map((type) => `types=${type}`).join("&");
+
+async function attempts(client: Client, query: string, headers = {}): Promise<Event[]> {
+  const ofTypes = query.includes("types=") ? query : `${all}&${query}`;
+  const { status, body } = await client.get(`/v1/events?pageSize=1000&${ofTypes}`, headers);
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body.events;
+}
+
+/** What the attempts about a user say, the first one first, once there are so many. */
+const saying = (query: string, count: number, client = postern.admin) =>
+  eventually(async () => {
+    const found = await attempts(client, query);
+    return found.length >= count ? found.toReversed() : undefined;
+  }, `${count} attempts`);
+
+/** An organization with an owner of its own. */
+async function withOwner() {
+  const organizationId = await organization(postern);
+  const { userId, client } = await machine(postern, { organizationId });
+  await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }, inside(organizationId));
+  return { organizationId, owner: client };
+}
+
+const from = { "x-forwarded-for": "203.0.113.50", "user-agent": "guesser/1.0" };
+const origin = { address: "203.0.113.50", userAgent: "guesser/1.0" };
+
+test("whatever was refused to or about a user is an event about the user, from where it came, and changes no sequence", async () => {
+  const { userId, username, client } = await signedUp(postern);
+  const sequence = async () => (await postern.admin.get(`/v1/users/${userId}`)).body.user.details.sequence;
+  await postern.admin.post(`/v1/users/${userId}/email`, { email: "other@example.com", returnCode: {} });
+  const before = await sequence();
+  const wrong = { oldPassword: "Wrong-Kettle-42", newPassword: "Blue-Teapot-77" };
+  await postern.as().post("/v1/sessions", { loginName: username, password: "wrong" }, from);
+  await client.put("/v1/users/me/password", wrong, from);
+  await client.post(`/v1/users/${userId}/email:verify`, { verificationCode: "AAAAAA" }, from);
+  await client.delete(`/v1/users/${postern.adminId}`, from);
+  await client.get(`/v1/users/${postern.adminId}`, from);
+
+  const found = await saying(`aboutUserId=${userId}`, 4);
+  expect(found.map(({ fact }) => fact.attempt)).toEqual([
+    { passwordRefused: { userId, reason: "PASSWORD_REFUSAL_WRONG" } },
+    { passwordChangeRefused: { userId, blocked: false } },
+    { codeRefused: { userId, purpose: "CODE_PURPOSE_EMAIL" } },
+    {
+      permissionRefused: {
+        ...{ userId, operation: "postern.v1.UserService/DeleteUser", permission: "user.write" },
+      },
+    },
+  ]);
+  expect(found.map(({ actorId }) => actorId)).toEqual([undefined, userId, userId, userId]);
+  for (const one of found) expect(one).toMatchObject({ origin, resourceOwner: postern.organizationId });
+  expect(await sequence()).toBe(before);
+});
+
+test("a block of ChangePassword says until when, and what is tried during it counts too", async () => {
+  const organizationId = await organization(postern);
+  await postern.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 3 } }, inside(organizationId));
+  const { userId, client } = await signedUp(postern, { organizationId });
+  const change = { oldPassword: "Wrong-Kettle-42", newPassword: "Blue-Teapot-77" };
+  for (let nth = 0; nth < 4; nth++) await client.put("/v1/users/me/password", change);
+  const found = await saying(`instance=true&aboutUserId=${userId}`, 4);
+  expect(found.map(({ fact }) => fact.attempt.passwordChangeRefused)).toEqual([
+    { userId, blocked: false },
+    { userId, blocked: false },
+    { userId, blocked: false, until: expect.any(String) },
+    { userId, blocked: true },
+  ]);
+});
+
+test("wrong second factors are events about the user, also while codes are refused", async () => {
+  const person = await withTotp(postern);
+  const { token: pendingToken } = await pendingOf(postern, person);
+  const complete = (totpCode: string) => postern.as().post("/v1/sessions:complete", { pendingToken, totpCode });
+  for (let nth = 0; nth < 6; nth++) await complete(wrongCodeOf(person.secret));
+  const found = await saying(`aboutUserId=${person.userId}&types=attempt.factor_refused`, 6);
+  expect(found.slice(4).map(({ fact }) => fact.attempt.factorRefused)).toEqual([
+    {
+      ...{ userId: person.userId, factorId: person.factorId, reason: "FACTOR_REFUSAL_CODE" },
+      until: expect.any(String),
+    },
+    { userId: person.userId, reason: "FACTOR_REFUSAL_WAIT" },
+  ]);
+});
+
+test("what nobody is called is stored nowhere, and such attempts are the instance's", async () => {
+  const secret = "Correct-Horse-9f86d081";
+  await postern.as().post("/v1/sessions", { loginName: secret, password: "Blue-Kettle-42" }, from);
+  await postern.as().post("/v1/password-resets", { loginName: secret }, from);
+  await postern.as().post("/v1/password-resets:complete", { verificationCode: secret, newPassword: secret }, from);
+  const { owner } = await withOwner();
+  const found = await eventually(async () => {
+    const nobodys = (await attempts(postern.admin, "instance=true")).filter(({ aboutUserId }) => !aboutUserId);
+    return nobodys.length >= 2 ? nobodys : undefined;
+  }, "attempts about nobody");
+  for (const one of found) expect(one.resourceOwner).not.toBe(postern.organizationId);
+  expect(found[0]?.origin).toEqual(origin);
+  expect(await attempts(owner, "")).toEqual([]);
+  for (const one of await attempts(postern.admin, "")) expect(one.aboutUserId).toBeTruthy();
+  await using database = oneConnection(postern.databaseUrl);
+  const tables = await database.sql<
+    { name: string }[]
+  >`select tablename as name from pg_tables where schemaname = 'public'`;
+  expect(tables.length).toBeGreaterThan(50);
+  for (const { name } of tables) {
+    const text = `select from ${name} t where t::text ilike '%${secret}%' or t::text ilike '%${Buffer.from(secret).toString("hex")}%'`;
+    expect([name, await database.sql.unsafe(text)]).toEqual([name, []]);
+  }
+});
+
+test("an owner sees the attempts about users of the organization, another organization's owner none", async () => {
+  const [one, other] = [await withOwner(), await withOwner()];
+  const { userId, username } = await signedUp(postern, one);
+  await postern.as().post("/v1/sessions", { loginName: username, password: "wrong" });
+  expect(await saying(`aboutUserId=${userId}`, 1, one.owner)).toHaveLength(1);
+  expect(await attempts(one.owner, "types=attempt.password_refused")).toMatchObject([{ aboutUserId: userId }]);
+  const hostile = ["", `aboutUserId=${userId}`, "types=attempt.password_refused", `actorId=${userId}`];
+  for (const query of hostile) expect(await attempts(other.owner, query)).toEqual([]);
+  const inOthers = await other.owner.get("/v1/events", inside(one.organizationId));
+  expect(inOthers.status).toBe(403);
+  expect((await other.owner.get("/v1/events?instance=true")).status).toBe(403);
+});
+
+/** Users of a new organization, created in one call. */
+async function crowd(count: number) {
+  const organizationId = await organization(postern);
+  const items = Array.from({ length: count }, (_, nth) => {
+    const username = `crowd${nth}-${organizationId}`;
+    return {
+      human: {
+        username,
+        givenName: "Ada",
+        familyName: "Byron",
+        email: `${username}@example.com`,
+      },
+    };
+  });
+  const { body } = await postern.admin.post("/v1/users:batchCreate", { items }, inside(organizationId));
+  const ids: string[] = body.outcomes.map((one: { created: { userId: string } }) => one.created.userId);
+  return {
+    organizationId,
+    users: items.map(({ human }, nth) => ({ username: human.username, userId: ids[nth] ?? "" })),
+  };
+}
+
+const timesIn = (found: readonly Event[]) =>
+  found
+    .flatMap(({ fact }) => Object.values(fact.attempt))
+    .flatMap(({ counts = [] }) => counts)
+    .reduce((sum, { count }) => sum + Number(count), 0);
+
+test("of a flood over two nodes a minute has a bounded number of events, and counts for the rest: none is missing", async () => {
+  const [victim, spray] = [await crowd(1), await crowd(150)];
+  const [one] = victim.users;
+  const since = new Date().toISOString();
+  const names = [
+    ...Array.from({ length: 40 }, () => one?.username ?? ""),
+    ...spray.users.map(({ username }) => username),
+    ...Array.from({ length: 60 }, (_, nth) => `nobody-${nth}-${victim.organizationId}`),
+  ];
+  {
+    await using first = await startServer(postern.config);
+    await using second = await startServer(postern.config);
+    const nodes = [clientOf(first.url), clientOf(second.url)] as const;
+    const guess = (loginName: string, nth: number) =>
+      (nodes[nth % 2] ?? nodes[0]).post("/v1/sessions", { loginName, password: "wrong" });
+    // Others are heard of however many there are at one.
+    for (let at = 0; at < names.length; at += 25) await Promise.all(names.slice(at, at + 25).map(guess));
+  }
+  // A stop has written everything.
+  const found = await attempts(postern.admin, `instance=true&since=${since}`);
+  const listed = found.filter(({ type }) => type !== "attempt.more");
+  const more = found.filter(({ type }) => type === "attempt.more");
+  expect(listed.length + timesIn(more)).toBe(names.length);
+  const minutes = Map.groupBy(listed, ({ time }) => time.slice(0, 16));
+  for (const [, ofMinute] of minutes) {
+    expect(ofMinute.length).toBeLessThanOrEqual(100);
+    for (const [, ofUser] of Map.groupBy(ofMinute, ({ aboutUserId }) => aboutUserId))
+      expect(ofUser.length).toBeLessThanOrEqual(10);
+    for (const [, ofOwner] of Map.groupBy(ofMinute, ({ resourceOwner }) => resourceOwner))
+      expect(ofOwner.length).toBeLessThanOrEqual(75);
+  }
+  const about = (userId: string | undefined) =>
+    [listed, more].map((these) => these.filter(({ aboutUserId }) => aboutUserId === userId));
+  const [listedOfOne = [], moreOfOne = []] = about(one?.userId);
+  expect(listedOfOne.length).toBeGreaterThanOrEqual(10);
+  expect(listedOfOne.length + timesIn(moreOfOne)).toBe(40);
+  const ofSpray = found.filter(({ resourceOwner }) => resourceOwner === spray.organizationId);
+  expect(
+    ofSpray.filter(({ type }) => type !== "attempt.more").length +
+      timesIn(ofSpray.filter(({ type }) => type === "attempt.more")),
+  ).toBe(150);
+  await using client = oneConnection(postern.databaseUrl);
+  expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+});
