@@ -12,7 +12,6 @@ export type Defect = Omit<Violation, "field">;
 const texts = {
   "string.min_len": { text: "TEXT_MIN", params: { min: "min_len" } },
   "string.max_len": { text: "TEXT_MAX", params: { max: "max_len" } },
-  "string.pattern": { text: "TEXT_PATTERN", params: { pattern: "pattern" } },
   "string.in": { text: "VALUE_ENUM", params: { names: "in" } },
   "string.email": { text: "TEXT_EMAIL", params: {} },
   "bytes.max_len": { text: "BYTES_MAX", params: { max: "max_len" } },
@@ -28,7 +27,22 @@ const texts = {
 
 type RuleId = keyof typeof texts;
 
-export const hasText = (ruleId: string): ruleId is RuleId => Object.hasOwn(texts, ruleId);
+const hasOwnText = (ruleId: string): ruleId is RuleId => Object.hasOwn(texts, ruleId);
+
+/** What the patterns of the contract ask for, in words. */
+const patterns: Readonly<Record<string, Pick<Defect, "text" | "params">>> = {
+  "^[^\\s\\p{C}]*$": { text: "TEXT_NO_BLANKS" },
+  "^[!-~]{1,200}$": { text: "TEXT_KEY", params: { max: "200" } },
+  "^[A-Za-z0-9_-]{1,64}$": { text: "TEXT_ID", params: { max: "64" } },
+  "^[A-Za-z0-9_-]*$": { text: "TEXT_BASE64URL" },
+  "^[A-Za-z2-7]{16,112}={0,6}$": { text: "TEXT_BASE32", params: { min: "16", max: "112" } },
+  "^[0-9A-Fa-f]{64}$": { text: "TEXT_HEX", params: { count: "64" } },
+  "^(#[0-9A-Fa-f]{6})?$": { text: "TEXT_COLOR" },
+};
+
+/** Tells whether a rule of the contract has a text; that of a pattern depends on its value. */
+export const hasText = (ruleId: string, value: unknown): boolean =>
+  ruleId === "string.pattern" ? Object.hasOwn(patterns, String(value)) : hasOwnText(ruleId);
 
 type Value = (rule: string) => unknown;
 
@@ -47,10 +61,16 @@ export function defectOf({ field, rule, ruleId }: Broken): Defect {
 
 function defectBy(ruleId: string, value: Value): Defect {
   if (asksForAny(ruleId, value)) return { text: "FIELD_REQUIRED", reason: "REQUIRED" };
-  if (!hasText(ruleId)) throw new TypeError(`no text for the rule ${ruleId}`);
+  return { ...wordsOf(ruleId, value), reason: ruleId.toUpperCase().replaceAll(".", "_") };
+}
+
+function wordsOf(ruleId: string, value: Value): Pick<Defect, "text" | "params"> {
+  const pattern = ruleId === "string.pattern" ? patterns[String(value("pattern"))] : undefined;
+  if (pattern) return pattern;
+  if (!hasOwnText(ruleId)) throw new TypeError(`no text for the rule ${ruleId}`);
   const { text, params } = texts[ruleId];
   const filled = Object.entries(params).map(([name, rule]) => [name, shown(value(rule))]);
-  return { text, params: Object.fromEntries(filled), reason: ruleId.toUpperCase().replaceAll(".", "_") };
+  return { text, params: Object.fromEntries(filled) };
 }
 
 /** Absent texts and lists are empty: clients that send none are told to send one, not how long it must be. */

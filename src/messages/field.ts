@@ -239,11 +239,41 @@ export const fieldTexts = {
     fr: "Doit comporter au plus {max} caractères, aussi dans sa forme de compatibilité.",
     es: "Debe tener como máximo {max} caracteres, también en su forma de compatibilidad.",
   },
-  TEXT_PATTERN: {
-    en: "Does not match regex pattern `{pattern}`.",
-    de: "Der Text passt nicht zum Muster `{pattern}`.",
-    fr: "Ne correspond pas au motif `{pattern}`.",
-    es: "No coincide con el patrón `{pattern}`.",
+  TEXT_NO_BLANKS: {
+    en: "Must not contain spaces or control characters.",
+    de: "Leerzeichen und Steuerzeichen sind hier nicht erlaubt.",
+    fr: "Ne doit contenir ni espaces ni caractères de contrôle.",
+    es: "No debe contener espacios ni caracteres de control.",
+  },
+  TEXT_ID: {
+    en: "Must be 1 to {max} characters of A–Z, a–z, 0–9, “-” and “_”.",
+    de: "Erlaubt sind 1 bis {max} Zeichen aus A–Z, a–z, 0–9, „-“ und „_“.",
+    fr: "Doit comporter 1 à {max} caractères parmi A–Z, a–z, 0–9, « - » et « _ ».",
+    es: "Debe tener de 1 a {max} caracteres de A–Z, a–z, 0–9, «-» y «_».",
+  },
+  TEXT_BASE64URL: {
+    en: "Must be base64url without padding.",
+    de: "Das ist kein base64url ohne Füllzeichen.",
+    fr: "Doit être en base64url sans remplissage.",
+    es: "Debe ser base64url sin relleno.",
+  },
+  TEXT_BASE32: {
+    en: "Must be {min} to {max} characters of base32: A–Z and 2–7.",
+    de: "Erlaubt sind {min} bis {max} Zeichen in base32: A–Z und 2–7.",
+    fr: "Doit comporter {min} à {max} caractères en base32 : A–Z et 2–7.",
+    es: "Debe tener de {min} a {max} caracteres en base32: A–Z y 2–7.",
+  },
+  TEXT_HEX: {
+    en: "Must be {count} hexadecimal digits.",
+    de: "Nötig sind {count} hexadezimale Ziffern.",
+    fr: "Doit comporter {count} chiffres hexadécimaux.",
+    es: "Debe tener {count} dígitos hexadecimales.",
+  },
+  TEXT_COLOR: {
+    en: "Must be a color such as #1a2b3c.",
+    de: "Das ist keine Farbe wie #1a2b3c.",
+    fr: "Doit être une couleur comme #1a2b3c.",
+    es: "Debe ser un color como #1a2b3c.",
   },
   TEXT_KEY: {
     en: "Must be 1 to {max} visible ASCII characters.",

@@ -6,6 +6,7 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { CreateOidcApplicationRequestSchema } from "../../gen/postern/v1/application_pb.ts";
 import { SetBrandingRequestSchema } from "../../gen/postern/v1/organization_pb.ts";
 import { SetLockoutPolicyRequestSchema, SetPasswordPolicyRequestSchema } from "../../gen/postern/v1/policy_pb.ts";
+import { AddProjectRoleRequestSchema } from "../../gen/postern/v1/project_pb.ts";
 import { CreateHumanUserRequestSchema } from "../../gen/postern/v1/user_pb.ts";
 import { localized, refuse } from "../../src/errors.ts";
 import { hasText } from "../../src/guards/rule_text.ts";
@@ -19,32 +20,37 @@ function fieldsIn(type: DescMessage, seen = new Set<DescMessage>()): DescField[]
   return type.fields.flatMap((field) => [field, ...(field.message ? fieldsIn(field.message, seen) : [])]);
 }
 
-/** The ids that protovalidate gives to rules: bounds on both sides are one rule. */
-function ruleIds(rules: ReflectMessage, kind: string): string[] {
+type Rule = readonly [id: string, value: unknown];
+
+/** The rules with the ids that protovalidate gives to them: bounds on both sides are one. */
+function rulesIn(rules: ReflectMessage, kind: string): Rule[] {
   const set = rules.fields.filter((one) => rules.isSet(one));
-  const single = set.filter(({ name }) => name !== "items" && name !== "gte" && name !== "lte").map(({ name }) => name);
+  const single = set.filter(({ name }) => name !== "items" && name !== "gte" && name !== "lte");
   const bounds = ["gte", "lte"].filter((name) => set.some((one) => one.name === name));
-  return [...single, ...(bounds.length > 0 ? [bounds.join("_")] : [])].map((name) => `${kind}.${name}`);
+  return [
+    ...single.map((one): Rule => [`${kind}.${one.name}`, rules.get(one)]),
+    ...(bounds.length > 0 ? [[`${kind}.${bounds.join("_")}`, undefined] as const] : []),
+  ];
 }
 
-/** The ids of all rules that a field declares, those of its items too. */
-function idsOf(rules: ReflectMessage): string[] {
+/** All rules that a field declares, those of its items too. */
+function rulesOf(rules: ReflectMessage): Rule[] {
   return rules.fields.flatMap((one) => {
     const inner = rules.isSet(one) ? rules.get(one) : undefined;
     if (!isReflectMessage(inner)) return [];
     const items = inner.fields.find(({ name }) => name === "items");
     const within = items && inner.isSet(items) ? inner.get(items) : undefined;
-    return [...ruleIds(inner, one.name), ...(isReflectMessage(within) ? idsOf(within) : [])];
+    return [...rulesIn(inner, one.name), ...(isReflectMessage(within) ? rulesOf(within) : [])];
   });
 }
 
 test("each rule of the contract has a text", () => {
   const seen = new Set<DescMessage>();
   const fields = methods.flatMap(({ input }) => fieldsIn(input, seen)).filter((one) => hasOption(one, fieldRules));
-  const ids = new Set(fields.flatMap((one) => idsOf(reflect(FieldRulesSchema, getOption(one, fieldRules)))));
-  expect(ids.size).toBeGreaterThan(10);
+  const rules = fields.flatMap((one) => rulesOf(reflect(FieldRulesSchema, getOption(one, fieldRules))));
+  expect(new Set(rules.map(([id]) => id)).size).toBeGreaterThan(10);
   // Unknown values of an enum are found before, with the names of those that there are.
-  expect([...ids].filter((id) => id !== "enum.defined_only" && !hasText(id))).toEqual([]);
+  expect(rules.filter(([id, value]) => id !== "enum.defined_only" && !hasText(id, value))).toEqual([]);
 });
 
 const long = "x".repeat(70_000);
@@ -72,6 +78,12 @@ const rows: readonly (readonly [type: DescMessage, message: Message, english: st
     create(CreateOidcApplicationRequestSchema, { projectId: "p", name: "n", redirectUris: [""] }),
     "redirectUris[0]: is required",
     "Diese Angabe fehlt.",
+  ],
+  [
+    AddProjectRoleRequestSchema,
+    create(AddProjectRoleRequestSchema, { projectId: "p", key: "two words" }),
+    "key: must not contain spaces or control characters",
+    "Leerzeichen und Steuerzeichen sind hier nicht erlaubt.",
   ],
   [
     CreateHumanUserRequestSchema,
