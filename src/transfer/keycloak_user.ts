@@ -47,12 +47,16 @@ function passwordOf(user: Named, actions: readonly string[]): Part {
 const secondFactors = ["otp", "totp", "hotp", "webauthn", "recovery-authn-codes"];
 const enrolling = ["CONFIGURE_TOTP", "webauthn-register", "webauthn-register-passwordless"];
 
-/** Transfers an authenticator app if we can check its codes. Users with only other factors must enrol one first. */
+/**
+ * Transfers an authenticator app if we can check its codes. Users with only other factors must enrol one first, and so must those with
+ * passkeys: each is as strong as two factors, and the password would be all that is left of them.
+ */
 function factorOf(user: Named, actions: readonly string[]): Part {
   const credentials = listOf(user.credentials);
   const factors = credentials.filter(({ type }) => secondFactors.includes(text(type)));
   const secrets = factors.flatMap((one) => totpSecretOf(one) ?? []);
-  const notes = credentials.some(({ type }) => text(type) === "webauthn-passwordless")
+  const hasPasskeys = credentials.some(({ type }) => text(type) === "webauthn-passwordless");
+  const notes = hasPasskeys
     ? [lost("its passkeys for sign-in without a password, which work only at the old address")]
     : [];
   const [totpSecret] = secrets;
@@ -60,8 +64,9 @@ function factorOf(user: Named, actions: readonly string[]): Part {
     const others = factors.length > 1 ? [lost("its other second factors; one authenticator app was imported")] : [];
     return { fields: { totpSecret }, notes: [...notes, ...others] };
   }
-  if (factors.length === 0 && !actions.some((one) => enrolling.includes(one))) return { fields: {}, notes };
-  const why = factors.length > 0 ? "its second factor could not be imported" : "it had to enrol a second factor";
+  const had = factors.length > 0 || hasPasskeys;
+  if (!had && !actions.some((one) => enrolling.includes(one))) return { fields: {}, notes };
+  const why = had ? "its second factor could not be imported" : "it had to enrol a second factor";
   const marked = changed(`${why}: the user has to enrol one at the next sign-in`);
   return { fields: { requiresFactor: true }, notes: [...notes, marked] };
 }

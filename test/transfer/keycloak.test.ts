@@ -111,6 +111,7 @@ test("a second factor of Keycloak comes along where its secret can, else the use
       credentials: [pbkdf2Credential(), otp(odd)],
     })),
     { credentials: [pbkdf2Credential(), { type: "webauthn" }] },
+    { credentials: [pbkdf2Credential(), { type: "webauthn-passwordless" }] },
     { requiredActions: ["CONFIGURE_TOTP"] },
     {},
   ]);
@@ -122,14 +123,14 @@ test("a second factor of Keycloak comes along where its secret can, else the use
     const done = await postern.as().post("/v1/sessions:complete", { pendingToken: pending.token, totpCode });
     expect(done.status).toBe(200);
   }
-  expect(answers.slice(2).map(({ body }) => body.enrolmentOnly)).toEqual([...Array(6).fill(true), false]);
-  expect(stdout).toContain("users, 5: its second factor could not be imported");
+  expect(answers.slice(2).map(({ body }) => body.enrolmentOnly)).toEqual([...Array(7).fill(true), false]);
+  expect(stdout).toContain("users, 6: its second factor could not be imported");
   const notes = (await readFile(`${path}.notes`, "utf8"))
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(notes.filter(({ changed }) => changed).map(({ at, kind }) => [at, kind])).toEqual(
-    [2, 3, 4, 5, 6, 7].map((n) => [`users[${n}]`, "user"]),
+    [2, 3, 4, 5, 6, 7, 8].map((n) => [`users[${n}]`, "user"]),
   );
   expect((await stat(`${path}.notes`)).mode & 0o777).toBe(0o600);
   expect(JSON.stringify([notes, stdout])).not.toContain("3bTpVn0p");
