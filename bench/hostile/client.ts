@@ -71,10 +71,10 @@ export async function paced({ counters, since, pace }: Client): Promise<void> {
   if (wait > 0) await pause(wait);
 }
 
-/** Counts a request of so many bytes; the function ends it. */
-export function begin({ counters }: Client, bytes: number): (answerBytes?: number) => void {
+/** Counts a request of so many bytes, or several that share them; the function ends it. */
+export function begin({ counters }: Client, bytes: number, requests = 1): (answerBytes?: number) => void {
   const units = Math.max(1, bytes / unitBytes);
-  add(counters, "requests", 1);
+  add(counters, "requests", requests);
   add(counters, "units", units);
   add(counters, "current", units);
   raise(counters, "most", counters[at("current")] ?? 0);

@@ -38,7 +38,7 @@ async function flood(client: Client, opening: Buffer, frames: Flood["frames"]): 
   for (let sent = 0; sent < mostPerConnection && !wire.isClosed() && !isOver(client); ) {
     await paced(client);
     const { bytes, streams } = frames(client, stream);
-    ends.push(begin(client, bytes.length));
+    ends.push(begin(client, bytes.length, Math.max(1, streams)));
     await wire.write(bytes);
     // In this tick the answers of the server are read, and the end of a connection is seen.
     await new Promise((resolve) => setImmediate(resolve));
