@@ -1,5 +1,12 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 
+/** A select of the events that the transaction sees and that have no number yet, found as those that get the next ones. */
+export const unnumberedOf = (sql: Sql) => sql`
+  select e.* from (select * from event_batches order by first desc limit 1) b cross join lateral (
+    select * from events where epoch = b.epoch and xid = any(array(select pg_snapshot_xip(b.snapshot)))
+    union all
+    select * from events where (epoch, xid) >= (b.epoch, pg_snapshot_xmax(b.snapshot))) e`;
+
 /** About as many events as one call numbers. */
 const batch = 5_000;
 

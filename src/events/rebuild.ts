@@ -1,10 +1,13 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { JsonValue } from "@bufbuild/protobuf";
+import { isLockLost } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { crossNounTypes } from "./cross_noun.ts";
 import type { Fold } from "./fold.ts";
-import { makeFoldFunctions } from "./fold_functions.ts";
-import { replay } from "./replay.ts";
-import { rewriting } from "./rewrite.ts";
+import { endOfLog } from "./follow.ts";
+import { numberAll } from "./numbering.ts";
+import { basesOf, design, makeTables, type Schemas, schemasOf } from "./rebuild_tables.ts";
+import { isBegun, openReplay, type Replay, type Replayed } from "./replay.ts";
 
 /** A view table that differs from a replay of the log. */
 export type Difference = {
@@ -20,41 +23,96 @@ export type Difference = {
 /** Whether the tables equal a replay of the log. */
 export type Rebuilt = { readonly equal: boolean; readonly differences: readonly Difference[] };
 
-/** Replays the log into fresh tables and compares them with the real ones. The client must have at most one connection. */
-export async function rebuild(client: Sql, folds: ReadonlyMap<string, Fold>): Promise<Rebuilt> {
-  await client.unsafe("begin isolation level repeatable read");
-  try {
-    for (const [name, value] of Object.entries(settings)) await client.unsafe(`set local ${name} = ${value}`);
-    const schema = await schemaOf(client);
-    const { written, compared, expiries, unknown } = tablesOf(folds);
-    const bases = await basesOf(client, [...written, ...followers]);
-    const triggers = await triggersOf(client, { schema, bases });
-    // Temporary tables hide others with the same name, so the folds write only to them.
-    for (const [table, { base }] of bases)
-      await client.unsafe(`create temporary table ${table} (like ${schema}.${base} including all)`);
-    for (const index of await listIndexes(client)) await client.unsafe(`drop index ${index}`);
-    for (const trigger of triggers) await client.unsafe(trigger);
-    // A reconnect leaves the transaction and so loses these functions, without which no fold can run.
-    await makeFoldFunctions(client, folds);
-    const rewrite = rewriting(client, [...written, ...followers]);
-    await replay(client, { crossNoun: crossNounTypes(folds), rewrite });
+/**
+ * Replays the log into tables of its own and compares them with the real ones. Each step is a short transaction that says how far it got,
+ * so a replay that was stopped goes on where it was. The last one compares all tables at one moment. The client must have at most one
+ * connection.
+ */
+export async function rebuild(
+  client: Sql,
+  folds: ReadonlyMap<string, Fold>,
+  tell: (replayed: Replayed) => void = () => {},
+): Promise<Rebuilt> {
+  const schemas = await schemasOf(client);
+  const { written, compared, expiries, unknown } = tablesOf(folds);
+  const bases = await basesOf(client, [...written, ...followers]);
+  const blueprint = await design(client, folds, { ...schemas, bases });
+  const replay = openReplay(client, crossNounTypes(folds));
+  await within(client, { schemas }, async () => {
+    if (await isBegun(client, blueprint.fingerprint)) return;
+    await makeTables(client, schemas.replayed, blueprint);
+    await replay.begin(blueprint.fingerprint);
+  });
+  await catchUp(client, { schemas, replay, tell });
+  const differences = await within(client, { schemas, isolation: "repeatable read" }, async () => {
+    await replay.finish();
     const found = [];
     for (const table of [...compared, ...followers]) {
       const columns = bases.get(table)?.columns.filter((column) => !unknown.has(`${table}.${column}`));
-      found.push(await difference(client, schema, { table, columns, column: expiries.get(table) }));
+      found.push(await difference(client, schemas, { table, columns, column: expiries.get(table) }));
     }
-    const differences = found.filter(({ rows }) => rows > 0);
-    return { equal: differences.length === 0, differences };
-  } finally {
-    await client.unsafe("rollback");
+    return found.filter(({ rows }) => rows > 0);
+  });
+  await client.unsafe(`drop schema ${schemas.replayed} cascade`);
+  return { equal: differences.length === 0, differences };
+}
+
+type CatchUp = { readonly schemas: Schemas; readonly replay: Replay; readonly tell: (replayed: Replayed) => void };
+
+/** Replays stretches of the log until only a few events are left, because others go on writing meanwhile. */
+async function catchUp(client: Sql, { schemas, replay, tell }: CatchUp): Promise<void> {
+  await numberInTurn(client);
+  let { number: of } = await endOfLog(client);
+  for (let isMore = true; isMore; ) {
+    const at = await within(client, { schemas }, replay.step);
+    if (at >= of) of = (await endOfLog(client)).number;
+    tell({ at, of });
+    isMore = of - at > few;
+  }
+  await numberInTurn(client);
+}
+
+const few = 1_000n;
+
+/** Numbers all events; waits up to a minute for a node that is numbering many of them. */
+async function numberInTurn(client: Sql): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await numberAll(client);
+    } catch (error) {
+      if (!isLockLost(error) || tries === 60) throw error;
+      await pause(1_000);
+    }
+  }
+}
+
+type Within = { readonly schemas: Schemas; readonly isolation?: "repeatable read" };
+
+/** Runs work in a transaction in which the tables of the replay hide those of the service. */
+async function within<T>(client: Sql, { schemas, isolation }: Within, work: () => Promise<T>): Promise<T> {
+  await client.unsafe(`begin isolation level ${isolation ?? "read committed"}`);
+  try {
+    const path = `${schemas.replayed}, ${schemas.schema}`;
+    for (const [name, value] of Object.entries({ ...settings, search_path: path }))
+      await client.unsafe(`set local ${name} = ${value}`);
+    const result = await work();
+    await client.unsafe("commit");
+    return result;
+  } catch (error) {
+    // The error tells more than that of a rollback on a connection that is gone.
+    await client.unsafe("rollback").catch(() => {});
+    throw error;
   }
 }
 
 // Plans are made while the tables are empty, and kept, so they have to suit large ones.
 const settings = {
   statement_timeout: "0",
+  lock_timeout: "'10s'",
   // The statement ends soon after the process that asked for it has been stopped.
   client_connection_check_interval: "'1s'",
+  // After a crash, the tables of the replay are empty anyway.
+  synchronous_commit: "off",
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
   enable_hashjoin: "off",
@@ -80,48 +138,6 @@ function tablesOf(folds: ReadonlyMap<string, Fold>) {
 /** Tables written by other tables' triggers. */
 const followers = ["terms", "used_client_ids"];
 
-/** The table behind a name, and the columns that the name shows. */
-type Base = { readonly base: string; readonly columns: readonly string[] };
-
-/** Finds the table behind each name: `users` is a view of the rows of `all_users` that no job is deleting. */
-async function basesOf(client: Sql, names: readonly string[]): Promise<ReadonlyMap<string, Base>> {
-  const rows = await client<({ name: string } & Base)[]>`
-    select name, case when c.relkind = 'v' then 'all_' || name else name end as base,
-      (select array_agg(quote_ident(attname) order by attnum) from pg_attribute
-       where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
-    from string_to_table(${names.join()}, ',') name join pg_class c on c.oid = name::regclass`;
-  return new Map(rows.map(({ name, ...base }) => [name, base]));
-}
-
-type Named = { readonly schema: string; readonly bases: ReadonlyMap<string, Base> };
-
-/**
- * The triggers of tables, as statements that create them on the temporary tables with these names. Constraint triggers decide races, and
- * the log only contains what was decided.
- */
-async function triggersOf(client: Sql, { schema, bases }: Named) {
-  const tables = [...bases.values()].map(({ base }) => base);
-  const rows = await client<{ table: string; text: string }[]>`
-    select c.relname as table, pg_get_triggerdef(t.oid) as text from pg_trigger t join pg_class c on c.oid = t.tgrelid
-    where not t.tgisinternal and t.tgconstraint = 0 and c.relnamespace = ${schema}::regnamespace and c.relname = any(string_to_array(${tables.join()}, ','))
-    order by t.tgname`;
-  return rows.map(({ table, text }) => text.replace(/ ON \S+ /, ` ON pg_temp.${table.replace(/^all_/, "")} `));
-}
-
-/** The indexes of the temporary tables that only lists use: on expressions, partial, or comparing bytes. */
-async function listIndexes(client: Sql): Promise<readonly string[]> {
-  const rows = await client<{ name: string }[]>`
-    select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
-    where c.relnamespace = pg_my_temp_schema() and not i.indisunique and (i.indexprs is not null or i.indpred is not null
-      or exists (select from unnest(i.indcollation) o where o not in (0, 'pg_catalog."default"'::regcollation)))`;
-  return rows.map(({ name }) => name);
-}
-
-async function schemaOf(client: Sql): Promise<string> {
-  const [row] = await client<{ schema: string }[]>`select quote_ident(current_schema()) as schema`;
-  return row?.schema ?? "public";
-}
-
 const examples = 3;
 
 /** A table with its columns, and the column with the time after which its rows may be gone. */
@@ -131,19 +147,19 @@ type Compared = {
   readonly column: string | undefined;
 };
 
-/** Compares a table with its replay. Schema and names come from the folds and the catalogue, never from a caller. */
+/** Compares a table with its replay. Schemas and names come from the folds and the catalogue, never from a caller. */
 async function difference(
   client: Sql,
-  schema: string,
+  { schema, replayed }: Schemas,
   { table, columns: names = ["*"], column }: Compared,
 ): Promise<Difference> {
   const columns = names.join(", ");
   const lasting = column === undefined ? "" : `where ${column} > now()`;
   const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
     with missing as materialized (
-      select ${columns} from pg_temp.${table} ${lasting} except select ${columns} from ${schema}.${table} ${lasting}),
+      select ${columns} from ${replayed}.${table} ${lasting} except select ${columns} from ${schema}.${table} ${lasting}),
          extra as materialized (
-      select ${columns} from ${schema}.${table} ${lasting} except select ${columns} from pg_temp.${table} ${lasting})
+      select ${columns} from ${schema}.${table} ${lasting} except select ${columns} from ${replayed}.${table} ${lasting})
     select ((select count(*) from missing) + (select count(*) from extra))::float8 as rows,
       (select jsonb_agg(to_jsonb(one)) from (select * from missing limit ${examples}) one) as missing,
       (select jsonb_agg(to_jsonb(one)) from (select * from extra limit ${examples}) one) as extra`);

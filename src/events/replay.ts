@@ -1,30 +1,94 @@
 import type { Sql } from "../postgres/pool/connect.ts";
-import { foldBatches } from "./fold_functions.ts";
-import type { StoredAt } from "./position.ts";
-import type { Rewrite } from "./rewrite.ts";
+import { type FactKey, foldBatches } from "./fold_functions.ts";
+import { endOfLog, isHeld } from "./follow.ts";
+import { unnumberedOf } from "./numbering.ts";
+import { beginning, type Position } from "./position.ts";
 
 /** A fact in the log, its type, and the object that it is about. */
-type Entry = StoredAt & { readonly stream: string; readonly type: string };
+type Entry = FactKey & { readonly stream: string; readonly type: string };
 
-/** How to replay the log: the types of facts that share a batch with no others, and how tables are rewritten. */
-export type Replaying = { readonly crossNoun: ReadonlySet<string>; readonly rewrite: Rewrite };
+/** How far a replay got: the number of the last event, and that of the log's last one. */
+export type Replayed = { readonly at: bigint; readonly of: bigint };
 
-/** Replays the log in order, using the functions of this transaction. */
-export async function replay(client: Sql, { crossNoun, rewrite }: Replaying): Promise<void> {
-  let late: readonly Entry[] = [];
-  let entries: readonly Entry[] = await entriesAfter(client, first);
-  for (let [head] = entries; head; [head] = entries) {
-    const batches = batchesOf(entries, { late, crossNoun });
+/** How far a replay got, as it stands beside its tables, with the facts that wait for a name. */
+type Progress = { readonly at: Position; readonly late: readonly Entry[] };
+
+/** A replay of the log whose steps run in transactions of their own. */
+export type Replay = {
+  /** Writes down that the tables are new. */
+  readonly begin: (fingerprint: string) => Promise<void>;
+  /** Replays the next stretch; returns the number of its last event. */
+  readonly step: () => Promise<bigint>;
+  /** Replays all that the transaction sees, also what has no number yet. */
+  readonly finish: () => Promise<void>;
+};
+
+/** Opens a replay in transactions in which `replay_progress` is found; facts of the types `crossNoun` share a batch with no others. */
+export function openReplay(client: Sql, crossNoun: ReadonlySet<string>): Replay {
+  const step = async (): Promise<bigint> => {
+    const { at, late } = await progressOf(client);
+    const entries = await entriesAfter(client, at.number);
+    const last = entries.at(-1);
+    if (!last) return at.number;
+    const waiting = await replay(client, { entries, late, crossNoun });
+    await client`
+      update replay_progress set number = ${last.number}, late = ${JSON.stringify(waiting)},
+        batch = (select b.id from event_batches b where b.first <= ${last.number} order by b.first desc limit 1)`;
+    return BigInt(last.number);
+  };
+  return {
+    async begin(fingerprint) {
+      await client`create unlogged table replay_progress (fingerprint text, number bigint, batch text, late text)`;
+      await client`insert into replay_progress values (${fingerprint}, ${beginning.number}, ${beginning.batch}, '[]')`;
+    },
+    step,
+    async finish() {
+      const { number: end } = await endOfLog(client);
+      while ((await step()) < end);
+      const { late } = await progressOf(client);
+      await replay(client, { entries: await entriesWithoutNumber(client), late, crossNoun });
+    },
+  };
+}
+
+/** Whether a replay was begun into the same tables, and the log still has the events that it has read. */
+export async function isBegun(client: Sql, fingerprint: string): Promise<boolean> {
+  const [there] = await client<{ is: boolean }[]>`select to_regclass('replay_progress') is not null as is`;
+  if (!there?.is) return false;
+  const [row] = await client<(Position & { fingerprint: string })[]>`
+    select fingerprint, number, batch from replay_progress`;
+  // A crash of the server empties this table, like all that are unlogged.
+  return row?.fingerprint === fingerprint && (await isHeld(client, row));
+}
+
+/** Reads how far the replay got, and keeps other processes from going on with it until the transaction ends. */
+async function progressOf(client: Sql): Promise<Progress> {
+  const [row] = await client<(Position & { late: string })[]>`
+    select number, batch, late from replay_progress for update nowait`;
+  if (!row) throw new TypeError("the replay has no progress");
+  return { at: row, late: JSON.parse(row.late) };
+}
+
+type Stretch = {
+  readonly entries: readonly Entry[];
+  readonly late: readonly Entry[];
+  readonly crossNoun: ReadonlySet<string>;
+};
+
+/** Replays entries in order; returns those that wait for a name. */
+async function replay(client: Sql, { entries, late, crossNoun }: Stretch): Promise<readonly Entry[]> {
+  let waiting = late;
+  let rest = entries;
+  for (let [head] = rest; head; [head] = rest) {
+    const batches = batchesOf(rest, { late: waiting, crossNoun });
     const folded = await foldBatches(client, batches);
     const failed = batches[folded] ?? [];
     // A fact waits if an earlier fact about its object waits.
-    const waiting = batches.length > 0 ? await foldApart(client, failed) : [head];
-    late = await foldLate(client, [...late, ...waiting]);
-    const count = batches.slice(0, folded + 1).flat().length || 1;
-    await rewrite(count);
-    const rest = entries.slice(count);
-    entries = rest.length > 0 ? rest : await entriesAfter(client, entries.at(-1) ?? head);
+    const apart = batches.length > 0 ? await foldApart(client, failed) : [head];
+    waiting = await foldLate(client, [...waiting, ...apart]);
+    rest = rest.slice(batches.slice(0, folded + 1).flat().length || 1);
   }
+  return waiting;
 }
 
 type Cut = { readonly late: readonly Entry[]; readonly crossNoun: ReadonlySet<string> };
@@ -75,12 +139,17 @@ async function foldLate(client: Sql, late: readonly Entry[]): Promise<readonly E
   return still;
 }
 
-const first: StoredAt = { epoch: 0, xid: "0", position: 0n };
+// A step is one transaction.
 const stretch = 1_000;
 // The server keeps a batch's facts in memory, with payloads as large as messages may be.
 const largestBatch = 200;
 
-const entriesAfter = (client: Sql, { epoch, xid, position }: StoredAt) => client<Entry[]>`
-  select epoch, xid::text as xid, position, owner || '/' || stream as stream, type from events
-  where (events.epoch, events.xid, events.position) > (${epoch}::integer, ${xid}::text::xid8, ${position}::bigint)
-  order by events.epoch, events.xid, events.position limit ${stretch}`;
+const entriesAfter = (client: Sql, number: bigint) => client<(Entry & { number: string })[]>`
+  select n.number::text as number, n.epoch, n.xid::text as xid, n.position::text as position, e.owner || '/' || e.stream as stream, e.type
+  from (select * from event_numbers where number > ${number} order by number limit ${stretch}) n
+    join events e on e.epoch = n.epoch and e.xid = n.xid and e.position = n.position
+  order by n.number`;
+
+const entriesWithoutNumber = (client: Sql) => client<Entry[]>`
+  select epoch, xid::text as xid, position::text as position, owner || '/' || stream as stream, type
+  from (${unnumberedOf(client)}) e order by e.epoch, e.xid, e.position`;

@@ -3,9 +3,12 @@ import { createLogger } from "../config/logger.ts";
 import { type JobsHealth, jobsHealth } from "../events/job.ts";
 import { unnumberedSeconds } from "../events/numbering.ts";
 import { rebuild } from "../events/rebuild.ts";
+import { schemasOf } from "../events/rebuild_tables.ts";
+import type { Replayed } from "../events/replay.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
+import { isLockLost, isRefusedByServer, isUnavailable, StartError } from "../postgres/failure.ts";
 import { connect, type Sql } from "../postgres/pool/connect.ts";
 import { findPooler } from "../postgres/pool/pooler.ts";
 import { folds } from "../runtime/modules.ts";
@@ -18,11 +21,30 @@ type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: str
 
 const tolerableSkewMs = 1000;
 
-// A replay is one long transaction with statements that may take long, and it ends with its connection.
+// The comparison at the end of a replay may take long, and settings of a session are those of one connection.
 const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
 
+/** What to check besides, and who is told how far a replay got. */
+type Examination = { readonly rebuild: boolean; readonly tell?: (line: string) => void };
+
 /** Checks database, migrations, keys, clock and log, and optionally whether replaying the log yields the same tables. */
-export async function doctor(config: Config, { rebuild: replay }: { rebuild: boolean }): Promise<Report> {
+export async function doctor(config: Config, asked: Examination): Promise<Report> {
+  try {
+    return await examine(config, asked);
+  } catch (error) {
+    if (isLockLost(error))
+      throw new StartError("A table is locked, or another process is replaying the log: try again later", {
+        cause: error,
+      });
+    if (isRefusedByServer(error) || isUnavailable(error))
+      throw new StartError(`The check did not end: ${error instanceof Error ? error.message : error}`, {
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+async function examine(config: Config, { rebuild: replay, tell }: Examination): Promise<Report> {
   const logger = createLogger({ ...config, logLevel: "warn" });
   // Opening the runtime already proves that the database responds, its tables are up to date, and the master key is right.
   await using runtime = await openRuntime(config, { logger, join: true });
@@ -40,7 +62,7 @@ export async function doctor(config: Config, { rebuild: replay }: { rebuild: boo
     good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
     jobsFinding(await jobsHealth(sql)),
     await passkeyFinding(sql, relyingParty(config).id),
-    ...(replay ? await replayFindings(runtime) : []),
+    ...(replay ? await replayFindings(runtime, tell) : await unfinishedReplay(sql)),
   ];
   return {
     ok: findings.every(({ ok }) => ok),
@@ -112,14 +134,34 @@ async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {
   return { ok: true, warns: true, line };
 }
 
-async function replayFindings({ database, logger }: Runtime): Promise<Finding[]> {
+/** Warns of the tables of a replay that was stopped, which hold what the log does. */
+async function unfinishedReplay(sql: Sql): Promise<Finding[]> {
+  const { replayed } = await schemasOf(sql);
+  const [row] = await sql<{ is: boolean }[]>`select to_regnamespace(${replayed}) is not null as is`;
+  const line = `tables: a replay of the log was stopped; doctor --rebuild goes on with it, or drop the schema ${replayed}`;
+  return row?.is ? [{ ok: true, warns: true, line }] : [];
+}
+
+async function replayFindings({ database, logger }: Runtime, tell?: (line: string) => void): Promise<Finding[]> {
   const { url, migrationUrl, pooler: known } = database;
   const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, logger);
   await using client = connect(migrationUrl, { ...oneConnection, log: logger, pooler });
-  const { equal, differences } = await rebuild(client.sql, folds);
+  const { equal, differences } = await rebuild(client.sql, folds, tell && told(tell));
   if (equal) return [good("tables: the same as those that replaying the log gives")];
   return differences.map(({ table, missing, extra }) => ({
     ok: false,
     line: `tables: ${table} differs from the log; missing ${JSON.stringify(missing)}, too many ${JSON.stringify(extra)}`,
   }));
+}
+
+const everyMs = 5_000;
+
+/** Tells now and then how much of the log was replayed. */
+function told(tell: (line: string) => void): (replayed: Replayed) => void {
+  let next = performance.now() + everyMs;
+  return ({ at, of }) => {
+    if (performance.now() < next) return;
+    next = performance.now() + everyMs;
+    tell(`replayed ${at} of ${of} events (${(at * 100n) / (of || 1n)} %)`);
+  };
 }

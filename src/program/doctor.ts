@@ -1,7 +1,7 @@
 import { UsageError } from "../client/usage_error.ts";
 import { targetOf, targetOptions } from "./client_options.ts";
 import { type Command, type CommandLine, exitCodes } from "./command.ts";
-import { print } from "./output.ts";
+import { print, warn } from "./output.ts";
 import { settings } from "./settings.ts";
 
 /** Checks the database, or a running service from outside. */
@@ -28,6 +28,7 @@ export const doctor: Command = {
     const config = settings();
     const { ok, lines } = await (await import("../maintenance/doctor.ts")).doctor(config, {
       rebuild: line.has("rebuild"),
+      tell: warn,
     });
     print(lines);
     return ok ? exitCodes.done : exitCodes.failed;

@@ -58,13 +58,13 @@ test("a fact that took a name before the fact that gave it up stands in the log 
   await opened.log.append(somebody(), [owner], {});
   const id = owner.at.stream;
   await client.sql`
-    insert into events (owner, stream, version, xid, type, payload, request_id, time)
-    select ${id}, stream, version, (pg_current_xact_id()::text::bigint + n)::text::xid8, type, payload, 'request', '2026-01-01'
+    insert into events (owner, stream, version, type, payload, request_id, time)
+    select ${id}, stream, version, type, payload, 'request', '2026-01-01'
     from (values
       (1, 'old', 1, 'project.created', '{"name": "Name"}'::jsonb),
       (2, 'new', 1, 'project.created', '{"name": "Name"}'),
       (3, 'new', 2, 'project.role_added', '{"key": "a", "displayName": "A"}'),
-      (4, 'old', 2, 'project.deleted', '{}')) e (n, stream, version, type, payload)`;
+      (4, 'old', 2, 'project.deleted', '{}')) e (n, stream, version, type, payload) order by n`;
   await client.sql`
     insert into projects (owner, project_id, name, version, created, changed)
     values (${id}, 'new', 'Name', 2, '2026-01-01', '2026-01-01')`;
@@ -121,6 +121,33 @@ function movesOf(count: number) {
   }
   return { moves, names };
 }
+
+test("a replay that was stopped goes on where it was, unless the log has another history now", async () => {
+  await using opened = await openTestLog();
+  for (let round = 0; round < 5; round++)
+    await opened.log.append(
+      somebody(),
+      Array.from({ length: 500 }, () => organizationCreated()),
+      {},
+    );
+  await using client = oneConnection(opened.url);
+  const stopped = () =>
+    rebuild(client.sql, folds, () => {
+      throw new Error("stopped");
+    });
+  const replayedFrom = async () => {
+    const at: bigint[] = [];
+    expect((await rebuild(client.sql, folds, (replayed) => at.push(replayed.at))).equal).toBe(true);
+    return at[0];
+  };
+  await expect(stopped()).rejects.toThrow("stopped");
+  await opened.log.append(somebody(), [organizationCreated()], {});
+  expect(await replayedFrom()).toBe(2_000n);
+  await expect(stopped()).rejects.toThrow("stopped");
+  await client.sql`update event_batches set id = 'of another branch' where first <= 1000`;
+  expect(await replayedFrom()).toBe(1_000n);
+  expect(await client.sql`select from pg_namespace where nspname like '%replayed'`).toEqual([]);
+});
 
 test("a rebuild sees one moment while others write", async () => {
   await using opened = await openTestLog();

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { rebuild } from "../../src/events/rebuild.ts";
 import { doctor } from "../../src/maintenance/doctor.ts";
+import { folds } from "../../src/runtime/modules.ts";
 import { type Cluster, newDatabase, openTransaction, startCluster } from "../cluster.ts";
+import { oneConnection } from "../events/log_of.ts";
 import { withPasskey } from "../fixture/factors.ts";
-import { holdTable } from "../fixture/held_row.ts";
+import { holdStatement, holdTable } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
 import { running } from "../program/command.ts";
@@ -75,7 +78,7 @@ test("a statement of a rebuild ends soon after the doctor has been killed, whate
   const waiting = () =>
     ask<{ pid: number }>(
       databaseUrl,
-      "select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'temporary table user_grants'",
+      "select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'unlogged table \\w+.user_grants'",
     );
   const env = { DATABASE_URL: databaseUrl, POSTERN_DATA_DIR: dataDir, POSTERN_MASTER_KEY: keys };
   await using replaying = running(["doctor", "--rebuild"], { ...env, PATH: process.env.PATH ?? "" });
@@ -83,3 +86,27 @@ test("a statement of a rebuild ends soon after the doctor has been killed, whate
   await replaying.stop("SIGKILL");
   await vi.waitFor(async () => expect(await waiting()).toEqual([]), 60_000);
 }, 180_000);
+
+test("the doctor tells of a replay that was stopped, and says in a sentence why one cannot go on", async () => {
+  await using client = oneConnection(postern.databaseUrl);
+  const stop = () => {
+    throw new Error("stopped");
+  };
+  await expect(rebuild(client.sql, folds, stop)).rejects.toThrow("stopped");
+  expect(await warnings()).toEqual([
+    expect.stringMatching(/^warn {2}tables: a replay of the log was stopped; doctor --rebuild/),
+  ]);
+  const replaying = () => doctor(postern.config, { rebuild: true });
+  {
+    await using _other = await holdStatement(
+      postern.databaseUrl,
+      "update public_replayed.replay_progress set number = number",
+    );
+    await expect(replaying()).rejects.toMatchObject({
+      name: "StartError",
+      message: expect.stringContaining("try again"),
+    });
+  }
+  expect((await replaying()).lines).toContainEqual(expect.stringMatching(/^FAIL {2}tables: organizations differs/));
+  await noWarning();
+});
