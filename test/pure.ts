@@ -17,7 +17,7 @@ export const pureTests: readonly string[] = [
   "test/notify/logout/silence.test.ts",
   "test/postgres/{failure,pool/limiter,pool/servers}.test.ts",
   "test/provider/request/{client_keys,redirect_uri}.test.ts",
-  "test/security/{code,failure_rate,parts,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
+  "test/security/{code,failure_rate,parts,pieces,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{passwords/password,reading/row,verification/phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/transfer/progress.test.ts",
@@ -28,7 +28,7 @@ export const pureTests: readonly string[] = [
 export const slowPureTests: readonly string[] = [
   "packages/gateway/test/codec/{encoder,json_fault}.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
-  "test/contract/{encoder,item_count,libraries,message_limit,openapi,openapi_shape,proto_files}.test.ts",
+  "test/contract/{encoder,item_count,libraries,message_limit,openapi,openapi_shape,pieces,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/server/loaded_modules.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",

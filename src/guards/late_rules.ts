@@ -43,16 +43,20 @@ export function lateViolations(method: DescMethod, options: LateOptions): LateVi
  */
 export function refuseTogether(
   input: DescMessage,
-  find: (request: Message) => readonly Violation[],
+  find: (request: Message) => readonly Violation[] | Promise<readonly Violation[]>,
   late?: LateViolations,
 ): Step {
   const keep = outcomesOf(input);
   return (request, call) => {
     const found = find(request);
+    return found instanceof Promise ? found.then((all) => judge(all, request, call)) : judge(found, request, call);
+  };
+
+  function judge(found: readonly Violation[], request: Message, call: Call): Promise<void> | void {
     if (found.length === 0 || keep?.(found, request, call)) return undefined;
     if (!late) return refuseAny(found);
     return late({ request, call }, found).then((more) => refuseAny([...found, ...more]));
-  };
+  }
 }
 
 type Search = MadeRequest & { readonly allowed: Step; readonly found: readonly Violation[] };

@@ -12,7 +12,7 @@ import {
 import type { Config } from "../config/config.ts";
 import { describe, isAuthzen } from "../contract/describe.ts";
 import { contractBounds } from "../contract/field_bounds.ts";
-import { keys, shownRequestId } from "../deps.ts";
+import { keys, shareOf, shownRequestId } from "../deps.ts";
 import { inOurWords } from "../errors.ts";
 import { type Capacity, capacity } from "../guards/capacity.ts";
 import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
@@ -25,6 +25,7 @@ import { type IsRegistered, mayReadRefusal, registeredOrigins } from "../provide
 import { signingKeys } from "../provider/tokens/signing_keys.ts";
 import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { pause } from "../security/pieces.ts";
 import { guardedServices } from "./guarded_services.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operators_port.ts";
@@ -65,6 +66,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     pageOf: lostPage,
     responseHeaders: headersOf(transportSecurity(issuerOf(config, config.port))),
     limits: config,
+    pause: (values) => pause(shareOf({ values })),
     ...signIn.origins,
     ready,
     readyFields,

@@ -21,6 +21,7 @@ import {
   CreateAccessTokenRequestSchema,
   CreateHumanUserRequestSchema,
   CreateMachineUserRequestSchema,
+  CreateUsersRequestSchema,
   ListUsersRequestSchema,
 } from "../../gen/postern/v1/user_pb.ts";
 import { anyTypes, decodeJson } from "../../packages/gateway/src/codec/json.ts";
@@ -341,6 +342,26 @@ test("only fields that say so are trimmed", () => {
   const password = create(ChangePasswordRequestSchema, { oldPassword: " a ", newPassword: " b " });
   expect([broken(CreateOidcApplicationRequestSchema, name), name.name]).toEqual([[], "a b"]);
   expect([broken(ChangePasswordRequestSchema, password), password.newPassword]).toEqual([[], " b "]);
+});
+
+test("a long batch is searched item by item, with the same findings as at once", async () => {
+  const items = Array.from({ length: 200 }, (_, n) => ({
+    kind: {
+      case: "human" as const,
+      value: { ...human, username: n % 20 === 0 ? " " : `u${n}`, email: n % 50 === 0 ? "ada" : "ada@example.com" },
+    },
+  }));
+  const make = () => create(CreateUsersRequestSchema, { items: [{ kind: { case: undefined } }, ...items] });
+  const own = rules(CreateUsersRequestSchema);
+  const [whole, pieces] = [make(), make()];
+  const found = await own.inPieces?.(pieces);
+  expect(found).toEqual(own(whole));
+  expect(found).toHaveLength(14);
+  expect(pieces).toEqual(whole);
+  const grants = { userId: "u", projectId: "p", roleKeys: many(60) };
+  const tooMany = create(AddUserGrantsRequestSchema, { items: Array.from({ length: 200 }, () => grants) });
+  expect(rules(AddUserGrantsRequestSchema).inPieces?.(tooMany)).toBeUndefined();
+  expect(rules(ListUsersRequestSchema).inPieces).toBeUndefined();
 });
 
 test("descriptions say what is asked for", () => {

@@ -12,7 +12,7 @@ import { type CallerOrigins, corsFor } from "./rpc/cors.ts";
 import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
 import type { PageOf } from "./rpc/page.ts";
 import { collectRoutes, type RequestGate, type Route, type RouteOptions, type Routes } from "./rpc/router.ts";
-import type { CallLimits, FailedRequest } from "./rpc/rpc_call.ts";
+import type { CallLimits, FailedRequest, PauseOf } from "./rpc/rpc_call.ts";
 import { type MethodLimits, type RpcMethod, rpcMethod } from "./rpc/rpc_method.ts";
 import { rpcServer } from "./rpc/server.ts";
 import { type DefaultOptions, defaultOptions, type OpenapiOptions } from "./services/openapi/defaults.ts";
@@ -56,6 +56,11 @@ export type GatewayOptions = {
   readonly pageOf?: PageOf | undefined;
   /** Called with errors that no interceptor sees: refusals by the gate, unreadable bodies, unknown paths. */
   readonly onError?: (error: unknown, request: FailedRequest) => ConnectError;
+  /**
+   * Called between the steps of long work: long lists in messages, and the messages of streams. Returns a promise that the work awaits, or
+   * undefined to let it go on. By default, it is never interrupted.
+   */
+  readonly pause?: PauseOf;
   /** Whether the server can serve, for health and `/readyz`. */
   readonly ready?: Ready;
   /** Additional fields in the body of `/readyz`. */
@@ -134,6 +139,7 @@ export function gateway(options: GatewayOptions): Gateway {
     refuse,
     pageOf: options.pageOf,
     onError: options.onError,
+    pause: options.pause,
     stopping: stopping.signal,
   });
   return {

@@ -1,5 +1,5 @@
 import { refuse } from "../../errors.ts";
-import { noShare } from "../../security/turns.ts";
+import { noShare, type Share } from "../../security/turns.ts";
 import { currentShares } from "../../security/worked_for.ts";
 import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "../failure.ts";
 import type { Client } from "./client.ts";
@@ -37,7 +37,7 @@ export function admission(gate: Gate): Admit {
     const entry: QueueEntry = {
       start(taken) {
         share = taken;
-        client = sendBy(gate, statement);
+        client = sendBy(gate, statement, share);
         const sentBy = client;
         if (cancelMs !== undefined)
           timer = setTimeout(() => {
@@ -73,11 +73,11 @@ export function admission(gate: Gate): Admit {
   };
 }
 
-function sendBy({ pool }: Gate, statement: Statement): Client {
+function sendBy({ pool }: Gate, statement: Statement, share: Share): Client {
   const { client, ready } = pool.take();
   client.askedAt = performance.now();
-  if (ready) void ready.then(() => client.send(statement));
-  else client.send(statement);
+  if (ready) void ready.then(() => client.send(statement, share));
+  else client.send(statement, share);
   return client;
 }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Share } from "../../security/turns.ts";
 import { type Statement, senderOf, serverKeyOf } from "./driver.ts";
 import { type Candidates, findServer } from "./find_server.ts";
 import { cancelOn, createLink, hungUp, type Link } from "./link.ts";
@@ -14,7 +15,7 @@ export type Client = Watched & {
   readonly pid: number | undefined;
   /** The connection has ended. */
   readonly closed: boolean;
-  readonly send: (statement: Statement) => void;
+  readonly send: (statement: Statement, share: Share) => void;
   /** Asks the server to end the statement that runs; the connection is not used again. */
   readonly cancel: (statement: Statement) => void;
   /** Ends the connection, cleanly where that can be done in a moment. */
@@ -32,7 +33,7 @@ export type ClientOptions = Candidates &
 /** Makes a client; its connection is opened for the first statement. */
 export function createClient({ servers, need, aside, closed, lifetimeMs }: ClientOptions): Client {
   let link: Link | undefined;
-  let send: ((statement: Statement) => void) | undefined;
+  let send: Client["send"] | undefined;
   let isEnding = false;
   let last: Statement | undefined;
   const ended = (one: Link) => {
@@ -45,7 +46,7 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
   // Nothing has to be asked of the only server of which nothing is needed.
   if (servers.length === 1 && need === "any") {
     link = createLink(servers[0], ended);
-    send = senderOf(link.sql);
+    send = senderOn(link);
   }
   const madeAt = performance.now();
   const client: Client = {
@@ -65,13 +66,13 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
     get closed() {
       return link?.closed ?? false;
     },
-    send(statement) {
+    send(statement, share) {
       last = statement;
-      if (send) return send(statement);
+      if (send) return send(statement, share);
       findServer({ servers, need, aside }, { made, ended }).then(
         (found) => {
-          send = senderOf(found.link.sql);
-          send(statement);
+          send = senderOn(found.link);
+          send(statement, share);
         },
         (error: unknown) => statement.reject(error),
       );
@@ -87,6 +88,14 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
     },
   };
   return client;
+}
+
+function senderOn(link: Link): Client["send"] {
+  const send = senderOf(link.sql);
+  return (statement, share) => {
+    link.share = share;
+    send(statement);
+  };
 }
 
 /** Whether the connection can take one more statement, as far as its socket shows. */

@@ -1,5 +1,7 @@
 import { connect as dial, type Socket } from "node:net";
 import postgres from "postgres";
+import { pause } from "../../security/pieces.ts";
+import { noShare, type Share } from "../../security/turns.ts";
 import { nameServer, type ServerKey } from "./driver.ts";
 
 /** The options of the driver, with the types that statements of ours have. */
@@ -20,6 +22,8 @@ export type Link = {
   socket: Socket | undefined;
   /** Where the socket leads. */
   target: Target | undefined;
+  /** Whom the last statement was for. */
+  share: Share;
   /** The connection has ended; the driver would open another one. */
   closed: boolean;
   /** Ends the connection, cleanly where that can be done in a moment. */
@@ -42,6 +46,7 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
       if (link.socket) throw hungUp();
       link.target = target;
       link.socket = open(target);
+      readInPieces(link.socket, link);
       return link.socket;
     },
     onclose() {
@@ -55,6 +60,7 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
     url,
     socket: undefined,
     target: undefined,
+    share: noShare,
     closed: false,
     async end() {
       // The driver would wait in vain for the last statement of a connection that died.
@@ -86,6 +92,22 @@ function open(target: Target): Socket {
   // A proxy without a server accepts and closes, upon which the driver would dial again without end.
   return socket.once("end", () => {
     if (socket.bytesRead === 0) socket.destroy(hungUp());
+  });
+}
+
+// A few hundred rows. Reading a socket goes on for as long as the server fills it, up to two megabytes.
+const largeBytes = 16_384;
+
+/**
+ * Lets others have the event loop between the parts of a large answer, whose rows the driver decodes as they arrive. Under TLS the driver
+ * removes this listener, and such an answer is decoded at once.
+ */
+export function readInPieces(socket: Socket, link: Pick<Link, "share">): void {
+  socket.on("data", (part: Buffer) => {
+    const turn = part.length < largeBytes ? undefined : pause(link.share);
+    if (!turn) return;
+    socket.pause();
+    void turn.then(() => socket.resume());
   });
 }
 

@@ -18,6 +18,7 @@ import { batchOf, endOfLog, eventColumns, type StoredEvent, type Tail } from "..
 import { numberAll } from "../../events/numbering.ts";
 import { formatPosition, type Position, parsePosition } from "../../events/position.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
+import { mapInPieces } from "../../security/pieces.ts";
 import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
 import { type Begin, beginAt, type EventFilter, matching, watch } from "./event_watch.ts";
 
@@ -29,7 +30,7 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
       const read = await eventsBefore(sql, filter, { before: cursorIn(page.after), limit: page.limit });
       const rows = await numbered(sql, read);
       const { rows: events, nextPageToken } = cut(rows, page, keysOf);
-      return { events: events.map(event), nextPageToken };
+      return { events: await mapInPieces(events, event), nextPageToken };
     },
 
     watchEvents(request, call) {
@@ -105,15 +106,12 @@ async function begun(sql: Sql, filter: EventFilter, after: string): Promise<Begi
   return begin;
 }
 
-const responses = new WeakMap<StoredEvent, WatchEventsResponse>();
+const response = Symbol("response");
 
-/** The message of an event, which all watchers of the tail share: the gateway encodes it once. */
-function responseOf(row: StoredEvent): WatchEventsResponse {
-  const known = responses.get(row);
-  if (known) return known;
-  const made = create(WatchEventsResponseSchema, { event: event(row) });
-  responses.set(row, made);
-  return made;
+/** The message of an event, which all watchers of the tail share: the gateway encodes it once. It goes when the event does. */
+function responseOf(row: StoredEvent & { [response]?: WatchEventsResponse }): WatchEventsResponse {
+  row[response] ??= create(WatchEventsResponseSchema, { event: event(row) });
+  return row[response];
 }
 
 function event(row: StoredEvent) {

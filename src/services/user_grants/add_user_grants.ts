@@ -11,6 +11,7 @@ import { isWithin, lateRule, maxViolations, reasonOf, type Violation } from "../
 import { detailsAfter, first, type NewFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { mapInPieces } from "../../security/pieces.ts";
 import {
   allEnded,
   malformed,
@@ -46,9 +47,10 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   return {
     async addUserGrants({ items: asked, allOrNothing }, call) {
       const items = itemsOf(asked, call, call.values.get(keys.wrongItems));
-      const decided = decide(items, await findingsOfAll(sql, items), call);
+      const decided = await decide(items, await findingsOfAll(sql, items), call);
       if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
-      return log.append(call, factsIn(decided), answerOf(decided, call)).catch((error: unknown) => {
+      const answer = await answerOf(decided, call);
+      return log.append(call, factsIn(decided), answer).catch((error: unknown) => {
         // A request with an idempotency key is written together with its record or not at all, and then retried as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
         if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
@@ -57,10 +59,10 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     },
   } satisfies Pick<ServiceImpl<typeof UserGrantService>, "addUserGrants">;
 
-  function decide(items: readonly Item[], findings: readonly GrantFindings[], call: Call): Decided[] {
+  function decide(items: readonly Item[], findings: readonly GrantFindings[], call: Call): Promise<Decided[]> {
     const repeated = repeatedIn(items);
     const reach = reachOf(call);
-    return items.map((item, n) => {
+    return mapInPieces(items, (item, n): Decided => {
       const { wanted, path, wrong } = item;
       const no =
         malformed(wrong.length > 0 ? [...wrong, ...violationsIn(item, findings[n], reach)] : []) ??
@@ -78,7 +80,7 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   /** Adds each item separately, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], call: Call) {
     const settled = await allEnded(decided.map((item) => (item.no ? item : addAlone(item, call))));
-    return log.append(call, [], answerOf(settled, call));
+    return log.append(call, [], await answerOf(settled, call));
   }
 
   async function addAlone(item: Decided, call: Call): Promise<Decided> {
@@ -105,7 +107,8 @@ export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
       if (!allOrNothing || wrong.some(({ field }) => field === "items")) return [];
       const known = itemsOf(items, call, wrong);
       const findings = await findingsOfAll(sql, known);
-      return known.flatMap((item, n) => violationsIn(item, findings[n], reachOf(call)));
+      const found = await mapInPieces(known, (item, n) => violationsIn(item, findings[n], reachOf(call)));
+      return found.flat();
     }),
   ];
 }
@@ -168,12 +171,13 @@ async function findingsOfAll(sql: Sql, items: readonly Item[]): Promise<GrantFin
 // Streams are written in the order of their names, so that two batches cannot deadlock.
 const factsIn = (decided: readonly Decided[]): NewFact[] =>
   decided
-    .toSorted((one, other) => (nameOf(one.wanted) < nameOf(other.wanted) ? -1 : 1))
-    .flatMap(({ fact }) => (fact ? [fact] : []));
+    .flatMap(({ fact, wanted }) => (fact ? [{ fact, name: nameOf(wanted) }] : []))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ fact }) => fact);
 
-function answerOf(decided: readonly Decided[], call: Call) {
+async function answerOf(decided: readonly Decided[], call: Call) {
   const refused = refusedOutcome(call);
-  return { outcomes: decided.map(({ fact, no }) => (fact ? added(fact) : refused(no))) };
+  return { outcomes: await mapInPieces(decided, ({ fact, no }) => (fact ? added(fact) : refused(no))) };
 }
 
 const added = ({ at }: NewFact): ItemOutcome => ({

@@ -12,6 +12,7 @@ import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
 import { lateRule, messageRule, type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, type NewFact } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { mapInPieces, pause } from "../../security/pieces.ts";
 import { loginNameOf } from "../callers/login_name.ts";
 import type { MailSettings } from "../verification/mail_code.ts";
 import type { PhoneSettings } from "../verification/phone_code.ts";
@@ -64,7 +65,8 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
       const decided = await decideAll(items, await findingsOfAll(sql, organizationOf(call), items), call);
       if (allOrNothing) refuseBatch(decided.flatMap(({ no }) => no ?? []));
       const facts = await factsOf(decided, sendEmailCodes, call);
-      return log.append(call, facts, answerOf(decided, call)).catch((error: unknown) => {
+      const answer = await answerOf(decided, call);
+      return log.append(call, facts, answer).catch((error: unknown) => {
         // A request with an idempotency key is written together with its record or not at all, and then retried as a whole.
         const keyed = call.values.get(keys.idempotency) !== undefined;
         if (allOrNothing || keyed || reasonOf(error) !== "CONFLICT") throw error;
@@ -75,12 +77,13 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
 
   /** Decides about every item before hashing any password. */
   async function decideAll(items: readonly Item[], found: readonly NewUserFindings[], call: Call): Promise<Decided[]> {
-    const nos = nosOf(items, found, (request, findings, path) => refusal(request, findings, { call, path }));
+    const nos = await nosOf(items, found, (request, findings, path) => refusal(request, findings, { call, path }));
     const decided: Decided[] = [];
     for (const [n, item] of items.entries()) {
       const [no, findings] = [nos[n], found[n]];
       if (!findings) throw new Error("policies are always in force");
       decided.push(no ? { ...item, no } : { ...item, ...(await creatable(item.request, findings, call)) });
+      await pause();
     }
     return decided;
   }
@@ -97,16 +100,17 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
   async function factsOf(decided: readonly Decided[], isMailed: boolean, call: Call): Promise<NewFact[]> {
     const items = decided.filter((item) => !item.no);
     const found = isMailed ? await mails.ofAll(items.map(addressed), call) : [];
-    return items
-      .map((item, n) => ({ name: loginNameOf(item.request.username), facts: factsIn(item, found[n], deps) }))
-      .sort((one, other) => (one.name < other.name ? -1 : 1))
-      .flatMap(({ facts }) => facts);
+    const named = await mapInPieces(items, (item, n) => ({
+      name: loginNameOf(item.request.username),
+      facts: factsIn(item, found[n], deps),
+    }));
+    return named.sort((one, other) => (one.name < other.name ? -1 : 1)).flatMap(({ facts }) => facts);
   }
 
   /** Creates each item separately, after one of them lost a race. */
   async function oneByOne(decided: readonly Decided[], isMailed: boolean, call: Call) {
     const settled = await allEnded(decided.map((item) => (item.no ? item : createAlone(item, isMailed, call))));
-    return log.append(call, [], answerOf(settled, call));
+    return log.append(call, [], await answerOf(settled, call));
   }
 
   async function createAlone(item: Creatable, isMailed: boolean, call: Call): Promise<Decided> {
@@ -141,7 +145,7 @@ export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "s
       if (!request.allOrNothing || wrong.some(({ field }) => field === "items")) return [];
       const items = itemsOf(request, wrong);
       const found = await findingsOfAll(deps.sql, organizationOf(call), items);
-      const refused = lateNosOf(items, found, (one, findings, path) => refusal(one, findings, { call, path }));
+      const refused = await lateNosOf(items, found, (one, findings, path) => refusal(one, findings, { call, path }));
       return refused.flatMap((no) => (no ? violationsOf(no) : []));
     }),
   ];
@@ -150,8 +154,12 @@ export function userBatchLateRules(deps: Pick<Deps, "sql" | "ids" | "clock" | "s
 type Refusal = (request: NewUserRequest, findings: NewUserFindings, path: string) => No | undefined;
 
 /** Finds why each item is refused: it is malformed, repeats an earlier one, or cannot be created. */
-function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
-  const late = lateNosOf(items, found, refusal);
+async function nosOf(
+  items: readonly Item[],
+  found: readonly NewUserFindings[],
+  refusal: Refusal,
+): Promise<(No | undefined)[]> {
+  const late = await lateNosOf(items, found, refusal);
   return items.map(({ wrong }, n) => {
     const no = late[n];
     return wrong.length === 0 ? no : malformed([...wrong, ...(no ? violationsOf(no) : [])]);
@@ -159,9 +167,13 @@ function nosOf(items: readonly Item[], found: readonly NewUserFindings[], refusa
 }
 
 /** Finds why each item is refused, even if some of its fields are invalid. */
-function lateNosOf(items: readonly Item[], found: readonly NewUserFindings[], refusal: Refusal): (No | undefined)[] {
+function lateNosOf(
+  items: readonly Item[],
+  found: readonly NewUserFindings[],
+  refusal: Refusal,
+): Promise<(No | undefined)[]> {
   const repeated = repeatedIn(items);
-  return items.map(({ request, path }, n) => {
+  return mapInPieces(items, ({ request, path }, n) => {
     const findings = found[n];
     return repeated[n] ?? (findings && refusal(request, findings, path));
   });
@@ -220,9 +232,9 @@ async function findingsOfAll(sql: Sql, owner: string, items: readonly Item[]): P
 
 const addressed = ({ at, request }: Creatable) => addresseeOf(at, request);
 
-function answerOf(decided: readonly Decided[], call: Call) {
+async function answerOf(decided: readonly Decided[], call: Call) {
   const refused = refusedOutcome(call);
-  return { outcomes: decided.map((item) => (item.no ? refused(item.no) : created(item.at))) };
+  return { outcomes: await mapInPieces(decided, (item) => (item.no ? refused(item.no) : created(item.at))) };
 }
 
 const created = (at: At): ItemOutcome => ({

@@ -1,19 +1,25 @@
-import { type DescMessage, fromBinary, type Message, type Registry } from "@bufbuild/protobuf";
+import { create, type DescMessage, fromBinary, type Message, mergeFromBinary, type Registry } from "@bufbuild/protobuf";
 import { GatewayError } from "../errors/gateway_error.ts";
 import { unreadable } from "../errors/problem.ts";
 import { binaryFault } from "./binary_fault.ts";
 import type { FieldBounds } from "./field_bounds.ts";
 import { itemCount } from "./item_count.ts";
-import { anyTypes, type Draft, decodeJson, type Rules, readJsonObject } from "./json.ts";
+import { anyTypes, type Draft, decodeJson, decodeJsonInPieces, type Rules, readJsonObject } from "./json.ts";
+import { type Pause, piecesOfBinary } from "./pieces.ts";
 
-/** Decodes messages of one type for every protocol. Their values are counted first, because a decoder cannot be stopped midway. */
+/**
+ * Decodes messages of one type for every protocol. Their values are counted first, because a decoder cannot be stopped midway. If it may
+ * pause, it decodes long messages in pieces and returns a promise.
+ */
 export type Decoder = {
-  readonly fromBinary: (bytes: Uint8Array) => Message;
+  readonly fromBinary: Decode<Uint8Array>;
   /** Decodes JSON text. */
-  readonly fromJson: (text: Uint8Array) => Message;
+  readonly fromJson: Decode<Uint8Array>;
   /** Decodes a JSON value made from a body, a path and a query. */
-  readonly fromDraft: (draft: Draft) => Message;
+  readonly fromDraft: Decode<Draft>;
 };
+
+type Decode<T> = (encoded: T, pause?: Pause) => Message | Promise<Message>;
 
 /** Rules and bounds of a decoder, in addition to its message type. */
 export type DecoderOptions = {
@@ -31,22 +37,38 @@ export function decoderOf(
   { rules = noRules, bounds, registry = anyTypes, ignoresUnknown }: DecoderOptions,
 ): Decoder {
   const count = itemCount(type, bounds);
-  const fromDraft = (draft: Draft) => {
+  const fromDraft = (draft: Draft, pause?: Pause) => {
     count.json(draft.value);
-    return decodeJson(type, draft, { rules, registry, ignoresUnknown });
+    const how = { rules, registry, ignoresUnknown };
+    return pause ? decodeJsonInPieces(type, draft, { ...how, pause }) : decodeJson(type, draft, how);
   };
   return {
-    fromBinary(bytes) {
+    fromBinary(bytes, pause) {
+      const refused = (cause: unknown) => (cause instanceof GatewayError ? cause : notProtobuf(type, bytes, cause));
       try {
         count.binary(bytes);
-        return fromBinary(type, bytes, { readUnknownFields: false });
+        const pieces = pause && piecesOfBinary(bytes);
+        if (!pieces) return fromBinary(type, bytes, dropUnknown);
+        return merged(type, pieces, pause).catch((cause) => Promise.reject(refused(cause)));
       } catch (cause) {
-        throw cause instanceof GatewayError ? cause : notProtobuf(type, bytes, cause);
+        throw refused(cause);
       }
     },
-    fromJson: (text) => fromDraft(readJsonObject(text, type)),
+    fromJson: (text, pause) => fromDraft(readJsonObject(text, type), pause),
     fromDraft,
   };
+}
+
+const dropUnknown = { readUnknownFields: false };
+
+/** Decodes a message from its fields: several encoded messages, one after another, are encoded as one that merges them. */
+async function merged(type: DescMessage, pieces: readonly Uint8Array[], pause: Pause): Promise<Message> {
+  const message: Message = create(type);
+  for (const piece of pieces) {
+    mergeFromBinary(type, message, piece, dropUnknown);
+    await pause();
+  }
+  return message;
 }
 
 function notProtobuf(type: DescMessage, bytes: Uint8Array, cause: unknown): GatewayError {

@@ -2,6 +2,7 @@ import {
   createRegistry,
   type DescMessage,
   fromJson,
+  type JsonObject,
   type JsonValue,
   type Message,
   type Registry,
@@ -14,6 +15,7 @@ import { maxViolations, pathsAround, type Violation } from "../errors/violation.
 import { type Shape, shapeOfMessage } from "./json/shape.ts";
 import { isObject, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
+import { addItem, eachInPieces, longListInJson, type Pause } from "./pieces.ts";
 
 /** Returns the rules that a message of one type breaks, in addition to the existing violations. */
 export type Rules = (message: Message, existing?: readonly Violation[]) => readonly Violation<string>[];
@@ -60,6 +62,19 @@ export function decodeJson(type: DescMessage, { value, violations }: Draft, how:
   throw invalid([...typeViolations, ...brokenRules.filter(notCovered(typeViolations))], isPartial);
 }
 
+/** The same for a message that may be long: a long list is decoded in pieces. */
+export function decodeJsonInPieces(
+  type: DescMessage,
+  draft: Draft,
+  how: JsonRules & { readonly pause: Pause },
+): Message | Promise<Message> {
+  const { value, violations } = draft;
+  const isSound = violations.length === 0 && isObject(value) && isStrictEnough(type, value);
+  const list = isSound ? longListInJson(type, value) : undefined;
+  if (!list) return decodeJson(type, draft, how);
+  return attemptInPieces(type, list, how).then((message) => message ?? decodeJson(type, draft, how));
+}
+
 /** Writes a message as proto3 JSON, with every implicit field. */
 export function encodeJson(type: DescMessage, message: Message, registry: Registry = anyTypes): JsonValue {
   return toJson(type, message, { alwaysEmitImplicit: true, registry });
@@ -75,6 +90,24 @@ function attempt(type: DescMessage, value: JsonValue, how: JsonRules): Message |
   } catch {
     return undefined;
   }
+}
+
+type LongList = NonNullable<ReturnType<typeof longListInJson>> & { readonly json: JsonObject };
+
+async function attemptInPieces(
+  type: DescMessage,
+  { json, field, key, items }: LongList,
+  how: JsonRules & { readonly pause: Pause },
+): Promise<Message | undefined> {
+  const message = attempt(type, { ...json, [key]: [] }, how);
+  if (!message) return undefined;
+  let isReadable = true;
+  await eachInPieces(items, how.pause, (one) => {
+    const item = isReadable ? attempt(field.message, one, how) : undefined;
+    if (item) addItem(message, field, item);
+    else isReadable = false;
+  });
+  return isReadable ? message : undefined;
 }
 
 /** Filters out broken rules that merely repeat an unreadable field. */

@@ -1,4 +1,4 @@
-import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { shapeOfField } from "../codec/json/shape.ts";
 import { isObject } from "../codec/json/text.ts";
 import { readJson, readJsonObject } from "../codec/json.ts";
@@ -35,11 +35,11 @@ export function restCalls(methods: ReadonlyMap<string, RpcMethod>, rest: boolean
 
 function rpcCall(rpc: RpcMethod): RestCall {
   const codecFor = (contentType: string | undefined): Codec => ({
-    decode(body) {
+    ...rpc.json,
+    decode(body, pause) {
       expectJson(body, contentType);
-      return rpc.json.decode(body);
+      return rpc.json.decode(body, pause);
     },
-    encode: rpc.json.encode,
   });
   return { rpc, codecFor };
 }
@@ -48,18 +48,20 @@ type RestRequest = RestTarget & { readonly segments: readonly string[]; readonly
 
 function restCall({ rpc, binding, segments, query }: RestRequest): RestCall {
   const { input } = rpc.method;
+  const { responseBody, masked } = binding;
+  const ofPart = (message: Message) => JSON.stringify(responsePart(rpc.toJson(message), responseBody));
   const codecFor = (contentType: string | undefined): Codec => ({
-    decode(body) {
+    ...(responseBody === undefined ? rpc.json : { encode: ofPart, encodeInPieces: ofPart }),
+    decode(body, pause) {
       const { json, violations } = bodyJson(body, contentType, { input, body: binding.body });
       const all = [...violations, ...bindPath(binding, segments, json), ...bindQuery(binding, input, query, json)];
-      const message = rpc.decoder.fromDraft({ value: json, violations: all });
-      if (binding.masked) fillMask(message, binding.masked, json);
-      return message;
+      const decoded = rpc.decoder.fromDraft({ value: json, violations: all }, pause);
+      const complete = (message: Message) => {
+        if (masked) fillMask(message, masked, json);
+        return message;
+      };
+      return decoded instanceof Promise ? decoded.then(complete) : complete(decoded);
     },
-    encode:
-      binding.responseBody === undefined
-        ? rpc.json.encode
-        : (message) => JSON.stringify(responsePart(rpc.toJson(message), binding.responseBody)),
   });
   return { rpc, codecFor };
 }

@@ -1,11 +1,15 @@
 import type { DescMethodStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 
+import type { Pause } from "../codec/pieces.ts";
+
 /** The call behind a context. Its members are created on first use, because few handlers use them. */
 export type ContextSource = Pick<
   HandlerContext,
   "signal" | "responseHeader" | "responseTrailer" | "protocolName" | "requestMethod" | "url" | "timeoutMs"
 > & {
+  /** Called between the steps of long work; absent if nothing else waits for the event loop. */
+  readonly pause: Pause | undefined;
   /** Sends the headers of a stream once the promise resolves, even if there is no message yet. */
   readonly opensWith: (begins: Promise<unknown>) => void;
 };

@@ -8,6 +8,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
+import { createInPieces, longListIn } from "../codec/pieces.ts";
 import { wrongCount } from "../errors/problem.ts";
 import {
   type ContextSource,
@@ -35,10 +36,10 @@ export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Mes
 /** Wraps the implementation of a unary rpc in its interceptors; the first one is the outermost. */
 export function unaryPipeline(spec: UnarySpec, interceptors: readonly Interceptor[]): InvokeUnary {
   const { impl, method } = spec;
-  if (interceptors.length === 0)
-    return async (context) => normalized(method.output, await impl(context.message, context));
-  const innermost = async (context: UnaryContext) =>
-    new OwnUnaryResponse(context, normalized(method.output, await impl(context.message, context)));
+  const respond = async (context: UnaryContext) =>
+    normalizedInPieces(method.output, await impl(context.message, context), context[sourceKey]);
+  if (interceptors.length === 0) return respond;
+  const innermost = async (context: UnaryContext) => new OwnUnaryResponse(context, await respond(context));
   const next = wrap((request) => {
     const context = contextOf(request);
     return context.stream ? otherKind() : innermost(context);
@@ -135,6 +136,13 @@ async function* sharedEach(output: DescMessage, responses: AsyncIterable<object>
 /** The message returned by an implementation, which may be a plain object with some of its fields. */
 const normalized = (output: DescMessage, response: object): Message =>
   isMessage(response, output) ? response : create(output, { ...response });
+
+/** The same for the message of a unary call, whose long list is made in pieces. */
+function normalizedInPieces(output: DescMessage, response: object, source: ContextSource): Message | Promise<Message> {
+  const list = isMessage(response, output) ? undefined : longListIn(output, response);
+  const pause = list && source.pause;
+  return pause ? createInPieces(output, response, { list, pause }) : normalized(output, response);
+}
 
 /** A response for interceptors; its headers are the call's, created on first use. */
 class OwnResponse {

@@ -85,18 +85,25 @@ export class MessageSink implements BodySink, Due {
   }
 }
 
-/** Decodes the message of a request; returns a promise if it has to be decompressed. */
+/** Decodes the message of a request; returns a promise if it has to be decompressed, or is long. */
 export function decodeMessage(call: RpcCall, { body, encoding }: Received): Message | Promise<Message> {
   const { message, isCompressed } = call.matched.negotiated.protocol.open(body, encoding);
   if (isCompressed) return decompress(call, message, encoding).then((bytes) => decode(call, bytes));
   return decode(call, message);
 }
 
-function decode(call: RpcCall, bytes: Uint8Array): Message {
+// A shorter message is decoded in a fraction of a millisecond.
+const longBytes = 4096;
+
+function decode(call: RpcCall, bytes: Uint8Array): Message | Promise<Message> {
   const maxBytes = maxMessageBytes(call);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  const message = call.matched.codec.decode(bytes);
-  // A call may take hours, and its body is no longer needed.
+  const message = call.matched.codec.decode(bytes, bytes.length > longBytes ? call.pause : undefined);
+  return message instanceof Promise ? message.then((one) => released(call, one)) : released(call, message);
+}
+
+/** Gives back the room of a body: a call may take hours, and its body is no longer needed. */
+function released(call: RpcCall, message: Message): Message {
   call.exchange.account.release();
   return message;
 }

@@ -1,5 +1,6 @@
 import { type ConnectError, type ContextValues, createContextKey } from "@connectrpc/connect";
 import { type Encoding, encodingOf } from "../codec/compression.ts";
+import type { Pause } from "../codec/pieces.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import { HeaderFields } from "../header_fields.ts";
 import type { Exchange, Response, ResponseFields } from "../http/exchange.ts";
@@ -33,6 +34,8 @@ export type CallOptions = {
   readonly onError: (error: unknown, request: FailedRequest) => ConnectError;
   /** Converts an error that interceptors have seen to the one to send. */
   readonly toConnectError: (error: unknown) => ConnectError;
+  /** Called between the steps of long work; see `GatewayOptions`. */
+  readonly pause: PauseOf | undefined;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
   /** Ends unary calls that take too long. */
@@ -40,6 +43,9 @@ export type CallOptions = {
   /** Refuses bodies that take too long. */
   readonly slowBodies: Deadlines<SlowBody>;
 };
+
+/** Makes way for others, for a call of these values: returns a promise if its work has to wait for its turn. */
+export type PauseOf = (values: ContextValues) => Promise<void> | undefined;
 
 /** Limits of a call. */
 export type CallLimits = {
@@ -135,6 +141,11 @@ export abstract class RpcCall implements ContextSource, Due {
   }
 
   opensWith(_begins: Promise<unknown>): void {}
+
+  get pause(): Pause | undefined {
+    const { pause } = this.options;
+    return pause && (() => pause(this.values));
+  }
 
   /** Starts the client's deadline. A unary call has a maximum; a stream without a deadline has none. */
   startDeadline(isUnary: boolean): void {

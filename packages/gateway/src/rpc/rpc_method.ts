@@ -1,10 +1,12 @@
 import {
   create,
+  type DescMessage,
   type DescMethod,
   getOption,
   hasOption,
   type JsonValue,
   type Message,
+  type Registry,
   toBinary,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
@@ -13,16 +15,20 @@ import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { encodingNames } from "../codec/compression.ts";
 import { type Decoder, type DecoderOptions, decoderOf } from "../codec/decoder.ts";
 import { encodeJson } from "../codec/json.ts";
+import { binaryInPieces, jsonTextInPieces, longListIn, type Pause } from "../codec/pieces.ts";
 import type { UnaryContext } from "./context.ts";
 import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
 import type { RequestGate, Route } from "./router.ts";
 import { onceIfShared } from "./shared_message.ts";
 
-/** Decodes request messages and encodes response messages. */
+/** Decodes request messages and encodes response messages; if it may pause, in pieces where they are long. */
 export type Codec = {
-  readonly decode: (bytes: Uint8Array) => Message;
-  readonly encode: (message: Message) => Uint8Array | string;
+  readonly decode: (bytes: Uint8Array, pause?: Pause) => Message | Promise<Message>;
+  readonly encode: (message: Message) => Encoded;
+  readonly encodeInPieces: (message: Message, pause: Pause) => Encoded | Promise<Encoded>;
 };
+
+export type Encoded = Uint8Array | string;
 
 /** The limits of an rpc: the maximum size of a message, also after decompression, and the accepted encodings. */
 export type MethodLimits = { readonly messageMaxBytes: number; readonly encodings: readonly string[] };
@@ -114,9 +120,30 @@ function methodProperties(
     requestGate: route.requestGate,
     limits: limitsOf(method, shared),
     decoder,
-    proto: { decode: decoder.fromBinary, encode: (message) => toBinary(output, message) },
-    json: { decode: decoder.fromJson, encode: (message) => JSON.stringify(toJson(message)) },
+    proto: protoCodec(output, decoder),
+    json: jsonCodec(output, decoder, registry),
     toJson,
+  };
+}
+
+function protoCodec(output: DescMessage, { fromBinary }: Decoder): Codec {
+  const encode = (message: Message) => toBinary(output, message);
+  return {
+    decode: fromBinary,
+    encode,
+    encodeInPieces: (message, pause) =>
+      longListIn(output, message) ? binaryInPieces(output, message, pause) : encode(message),
+  };
+}
+
+function jsonCodec(output: DescMessage, { fromJson }: Decoder, registry: Registry | undefined): Codec {
+  const toJson = (type: DescMessage, message: Message) => encodeJson(type, message, registry);
+  const encode = (message: Message) => JSON.stringify(toJson(output, message));
+  return {
+    decode: fromJson,
+    encode,
+    encodeInPieces: (message, pause) =>
+      longListIn(output, message) ? jsonTextInPieces(output, message, { toJson, pause }) : encode(message),
   };
 }
 

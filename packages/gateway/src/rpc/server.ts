@@ -17,7 +17,7 @@ import { withReason } from "./protocols/http_error.ts";
 import { json } from "./protocols/json.ts";
 import type { Negotiated } from "./protocols/protocol.ts";
 import { receiveBody } from "./route_body.ts";
-import type { CallLimits, CallOptions, FailedRequest } from "./rpc_call.ts";
+import type { CallLimits, CallOptions, FailedRequest, PauseOf } from "./rpc_call.ts";
 import type { RpcMethod } from "./rpc_method.ts";
 import { StreamCall } from "./stream_call.ts";
 import { UnaryCall } from "./unary_call.ts";
@@ -40,6 +40,7 @@ export type RpcServerOptions = {
   readonly pageOf: PageOf | undefined;
   /** Reports an error that no interceptor has seen, and returns the error to send. */
   readonly onError: ((error: unknown, request: FailedRequest) => ConnectError) | undefined;
+  readonly pause: PauseOf | undefined;
   /** Aborts when the server is about to stop. */
   readonly stopping: AbortSignal;
 };
@@ -204,7 +205,8 @@ const visitOf = ({ target, headers }: Exchange, values: ContextValues): RefusedV
 
 const neverAborted = new AbortController().signal;
 
-function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders }: RpcServerOptions): CallOptions {
+function callOptions(options: RpcServerOptions): CallOptions {
+  const { limits, stopping, refuse, onError, cors, responseHeaders, pause } = options;
   const toConnectError = converter(refuse);
   const headersOf: CallOptions["responseHeaders"] = (exchange, headers, values) => {
     const own = responseHeaders?.(values);
@@ -226,6 +228,7 @@ function callOptions({ limits, stopping, refuse, onError, cors, responseHeaders 
   return {
     limits,
     stopping,
+    pause,
     toConnectError,
     responseHeaders: (exchange, headers, values) => headersOf(exchange, { date: httpDate(), ...headers }, values),
     onError(error, request) {

@@ -158,6 +158,9 @@ export class StreamCall extends RpcCall {
   async #send(responses: AsyncIterator<Message>, first: Promise<IteratorResult<Message>>): Promise<void> {
     for (let next = await first; !next.done && !this.isOver; next = await responses.next()) {
       if (!this.#hasHeaders) this.#begin();
+      const pause = this.options.pause?.(this.values);
+      if (pause) await pause;
+      if (this.isOver) return;
       const written = await this.#encode(next.value);
       if (this.isOver) return;
       const wait = this.exchange.write(written);

@@ -1,3 +1,4 @@
+import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { acceptedEncoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
@@ -6,7 +7,7 @@ import { UnaryContext } from "./context.ts";
 import type { Outgoing } from "./protocols/protocol.ts";
 import { decodeMessage, type Received, receiveMessage } from "./request_message.ts";
 import { type CallInit, type Matched, RpcCall } from "./rpc_call.ts";
-import type { UnaryRpc } from "./rpc_method.ts";
+import type { Encoded, UnaryRpc } from "./rpc_method.ts";
 
 /** A call with one request message and one response message, sent in a single write. */
 export class UnaryCall extends RpcCall {
@@ -59,7 +60,8 @@ export class UnaryCall extends RpcCall {
       this.context.message = decoded instanceof Promise ? await decoded : decoded;
       if (this.isOver) return;
       this.#isRunning = true;
-      const message = this.matched.codec.encode(await this.#rpc.invoke(this.context));
+      const encoded = this.#encode(await this.#rpc.invoke(this.context));
+      const message = encoded instanceof Promise ? await encoded : encoded;
       const outgoing =
         message.length < minCompressedBytes ? { message, encoding: undefined } : await this.#compress(message);
       if (!this.isOver) this.#finish(this.matched.negotiated.protocol.respond(outgoing, this.metadata));
@@ -71,7 +73,13 @@ export class UnaryCall extends RpcCall {
     }
   }
 
-  async #compress(message: Uint8Array | string): Promise<Outgoing> {
+  #encode(message: Message): Encoded | Promise<Encoded> {
+    const { codec } = this.matched;
+    const { pause } = this.options;
+    return pause ? codec.encodeInPieces(message, () => pause(this.values)) : codec.encode(message);
+  }
+
+  async #compress(message: Encoded): Promise<Outgoing> {
     const { negotiated } = this.matched;
     const encoding = acceptedEncoding(this.exchange.headers[negotiated.protocol.acceptHeader]);
     return { message: encoding ? await encoding.compress(message) : message, encoding };
