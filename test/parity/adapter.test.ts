@@ -26,8 +26,8 @@ beforeAll(async () => {
   stage = await stageOf(postern);
   const logger = pino({ level: "silent" });
   const ports = opened.use(await startAdapter({ ...postern.config, databaseConnections: 8 }, logger));
-  gateway = opened.use(openDoors(postern.url)).all;
-  adapter = opened.use(openDoors(ports, (response) => requestIds.push(fieldsOf(response)["x-request-id"]))).all;
+  gateway = opened.use(openDoors(postern.url)).first;
+  adapter = opened.use(openDoors(ports, (response) => requestIds.push(fieldsOf(response)["x-request-id"]))).first;
 });
 
 /** The doors of the adapter where a scene can be played. */

@@ -72,38 +72,47 @@ export type Door = {
 /** The addresses of a server, which may have a port for each version of HTTP. */
 export type Ports = { readonly http1: string; readonly http2: string };
 
-/** Every door of a server, open; `onResponse` is given the bytes of each answer. */
-export function openDoors(
-  url: string | Ports,
-  onResponse?: (response: HttpResponse) => void,
-): Disposable & { readonly all: readonly Door[] } {
+/** The doors of a server, open. */
+export type Doors = Disposable & {
+  readonly all: readonly Door[];
+  /** Each protocol in each format that is read by itself, and each version of HTTP. */
+  readonly first: readonly Door[];
+  /** What the first ones have, combined otherwise. */
+  readonly further: readonly Door[];
+};
+
+/** Opens every door of a server; `onResponse` is given the bytes of each answer. */
+export function openDoors(url: string | Ports, onResponse?: (response: HttpResponse) => void): Doors {
   const { http1, http2 } = typeof url === "string" ? { http1: url, http2: url } : url;
   const stack = new DisposableStack();
-  const one = watched(stack.use(connectHttp1(http1)), onResponse);
-  const two = watched(stack.use(connectHttp2(http2)), onResponse);
-  const both = [
-    { over: "HTTP/1.1", client: one },
-    { over: "HTTP/2", client: two },
-  ].flatMap(({ over, client }) => [
-    { ...door(`REST over ${over}`, "json", client, rest), gatewayOnly: "connect-es knows no google.api.http" },
-    { ...door(`plain JSON on the rpc path over ${over}`, "json", client, plain), gatewayOnly: asConnect },
-    door(`Connect binary over ${over}`, "binary", client, connectPost("binary")),
-    { ...door(`Connect GET binary over ${over}`, "binary", client, connectGet("binary")), shut: unlessRead },
-    door(`gRPC-Web binary over ${over}`, "binary", client, grpcWeb("binary", false)),
-  ]);
-  // The version of HTTP and the format are read apart, so not every pair of them is tried.
-  const once = [
+  const one = { over: "HTTP/1.1", ...watched(stack.use(connectHttp1(http1)), onResponse) };
+  const two = { over: "HTTP/2", ...watched(stack.use(connectHttp2(http2)), onResponse) };
+  const first = [
+    { ...door("REST", "json", one, rest), gatewayOnly: noRest },
+    { ...door("plain JSON on the rpc path", "json", two, plain), gatewayOnly: asConnect },
     door("Connect JSON", "json", one, connectPost("json")),
-    { ...door("Connect GET JSON", "json", two, connectGet("json")), shut: unlessRead },
-    door("gRPC-Web JSON", "json", two, grpcWeb("json", false)),
+    door("Connect binary", "binary", two, connectPost("binary")),
+    { ...door("Connect GET binary", "binary", one, connectGet("binary")), shut: unlessRead },
+    door("gRPC-Web binary", "binary", two, grpcWeb("binary", false)),
     { ...door("gRPC-Web text", "binary", one, grpcWeb("binary", true)), gatewayOnly: noText },
-    { ...door("gRPC-Web text JSON", "json", two, grpcWeb("json", true)), gatewayOnly: noText },
     door("gRPC binary", "binary", two, grpc("binary")),
     door("gRPC JSON", "json", two, grpc("json")),
   ];
-  return { all: [...both, ...once], [Symbol.dispose]: () => stack.dispose() };
+  // The version of HTTP and the format are read apart, so not every pair of them is tried.
+  const further = [
+    { ...door("REST", "json", two, rest), gatewayOnly: noRest },
+    { ...door("plain JSON on the rpc path", "json", one, plain), gatewayOnly: asConnect },
+    door("Connect binary", "binary", one, connectPost("binary")),
+    { ...door("Connect GET binary", "binary", two, connectGet("binary")), shut: unlessRead },
+    { ...door("Connect GET JSON", "json", two, connectGet("json")), shut: unlessRead },
+    door("gRPC-Web binary", "binary", one, grpcWeb("binary", false)),
+    door("gRPC-Web JSON", "json", two, grpcWeb("json", false)),
+    { ...door("gRPC-Web text JSON", "json", two, grpcWeb("json", true)), gatewayOnly: noText },
+  ];
+  return { first, further, all: [...first, ...further], [Symbol.dispose]: () => stack.dispose() };
 }
 
+const noRest = "connect-es knows no google.api.http";
 const asConnect = "connect-es takes JSON on the path of an rpc for Connect, and refuses it in the words of Connect";
 const noText = "connect-es knows no application/grpc-web-text";
 
@@ -123,10 +132,12 @@ type Manner = {
   readonly read: (response: HttpResponse, output: DescMessage) => DoorAnswer;
 };
 
-function door(name: string, format: Format, client: HttpClient, { write, read }: Manner): Door {
-  const ask = async (call: DoorCall) => read(await client.send(write(call)), call.method.output);
-  const timeout = name.startsWith("gRPC") ? "grpc-timeout" : "connect-timeout-ms";
-  return { name, format, timeout, shut: () => undefined, ask };
+type DoorClient = Pick<HttpClient, "send"> & { readonly over: string };
+
+function door(protocol: string, format: Format, { over, send }: DoorClient, { write, read }: Manner): Door {
+  const ask = async (call: DoorCall) => read(await send(write(call)), call.method.output);
+  const timeout = protocol.startsWith("gRPC") ? "grpc-timeout" : "connect-timeout-ms";
+  return { name: `${protocol} over ${over}`, format, timeout, shut: () => undefined, ask };
 }
 
 const unlessRead = ({ idempotency }: DescMethod) =>

@@ -106,10 +106,10 @@ async function playOnce(doors: readonly Door[], scene: Scene, on: Played): Promi
     : Promise.all(doors.map((door) => play(door, given, on)));
 }
 
-/** Calls through one door after the other, each with a set-up of its own. */
+/** Calls through all doors, each with a set-up of its own. */
 async function playEach(doors: readonly Door[], scene: Scene, on: Played): Promise<Answered[]> {
   const givens = await Promise.all(doors.map(() => scene.given(on.stage)));
-  return inTurn(doors, (door, index) => play(door, givens[index] as SceneCall, on));
+  return Promise.all(doors.map((door, index) => play(door, givens[index] as SceneCall, on)));
 }
 
 async function inTurn(

@@ -58,10 +58,10 @@ const doorNamed = (name: string): Door => {
 const bearer = () => ({ authorization: `Bearer ${postern.admin.token}` });
 
 test.each([
-  { name: "gRPC binary", door: "grpc", system: "grpc" },
-  { name: "gRPC-Web text", door: "grpc_web", system: "grpc" },
-  { name: "Connect JSON", door: "connect", system: "connectrpc" },
-  { name: "Connect GET JSON", door: "connect", system: "connectrpc" },
+  { name: "gRPC binary over HTTP/2", door: "grpc", system: "grpc" },
+  { name: "gRPC-Web text over HTTP/1.1", door: "grpc_web", system: "grpc" },
+  { name: "Connect JSON over HTTP/1.1", door: "connect", system: "connectrpc" },
+  { name: "Connect GET JSON over HTTP/2", door: "connect", system: "connectrpc" },
   { name: "REST over HTTP/1.1", door: "json", system: "json" },
   { name: "REST over HTTP/2", door: "json", system: "json" },
 ])("$name: the span of a call continues the caller's trace", async ({ name, door, system }) => {
@@ -111,22 +111,25 @@ test("the span names the request as the answer does", async () => {
   expect(attributesOf(call)["postern.request_id"]).toBe(headers.get("x-request-id"));
 });
 
-test.each(["gRPC binary", "REST over HTTP/1.1"])("%s: a refused call carries its code and reason", async (name) => {
-  const mine = newTrace();
-  const headers = { ...bearer(), ...traceparent(mine) };
-  await doorNamed(name).ask({ method: UserService.method.getUser, headers, request: { userId: "nobody" } });
-  const { call } = await heard(mine.traceId);
-  expect(attributesOf(call)).toMatchObject({
-    "rpc.response.status_code": "NOT_FOUND",
-    "postern.reason": "USER_NOT_FOUND",
-  });
-  // A request for a missing object is the client's mistake, not the server's.
-  expect(call.status).toBeUndefined();
-});
+test.each(["gRPC binary over HTTP/2", "REST over HTTP/1.1"])(
+  "%s: a refused call carries its code and reason",
+  async (name) => {
+    const mine = newTrace();
+    const headers = { ...bearer(), ...traceparent(mine) };
+    await doorNamed(name).ask({ method: UserService.method.getUser, headers, request: { userId: "nobody" } });
+    const { call } = await heard(mine.traceId);
+    expect(attributesOf(call)).toMatchObject({
+      "rpc.response.status_code": "NOT_FOUND",
+      "postern.reason": "USER_NOT_FOUND",
+    });
+    // A request for a missing object is the client's mistake, not the server's.
+    expect(call.status).toBeUndefined();
+  },
+);
 
 test("what cannot be read is a span of its operation, and what is not ours has no name", async () => {
   const [broken, unknown] = [newTrace(), newTrace()];
-  await doorNamed("gRPC binary").ask({
+  await doorNamed("gRPC binary over HTTP/2").ask({
     ...{ method: AccountService.method.getMe, request: {}, raw: { binary: Buffer.from([0x0f]) } },
     headers: { ...bearer(), ...traceparent(broken) },
   });
