@@ -110,6 +110,14 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
     },
   },
   {
+    state: "somebody tries a password at many login names",
+    fires: ["PosternPasswordSpray"],
+    async enter({ as }) {
+      for (let nth = 0; nth < 20; nth++)
+        await as().post("/v1/sessions", { loginName: randomUUID(), password: "Spring-2026!" });
+    },
+  },
+  {
     state: "events get no numbers",
     fires: ["PosternLogBehind"],
     async enter({ direct, organizationId }, undo) {

@@ -28,6 +28,25 @@ describe.skipIf(!found("promtool"))("Prometheus", () => {
     expect(await testRules(rules, tests)).toContain("SUCCESS");
   });
 
+  test("tells a password spray from a busy morning, and from guesses at a few names", async () => {
+    const fires = [{ exp_labels: { job: "postern", severity: "ticket" } }];
+    const scenes = [
+      { names: "0+20x20", right: "0+5x20", exp_alerts: fires },
+      { names: "0+20x20", right: "0+60x20", exp_alerts: [] },
+      { names: "0+3x20", right: "0+0x20", exp_alerts: [] },
+    ];
+    const tests = scenes.map(({ names, right, exp_alerts }) => ({
+      interval: "1m",
+      input_series: [
+        { series: 'postern_sign_in_names_refused_total{job="postern",instance="one"}', values: names },
+        { series: 'postern_sign_in_passwords_right_total{job="postern",instance="one"}', values: right },
+      ],
+      alert_rule_test: [{ eval_time: "15m", alertname: "PosternPasswordSpray", exp_alerts }],
+    }));
+    const rules = readRules().replaceAll(/^ +annotations:\n( +(summary|description): .*\n?)+/gm, "");
+    expect(await testRules(rules, tests)).toContain("SUCCESS");
+  });
+
   test("understands the expressions of the board", async () => {
     const { panels }: Board = JSON.parse(textOf("deploy/grafana-dashboard.json"));
     const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
