@@ -121,12 +121,14 @@ export const keys = {
 export const shownRequestId = (values: Call["values"]): string =>
   values.get(keys.callerRequestId) ?? values.get(keys.requestId);
 
-/** A call made by the process itself, without a caller. */
-export const systemCall = (requestId: string): Call => ({
-  values: createContextValues().set(keys.requestId, requestId),
+/** A call made by the process itself, without a caller; or later, for a call that came from somewhere. */
+export const systemCall = (requestId: string, { address, userAgent = null }: ClientOrigin = {}): Call => ({
+  values: createContextValues().set(keys.requestId, requestId).set(keys.address, address),
   signal: new AbortController().signal,
-  requestHeader: { get: () => null },
+  requestHeader: { get: (name) => (name === "user-agent" ? userAgent : null) },
 });
+
+type ClientOrigin = { readonly address?: string; readonly userAgent?: string | null };
 
 /** The caller; only for operations that require one. */
 export function callerOf(call: Pick<Call, "values">): Caller {

@@ -393,7 +393,7 @@ test("requests for a new password are answered by the statements of their file",
     handlers.heard();
     await answerRequests(handlers.deps, postern.config);
     const statements = sent(handlers.heard());
-    expect(statements).toContain(`-- appends: ${factsFile("user.password_code_requested")}`);
+    expect(statements).toContain(`-- appends: ${factsFile("attempt.password_reset_requested")}`);
     return statements;
   };
   await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));

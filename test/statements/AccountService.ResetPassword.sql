@@ -60,6 +60,7 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose = 'password' and c.expiration_date > asked.now
              join users u on u.owner = c.owner and u.user_id = c.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+               and (c.mail_id is null or lower(c.email) = lower(u.email))
              left join passwords p on p.user_id = u.user_id;
 
 -- appends: facts/user.password_changed.sql

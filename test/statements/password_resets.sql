@@ -3,7 +3,7 @@ with due as materialized (
 )
 update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
 returning r.request_id as id, r.login_name as "loginName", r.email,
-  r.name_or_email as "nameOrEmail", r.language;
+  r.name_or_email as "nameOrEmail", r.language, r.call_id as "callId", r.origin;
 
 with named as materialized (
   select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
@@ -65,7 +65,7 @@ from instance
       and not exists (select from named n where n.user_id = u.user_id)
     order by u.created, u.user_id limit $3)
 )
-select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
+select u.user_id as id, u.owner, u.username, u.email
 from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
 order by f.place, u.created, u.user_id limit $4;
 
@@ -79,6 +79,6 @@ select
 (select coalesce(max(s.n), 0) + 1 from mail_sends s
  where s.email = lower($2::text) and s.purpose = 'password') as nth;
 
--- appends: facts/user.password_code_requested.sql
+-- appends: facts/attempt.password_reset_requested.sql
 
 delete from password_reset_requests where request_id = $1;

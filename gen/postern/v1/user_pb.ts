@@ -1698,7 +1698,8 @@ export type UserFact = Message<"postern.v1.UserFact"> & {
     case: "emailVerified";
   } | {
     /**
-     * A code to set the password was generated.
+     * An administrator had a code generated that sets the password. In earlier releases, also somebody who requested a reset; that is now
+     * attempt.password_reset_requested.
      *
      * @generated from field: postern.v1.UserFact.PasswordCodeRequested password_code_requested = 43;
      */

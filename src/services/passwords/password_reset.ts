@@ -6,10 +6,11 @@ import {
   type ResetPasswordRequest,
 } from "../../../gen/postern/v1/account_pb.ts";
 import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
-import { type Call, type Deps, keys } from "../../deps.ts";
+import { type Call, callOrigin, type Deps, keys } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
+import type { Origin } from "../../events/log.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { passwordCodeMacs } from "../../security/mail_code.ts";
@@ -69,7 +70,8 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
   return {
     async request(of, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
       countNetwork(requests, call);
-      await keepRequest(sql, { id: ids(), ...keptOf(of), language });
+      const by = { callId: call.values.get(keys.requestId), origin: callOrigin(call) };
+      await keepRequest(sql, { id: ids(), ...keptOf(of), language, ...by });
     },
 
     async reset({ verificationCode, newPassword }, call) {
@@ -130,23 +132,30 @@ const keptOf = (of: ResetOf): KeptRequest => ({
   nameOrEmail: "nameOrEmail" in of ? of.nameOrEmail : null,
 });
 
-type ResetRequest = KeptRequest & { readonly id: string; readonly language: Language };
+type ResetRequest = KeptRequest & {
+  readonly id: string;
+  readonly language: Language;
+  readonly callId: string;
+  readonly origin: Origin | undefined;
+};
 
 // The worker clears a hundred at a time, so this many wait only if it cannot work.
 const mostWaiting = 10_000;
 
 /** Queues the request for the worker, whether or not an account exists. */
 async function keepRequest(sql: Sql, request: ResetRequest): Promise<void> {
-  const { id, loginName, email, nameOrEmail, language } = request;
+  const { id, loginName, email, nameOrEmail, language, callId, origin } = request;
+  const from = origin ? JSON.stringify(origin) : null;
   const { count } = await sql`
-    insert into password_reset_requests (request_id, login_name, email, name_or_email, language)
-    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${language}
+    insert into password_reset_requests (request_id, login_name, email, name_or_email, language, call_id, origin)
+    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${language}, ${callId}, ${from}::text::jsonb
     where not exists (select from password_reset_requests offset ${mostWaiting - 1})`;
   if (count === 0) throw refuse.because("OVERLOADED", { retrySeconds: 10 });
 }
 
 type UserOfCode = PasswordUser & { readonly wasMailed: boolean };
 
+// The address may have changed while its code was written, which ends only the codes that there are.
 const userByCodeRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, UserOfCode>(sql, {
     asked: "macs text[], now timestamptz",
@@ -154,5 +163,6 @@ const userByCodeRead = (sql: Sql) =>
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose = 'password' and c.expiration_date > asked.now
              join users u on u.owner = c.owner and u.user_id = c.user_id and ${userInForce}
+               and (c.mail_id is null or lower(c.email) = lower(u.email))
              left join passwords p on p.user_id = u.user_id`,
   });

@@ -1,7 +1,7 @@
-import { type Deps, systemCall } from "../../deps.ts";
-import { factOf, next, type Versioned } from "../../events/fact.ts";
+import { type Call, type Deps, systemCall } from "../../deps.ts";
+import { factOf, first, type Versioned } from "../../events/fact.ts";
 import { lookAgain } from "../../events/follow.ts";
-import { lostRace } from "../../events/log.ts";
+import { lostRace, type Origin } from "../../events/log.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { inForce, userInForce } from "../callers/in_force.ts";
@@ -38,12 +38,26 @@ export async function answerRequests(deps: Deps, settings: MailSettings): Promis
 }
 
 async function answer(deps: Deps, settings: MailSettings, request: ResetRequest): Promise<void> {
-  for (const lookup of await lookupsOf(deps.sql, request)) await answerLookup(deps, settings, lookup);
+  const call = systemCall(request.callId ?? deps.ids(), request.origin ?? {});
+  let isAboutSomebody = false;
+  for (const lookup of await lookupsOf(deps.sql, request))
+    if (await answerLookup(deps, settings, { lookup, call })) isAboutSomebody = true;
+  if (!isAboutSomebody) deps.noteAttempt({ case: "passwordResetRequested", value: {} }, undefined, call);
 }
 
-async function answerLookup(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<void> {
-  // Another command about one of the users may win the race.
-  for (let tries = 0; tries < 5; tries++) if (await mailed(deps, settings, lookup)) return;
+/** What to look up, for the call that asked for it. */
+type Asked = { readonly lookup: Lookup; readonly call: Call };
+
+/** Answers a lookup; false if it finds nobody. */
+async function answerLookup(deps: Deps, settings: MailSettings, asked: Asked): Promise<boolean> {
+  // Another mail to the address may win the race.
+  for (let tries = 0; tries < 5; tries++) {
+    const accounts = await accountsOf(deps.sql, asked.lookup);
+    const [main] = accounts;
+    if (!main) return false;
+    if (await mailed(deps, settings, { ...asked, accounts: [main, ...accounts.slice(1)] })) return true;
+  }
+  return true;
 }
 
 /**
@@ -59,15 +73,18 @@ async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Look
   return [byName, { loginName: null, email: nameOrEmail, language }];
 }
 
-/** Writes the mail with the codes of all accounts, as facts about them; false if a race was lost. */
-async function mailed(deps: Deps, settings: MailSettings, lookup: Lookup): Promise<boolean> {
-  const accounts = await accountsOf(deps.sql, lookup);
-  const [first] = accounts;
-  if (!first) return true;
-  const sends = await sendsOf(deps.sql, { userId: first.id, email: first.email }, settings);
-  if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) return true;
-  const facts = factsFor(deps, { accounts, email: first.email, language: lookup.language, nth: sends.nth });
-  return deps.log.append(systemCall(deps.ids()), facts, true).catch(lostRace);
+type Found = Asked & { readonly accounts: readonly [Account, ...Account[]] };
+
+/** Writes the mail with the codes of all accounts, as facts about attempts at them; false if a race was lost. */
+async function mailed(deps: Deps, settings: MailSettings, { accounts, lookup, call }: Found): Promise<boolean> {
+  const [main] = accounts;
+  const sends = await sendsOf(deps.sql, { userId: main.id, email: main.email }, settings);
+  if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) {
+    deps.noteAttempt({ case: "passwordResetRequested", value: {} }, main, call);
+    return true;
+  }
+  const facts = factsFor(deps, { accounts, email: main.email, language: lookup.language, nth: sends.nth });
+  return deps.log.append(call, facts, true).catch(lostRace);
 }
 
 type ResetMail = Pick<MailSends, "nth"> & {
@@ -88,9 +105,10 @@ function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
   const written = { kind: "reset_password", purpose: "password", email, language, codes, expirationDate, nth } as const;
   const mail = mailSecret(deps, mailId, written);
   return made.map(({ account, id, mailCode }, index) => {
-    const value = { passwordCodeId: id, isInvitation: false };
+    const value = { userId: account.id, passwordCodeId: id };
     const secret = index === 0 ? { mailCode, mail } : { mailCode };
-    return factOf("user", next(account, now), { case: "passwordCodeRequested", value }, secret);
+    const at = first(account.owner, deps.ids(), now);
+    return factOf("attempt", at, { case: "passwordResetRequested", value }, secret);
   });
 }
 
@@ -100,7 +118,13 @@ type Lookup = {
   readonly language: Language;
 };
 
-type ResetRequest = Lookup & { readonly id: string; readonly nameOrEmail: string | null };
+type ResetRequest = Lookup & {
+  readonly id: string;
+  readonly nameOrEmail: string | null;
+  /** The id of the call, and where it came from; nodes of release 0.1.0 keep neither. */
+  readonly callId: string | null;
+  readonly origin: Origin | null;
+};
 
 /** Leases requests. A minute later, another node may take one that was not answered because its node crashed. */
 const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
@@ -109,11 +133,11 @@ const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
   )
   update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
   returning r.request_id as id, r.login_name as "loginName", r.email,
-    r.name_or_email as "nameOrEmail", r.language`;
+    r.name_or_email as "nameOrEmail", r.language, r.call_id as "callId", r.origin`;
 
 const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
 
-type Account = Versioned & { readonly username: string; readonly email: string };
+type Account = Pick<Versioned, "owner" | "id"> & { readonly username: string; readonly email: string };
 
 // An address with more accounts is nobody's mailbox.
 const mostAccounts = 50;
@@ -137,7 +161,7 @@ const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
         and not exists (select from named n where n.user_id = u.user_id)
       order by u.created, u.user_id limit ${mostAccounts})
   )
-  select u.user_id as id, u.owner, u.username, u.email, u.version, u.created, u.changed
+  select u.user_id as id, u.owner, u.username, u.email
   from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
   order by f.place, u.created, u.user_id limit ${mostAccounts}`;
 

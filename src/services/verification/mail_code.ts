@@ -110,25 +110,28 @@ export const sendsMail = ({ secret }: Pick<NewFact, "secret">): boolean =>
   secret !== null && typeof secret === "object" && "mail" in secret;
 
 /**
- * Credentials of a fact whose secret may hold a code and the mail that carries it. A code for an address replaces the previous one, and a
- * mail counts against the limits.
+ * Credentials of a fact whose secret may hold a code and the mail that carries it, for a SQL expression of the user's id. A code for an
+ * address replaces the previous one, and a mail counts against the limits.
  */
-export const keepMailCode: readonly string[] = [
+export const keepMailCodeOf = (user: string): readonly string[] => [
   `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
-   select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
+   select c.code->>'id', i.owner, ${user}, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
      decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from $input i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
      expiration_date = excluded.expiration_date, creator_id = excluded.creator_id`,
   `insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
+   select m.mail->>'id', i.owner, ${user}, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from $input i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null`,
   `insert into mail_sends (email, purpose, n, user_id, time)
-   select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
+   select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, ${user}, i.time
    from $input i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null`,
 ];
+
+/** The same for a fact about the user. */
+export const keepMailCode: readonly string[] = keepMailCodeOf("i.stream");
 
 /** Credentials of a fact that invalidates the codes of a purpose; a mail without a valid code is not sent. */
 export const dropMailCodes = (purpose: NewMail["purpose"]): readonly string[] => [
