@@ -30,7 +30,10 @@ export type BatchOptions<J> = {
    */
   readonly worthwhile?: number | undefined;
   readonly most: number;
-  /** The weight of a job, and the maximum total weight of one statement; a heavier job runs alone. */
+  /**
+   * The weight of a job, and the maximum total weight of one statement; a heavier job runs alone, and its statement
+   * counts as one that takes long from its beginning.
+   */
   readonly weights?: { readonly of: (job: J) => number; readonly most: number } | undefined;
   /** Jobs with a common key never share a statement. */
   readonly keysOf?: (job: J) => readonly string[];
@@ -80,12 +83,13 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
   }
 
   async function start(): Promise<void> {
-    const { batch, later } = taken(queue, options, underWay);
+    const { batch, later, isHeavy } = taken(queue, options, underWay);
     queue = later;
     if (batch.length === 0) return;
     wasLone = batch.length === 1 && queue.length === 0;
     const statement = {
       startedAt: performance.now(),
+      isHeavy,
       jobs: batch.length,
       groups: new Set(batch.map(({ group }) => group)),
     };
@@ -115,7 +119,12 @@ function soon(work: () => void): () => void {
 }
 
 /** A running statement, with its number of jobs and their groups. */
-type UnderWay = { readonly startedAt: number; readonly jobs: number; readonly groups: ReadonlySet<string> };
+type UnderWay = {
+  readonly startedAt: number;
+  readonly isHeavy: boolean;
+  readonly jobs: number;
+  readonly groups: ReadonlySet<string>;
+};
 
 /** The running statements that take long, by the groups in them, and the number of the others. */
 function loadOf(underWay: ReadonlySet<UnderWay>) {
@@ -123,9 +132,8 @@ function loadOf(underWay: ReadonlySet<UnderWay>) {
   let quick = underWay.size;
   if (quick === 0) return { slow, quick };
   const now = performance.now();
-  for (const { startedAt, groups } of underWay) {
-    // The oldest comes first.
-    if (now - startedAt < longMs) break;
+  for (const { startedAt, isHeavy, groups } of underWay) {
+    if (!isHeavy && now - startedAt < longMs) continue;
     quick--;
     for (const group of groups) slow.set(group, (slow.get(group) ?? 0) + 1);
   }
@@ -146,10 +154,15 @@ function mayStart<J>(
 
 /** Whether another statement with this many jobs may run alongside the running ones. */
 function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhile: number | undefined): boolean {
-  const [oldest] = underWay;
-  if (oldest === undefined || worthwhile === undefined) return true;
+  if (worthwhile === undefined) return true;
+  let oldest: UnderWay | undefined;
   let jobs = 0;
-  for (const statement of underWay) jobs += statement.jobs;
+  for (const statement of underWay) {
+    if (statement.isHeavy) continue;
+    oldest ??= statement;
+    jobs += statement.jobs;
+  }
+  if (oldest === undefined) return true;
   return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest.startedAt >= longMs;
 }
 
@@ -172,7 +185,7 @@ function taken<J>(queue: readonly Waiting<J>[], options: BatchOptions<J>, underW
       weight += more;
     }
   }
-  return { batch, later };
+  return { batch, later, isHeavy: batch.length === 1 && weights !== undefined && weight > weights.most };
 }
 
 /** Puts the jobs of several groups in such an order that the groups take turns. */

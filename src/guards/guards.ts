@@ -23,6 +23,7 @@ import {
   type UnaryRequest,
   withMessages,
 } from "./interceptor.ts";
+import { largeCalls } from "./large_calls.ts";
 import { lateViolations } from "./late_rules.ts";
 import { type Outages, outage } from "./outage.ts";
 import { refusedWrites } from "./refused_writes.ts";
@@ -66,6 +67,7 @@ export function guards(options: GuardOptions): Interceptor[] {
     before(wellFormed),
     authorized(allowed, keyed),
     options.streams,
+    largeCalls(),
     rechecked([known, wellFormed, allowed]),
     lostRacesAgain,
     oncePerKey(keyed),

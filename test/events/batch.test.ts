@@ -29,6 +29,49 @@ test("a job that is heavier than a statement may be runs alone", async () => {
   expect(batches).toEqual([[11], [1]]);
 });
 
+async function iterations(): Promise<void> {
+  for (let n = 0; n < 10; n++) await new Promise(setImmediate);
+}
+
+test("a job that runs alone keeps no other group waiting, and its own group's jobs wait", async () => {
+  const batches: string[] = [];
+  const ends: (() => void)[] = [];
+  const start = inBatches<{ group: string; weight: number }>({
+    atOnce: 2,
+    worthwhile: 16,
+    most: 100,
+    weights: { of: ({ weight }) => weight, most: 10 },
+    groupOf: ({ group }) => group,
+    async run(batch) {
+      batches.push(batch.map(({ job }) => `${job.group}${job.weight}`).join());
+      await new Promise<void>((end) => ends.push(end));
+      for (const { resolve } of batch) resolve();
+    },
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  try {
+    const jobs = [
+      start({ group: "a", weight: 500 }),
+      start({ group: "a", weight: 501 }),
+      start({ group: "a", weight: 502 }),
+    ];
+    await iterations();
+    expect(batches).toEqual(["a500", "a501"]);
+    // The clock stands still, and one job alone makes no other statement worthwhile.
+    jobs.push(start({ group: "b", weight: 1 }));
+    await iterations();
+    expect(batches).toEqual(["a500", "a501", "b1"]);
+    while (batches.length < 4 || ends.length > 0) {
+      ends.shift()?.();
+      await new Promise(setImmediate);
+    }
+    expect(batches.at(-1)).toBe("a502");
+    await Promise.all(jobs);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a statement goes beside another only for enough jobs, or once that one takes long", async () => {
   const batches: number[][] = [];
   const ends: (() => void)[] = [];

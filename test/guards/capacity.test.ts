@@ -69,3 +69,19 @@ test("requests of sign-in at applications take places as calls do", async () => 
   expect((await Promise.all(running)).map(({ status }) => status)).toEqual([401, 400]);
   for (let round = 0; round < 10; round++) expect((await asks[0]?.())?.status).toBe(401);
 });
+
+test("long pages that wait leave connections to other calls of their organization, and places to long pages of others", async () => {
+  await using postern = await startPostern({ databaseConnections: 16, databaseStatementTimeoutMs: 60_000 });
+  const { admin, databaseUrl } = postern;
+  const { userId, client: other } = await machine(postern, { organizationId: await organization(postern) });
+  await admin.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true });
+  const { projectId } = (await admin.post("/v1/projects", { name: "Held" })).body;
+  const held = await holdTable(databaseUrl, "project_roles");
+  const pages = Array.from({ length: 24 }, () => admin.get(`/v1/projects/${projectId}/roles?pageSize=1000`));
+  await until(async () => (await waiting(databaseUrl)) >= 3);
+  const answers = [await admin.get("/v1/users?pageSize=10"), await other.get("/v1/users?pageSize=1000")];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(await waiting(databaseUrl)).toBe(3);
+  await held[Symbol.asyncDispose]();
+  expect(new Set((await Promise.all(pages)).map(({ status }) => status))).toEqual(new Set([200]));
+});

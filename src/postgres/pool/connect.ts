@@ -8,7 +8,7 @@ import { type Client, createClient } from "./client.ts";
 import { heldBack } from "./driver.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import type { Candidates } from "./find_server.ts";
-import { createLimiter, type Limiter } from "./limiter.ts";
+import { createLimiter, type Limiter } from "../../security/limiter.ts";
 import type { Server } from "./link.ts";
 import { watchLost } from "./lost_statement.ts";
 import { createPool } from "./pool.ts";

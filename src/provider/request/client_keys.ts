@@ -1,6 +1,7 @@
 import type { JWK } from "jose";
 import { jwkFaults } from "../../security/jwk.ts";
-import type { FetchText } from "../http/fetcher.ts";
+import { placesFor } from "../../security/places.ts";
+import { type FetchText, outwardTimeoutMs } from "../http/fetcher.ts";
 import type { Client } from "./client.ts";
 
 /** The public keys of a client: its own, or those at its URI, which are read again if none has the requested id. */
@@ -12,6 +13,9 @@ const restMs = 30_000;
 const longestMs = 3_600_000;
 const mostSets = 1_000;
 const mostKeys = 100;
+const mostAtOnce = 32;
+
+type Fetched = () => Promise<string>;
 
 type KeySet = {
   readonly startedAt: number;
@@ -19,29 +23,34 @@ type KeySet = {
   readonly keys: Promise<{ readonly readAt: number; readonly list: readonly JWK[] }>;
 };
 
-/** Makes the reader of clients' keys. It calls a URI at most twice a minute, however many ask. */
+/**
+ * Makes the reader of clients' keys. It calls a URI at most twice a minute, however many ask, and few URIs at once: the applications of one
+ * organization leave places to those of others, even if none of their hosts ever answers.
+ */
 export function clientKeys(fetchText: FetchText, now: () => number = () => performance.now()): ClientKeys {
   const known = new Map<string, KeySet>();
+  const inPlace = placesFor({ limit: mostAtOnce, waitMs: outwardTimeoutMs });
 
-  return async ({ keys }, kid) => {
+  return async ({ keys, owner }, kid) => {
     const own = keys.flatMap(({ jwk }) => (jwk ? [jwk as unknown as JWK] : []));
     const uri = keys.find(({ jwksUri }) => jwksUri !== null)?.jwksUri;
-    return uri ? keysAt(uri, kid) : own;
+    return uri ? keysAt(uri, kid, owner) : own;
   };
 
-  async function keysAt(uri: string, kid: string | undefined): Promise<readonly JWK[]> {
+  async function keysAt(uri: string, kid: string | undefined, owner: string): Promise<readonly JWK[]> {
+    const fetched = () => inPlace(() => fetchText(uri), [[owner, ""]]);
     const before = known.get(uri);
-    if (!before) return begin(uri, undefined);
+    if (!before) return begin(uri, undefined, fetched);
     const { list } = await before.keys;
     // Of those who waited together, the first one reads again.
     const latest = known.get(uri) ?? before;
     const age = now() - latest.startedAt;
     if (latest !== before || age < restMs) return (await latest.keys).list;
-    return age < freshMs && has(list, kid) ? list : begin(uri, before);
+    return age < freshMs && has(list, kid) ? list : begin(uri, before, fetched);
   }
 
-  async function begin(uri: string, before: KeySet | undefined): Promise<readonly JWK[]> {
-    const [startedAt, keys] = [now(), read(uri, before)];
+  async function begin(uri: string, before: KeySet | undefined, fetched: Fetched): Promise<readonly JWK[]> {
+    const [startedAt, keys] = [now(), read(before, fetched)];
     // Kept in the order of reading, so that the oldest entry is evicted.
     known.delete(uri);
     const [oldest] = known.keys();
@@ -50,9 +59,9 @@ export function clientKeys(fetchText: FetchText, now: () => number = () => perfo
     return (await keys).list;
   }
 
-  async function read(uri: string, before: KeySet | undefined): KeySet["keys"] {
+  async function read(before: KeySet | undefined, fetched: Fetched): KeySet["keys"] {
     const readAt = now();
-    const list = await fetchText(uri).then(keysIn, () => undefined);
+    const list = await fetched().then(keysIn, () => undefined);
     if (list) return { readAt, list };
     const last = await before?.keys;
     return last && now() - last.readAt < longestMs ? last : { readAt, list: [] };

@@ -17,8 +17,8 @@ function reader() {
     },
     () => state.now,
   );
-  const kidsOf = async (kid: string, at = uri) =>
-    (await keys({ keys: [{ jwk: null, jwksUri: at }] } as unknown as Parameters<typeof keys>[0], kid)).map(
+  const kidsOf = async (kid: string, at = uri, owner = "organization") =>
+    (await keys({ owner, keys: [{ jwk: null, jwksUri: at }] } as unknown as Parameters<typeof keys>[0], kid)).map(
       (key) => key.kid,
     );
   return { state, kidsOf };
@@ -71,4 +71,19 @@ test("of more URIs than are kept, the one that was read longest ago is read agai
   expect(state.reads).toBe(1_001);
   await kidsOf("k1", `${uri}/0`);
   expect(state.reads).toBe(1_002);
+});
+
+test("hosts of one organization that never answer leave places to others, and few are called at once", async () => {
+  const { state, kidsOf } = reader();
+  const silent = Promise.withResolvers<string>();
+  state.answer = () => silent.promise;
+  const theirs = Array.from({ length: 200 }, (_, n) => kidsOf("k1", `${uri}/${n}`, "busy"));
+  await new Promise(setImmediate);
+  expect(state.reads).toBeLessThan(32);
+  state.answer = async () => text;
+  const before = state.reads;
+  expect(await kidsOf("k1", `${uri}/ours`, "neighbour")).toEqual(["k1"]);
+  expect(state.reads).toBe(before + 1);
+  silent.resolve(text);
+  expect(new Set((await Promise.all(theirs)).flat())).toEqual(new Set(["k1"]));
 });

@@ -1,6 +1,6 @@
-import { Parts } from "../../security/parts.ts";
-import { noShare, type Share, Turns } from "../../security/turns.ts";
-import type { Shares } from "../../security/worked_for.ts";
+import { Parts } from "./parts.ts";
+import { noShare, type Share, Turns } from "./turns.ts";
+import type { Shares } from "./worked_for.ts";
 
 /** An entry of the queue, which is either started or refused for waiting too long. */
 export type QueueEntry = Readonly<{

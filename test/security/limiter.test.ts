@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createLimiter, type QueueEntry } from "../../../src/postgres/pool/limiter.ts";
+import { createLimiter, type QueueEntry } from "../../src/security/limiter.ts";
 
 function entries() {
   const events: string[] = [];
