@@ -14,6 +14,7 @@ import {
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { systemCall } from "../src/deps.ts";
+import { reserve } from "../src/events/attempt_places.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
 import { batches } from "../src/events/job.ts";
 import { numberAll } from "../src/events/numbering.ts";
@@ -384,6 +385,13 @@ test("the use of an access token is noted by the statement of its file", async (
   handlers.heard();
   await useWrite(handlers.deps.sql)({ hash: "00", time: new Date().toISOString(), origin: undefined });
   await show("bearer_use.sql", handlers.heard());
+});
+
+test("places of attempts are reserved by the statement of their file", async () => {
+  handlers.heard();
+  const of = { owner: postern.organizationId, userId: "somebody", type: "attempt.password_refused" };
+  expect((await reserve(handlers.deps.sql, 0, [{ of }])).granted).toHaveLength(1);
+  await show("attempt_places.sql", handlers.heard());
 });
 
 test("requests for a new password are answered by the statements of their file", async () => {

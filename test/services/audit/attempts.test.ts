@@ -43,6 +43,25 @@ const saying = (query: string, count: number, client = postern.admin) =>
     return found.length >= count ? found.toReversed() : undefined;
   }, `${count} attempts`);
 
+/** Watches events until it is disposed of. */
+async function watch(client: Client, query: string) {
+  const stop = new AbortController();
+  const answer = await fetch(`${postern.url}/v1/events:watch?${query}`, {
+    headers: { authorization: `Bearer ${client.token}`, accept: "application/x-ndjson" },
+    signal: stop.signal,
+  });
+  expect(answer.status).toBe(200);
+  let heard = "";
+  const ended = (async () => {
+    for await (const text of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) heard += text;
+  })().catch(() => {});
+  const close = async () => {
+    stop.abort();
+    await ended;
+  };
+  return { text: () => heard, [Symbol.asyncDispose]: close };
+}
+
 /** An organization with an owner of its own. */
 async function withOwner() {
   const organizationId = await organization(postern);
@@ -182,7 +201,11 @@ test("what nobody is called is stored nowhere, and such attempts are the instanc
 test("an owner sees the attempts about users of the organization, another organization's owner none", async () => {
   const [one, other] = [await withOwner(), await withOwner()];
   const { userId, username } = await signedUp(postern, one);
+  await using watched = await watch(one.owner, `aboutUserId=${userId}&types=attempt.password_refused`);
+  await using hostileWatch = await watch(other.owner, `aboutUserId=${userId}`);
   await postern.as().post("/v1/sessions", { loginName: username, password: "wrong" });
+  await eventually(() => watched.text().includes(userId) || undefined, "an event that is watched");
+  expect(hostileWatch.text()).toBe("");
   expect(await saying(`aboutUserId=${userId}`, 1, one.owner)).toHaveLength(1);
   expect(await attempts(one.owner, "types=attempt.password_refused")).toMatchObject([{ aboutUserId: userId }]);
   const hostile = ["", `aboutUserId=${userId}`, "types=attempt.password_refused", `actorId=${userId}`];
