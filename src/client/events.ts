@@ -23,6 +23,8 @@ export type WatchOptions = {
   readonly signal: AbortSignal;
   /** Called when the stream broke and is being reopened; with the position to go on after if the log lost the end of its history. */
   readonly onLost: (position?: string) => void;
+  /** The positions of events that were seen before, the latest last. */
+  readonly seen?: readonly string[];
 };
 
 const pauseMs = 1_000;
@@ -36,11 +38,11 @@ const mostSeen = 10_000;
 export async function* watchEvents(
   connection: Connection,
   filter: EventFilter,
-  { signal, onLost }: WatchOptions,
+  { signal, onLost, seen: before = [] }: WatchOptions,
 ): AsyncGenerator<JsonObject> {
   const { watchEvents } = createClient(EventService, connection.transport("connect"));
   let { after } = filter;
-  let seen: string[] = [];
+  let seen = [...before];
   for (let isOpen = false; ; ) {
     const request = create(WatchEventsRequestSchema, { ...filter, types: [...filter.types], after });
     const onHeader = () => {

@@ -1,8 +1,10 @@
 import { openConnection } from "../client/connection.ts";
 import { type EventFilter, watchEvents } from "../client/events.ts";
 import { Failure } from "../client/failure.ts";
+import { UsageError } from "../client/usage_error.ts";
 import { targetOf } from "./client_options.ts";
 import { type CommandLine, exitCodes } from "./command.ts";
+import { type EventFile, openEventFile } from "./event_file.ts";
 import { abortWithReader, printLine, reportFailure } from "./messages.ts";
 import { warn } from "./output.ts";
 import { settings } from "./settings.ts";
@@ -23,13 +25,27 @@ export async function printEvents(line: CommandLine): Promise<number> {
     );
   try {
     await using connection = await openConnection(config, targetOf(line));
-    for await (const event of watchEvents(connection, filterOf(line), { signal, onLost })) await printLine(event);
+    await using output = await outputOf(line);
+    const { positions } = output;
+    const filter = filterOf(line);
+    const after = positions.at(-1) ?? filter.after;
+    const options = { signal, onLost, seen: positions };
+    for await (const event of watchEvents(connection, { ...filter, after }, options)) await output.write(event);
   } catch (error) {
     if (signal.aborted) return exitCodes.done;
     if (error instanceof Failure) return reportFailure(error, { asJson: line.has("json") });
     throw error;
   }
   return exitCodes.done;
+}
+
+/** Where events go: a file that says where to go on, or standard output. */
+async function outputOf({ text }: CommandLine): Promise<EventFile> {
+  const path = text("output");
+  if (path === undefined) return { positions: [], write: printLine, async [Symbol.asyncDispose]() {} };
+  return openEventFile(path).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be written (${error.message})`);
+  });
 }
 
 function filterOf({ text, has }: CommandLine): EventFilter {

@@ -1,0 +1,47 @@
+import { type FileHandle, open } from "node:fs/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+
+/** A file of events, a line of JSON for each. */
+export type EventFile = AsyncDisposable & {
+  /** The positions of the last events, the latest last. */
+  readonly positions: readonly string[];
+  readonly write: (event: JsonObject) => Promise<void>;
+};
+
+const mostBytes = 1_048_576;
+
+/** Opens a file to append events to, and removes a line that a killed program left unfinished. */
+export async function openEventFile(path: string): Promise<EventFile> {
+  const file = await open(path, "a+");
+  const { size } = await file.stat();
+  const end = await endOf(file, size);
+  await file.truncate(end.size);
+  return {
+    positions: end.lines.flatMap(positionOf),
+    write: (event) => file.appendFile(`${JSON.stringify(event)}\n`),
+    async [Symbol.asyncDispose]() {
+      await file.sync().catch(() => {});
+      await file.close();
+    },
+  };
+}
+
+/** The last whole lines of a file, and its size without what follows them. */
+async function endOf(file: FileHandle, size: number) {
+  const start = Math.max(0, size - mostBytes);
+  const bytes = Buffer.alloc(size - start);
+  await file.read(bytes, 0, bytes.length, start);
+  const length = bytes.lastIndexOf("\n") + 1;
+  const lines = bytes.toString("utf8", 0, length).split("\n");
+  // The first one may be cut.
+  return { size: start + length, lines: start > 0 ? lines.slice(1) : lines };
+}
+
+function positionOf(line: string): string[] {
+  try {
+    const { position } = JSON.parse(line) as { position?: unknown };
+    return typeof position === "string" ? [position] : [];
+  } catch {
+    return [];
+  }
+}
