@@ -14,7 +14,7 @@ export const pureTests: readonly string[] = [
   "test/events/batch.test.ts",
   "test/guards/{caller_cache,late_rules,cached_lookup,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
-  "test/notify/logout/silence.test.ts",
+  "test/notify/{silence,webhook}.test.ts",
   "test/postgres/{failure,pool/servers}.test.ts",
   "test/provider/request/{client_keys,redirect_uri}.test.ts",
   "test/security/{code,failure_rate,limiter,parts,pieces,priority,raster,seal,token,totp,user_code,word_set}.test.ts",

@@ -34,6 +34,7 @@ import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/pa
 import { countFailure } from "../src/services/passwords/name_wait.ts";
 import { answerRequests } from "../src/services/passwords/password_reset_worker.ts";
 import { type PageRequest, queryOf, tokenOf } from "../src/services/reading/page.ts";
+import { resealedSubscriptions } from "../src/services/subscriptions/subscription_secret.ts";
 import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
 import { factorCalls } from "./fixture/factor_calls.ts";
@@ -231,6 +232,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { instance: true } },
       { request: {}, ...someReach },
     ],
+    "SubscriptionService.CreateSubscription": [{ request: { url: "https://receiver.example", after: "0" } }],
     "OrganizationService.ListOrganizations": [
       { request: { filter: { search: "some" } } },
       { request: {}, ...someReach },
@@ -328,6 +330,7 @@ test("what is over is cleared away by the statements of its file", async () => {
     oldJobs(deps),
     jobsOfEarlierReleases(deps),
     resealedFactors(rotated),
+    resealedSubscriptions(rotated),
   ];
   handlers.heard();
   for (const { batch } of chores) await batch(10);

@@ -41,6 +41,7 @@ type Client struct {
 	Policies      posternv1.PolicyServiceClient
 	Projects      posternv1.ProjectServiceClient
 	Sessions      posternv1.SessionServiceClient
+	Subscriptions posternv1.SubscriptionServiceClient
 	UserGrants    posternv1.UserGrantServiceClient
 	UserRoles     posternv1.UserRoleServiceClient
 	Users         posternv1.UserServiceClient
@@ -74,6 +75,7 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		Policies:      posternv1.NewPolicyServiceClient(conn),
 		Projects:      posternv1.NewProjectServiceClient(conn),
 		Sessions:      posternv1.NewSessionServiceClient(conn),
+		Subscriptions: posternv1.NewSubscriptionServiceClient(conn),
 		UserGrants:    posternv1.NewUserGrantServiceClient(conn),
 		UserRoles:     posternv1.NewUserRoleServiceClient(conn),
 		Users:         posternv1.NewUserServiceClient(conn),

@@ -73,13 +73,19 @@ export const signInSettings = {
     "How long to retry the delivery of a sign-out to an application that does not respond",
     { most: 604_800 },
   ),
+  subscriptionRetrySeconds: whole(
+    "SUBSCRIPTION_RETRY_SECONDS",
+    259_200,
+    "How long to retry the delivery of events to a subscription whose receiver accepts nothing",
+    { most: 2_592_000 },
+  ),
   outgoingPrivateNetworks: subnets(
     "OUTGOING_PRIVATE_NETWORKS",
-    "Private addresses from which application keys may be read and to which sign-outs may be sent: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
+    "Private addresses from which application keys may be read and to which sign-outs and events may be sent: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
   outgoingCaFile: text(
     "OUTGOING_CA_FILE",
     "",
-    "Certificate authorities, in PEM, for reading application keys and sending sign-outs, instead of those that Node trusts",
+    "Certificate authorities, in PEM, for reading application keys and sending sign-outs and events, instead of those that Node trusts",
   ),
 };

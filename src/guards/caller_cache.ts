@@ -210,6 +210,13 @@ const revokesBy = {
   "attempt.permission_refused": nobody,
   "attempt.password_reset_requested": nobody,
   "attempt.more": nobody,
+  "subscription.created": nobody,
+  "subscription.changed": nobody,
+  "subscription.paused": nobody,
+  "subscription.resumed": nobody,
+  "subscription.replayed": nobody,
+  "subscription.secret_rotated": nobody,
+  "subscription.deleted": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

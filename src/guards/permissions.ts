@@ -18,6 +18,8 @@ export const permissions = [
   "policy.read",
   "policy.write",
   "event.read",
+  "subscription.read",
+  "subscription.write",
   "authorization.evaluate",
 ] as const;
 

@@ -8,6 +8,7 @@ import type { Replayed } from "../events/replay.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
+import { subscriptionHealth } from "../notify/subscriptions/outbox.ts";
 import { isLockLost, isRefusedByServer, isUnavailable, StartError } from "../postgres/failure.ts";
 import { connect, type Sql } from "../postgres/pool/connect.ts";
 import { findPooler } from "../postgres/pool/pooler.ts";
@@ -58,8 +59,9 @@ async function examine(config: Config, { rebuild: replay, tell }: Examination): 
     await logFinding(sql),
     deliveryFinding("sms", await smsHealth(sql)),
     deliveryFinding("mail", await mailHealth(sql)),
-    // Applications that do not accept sign-outs are not the service's fault.
+    // Applications that do not accept sign-outs or events are not the service's fault.
     good(deliveryFinding("sign-outs at applications", await logoutHealth(sql)).line),
+    good(deliveryFinding("subscriptions", await subscriptionHealth(sql)).line),
     jobsFinding(await jobsHealth(sql)),
     await passkeyFinding(sql, relyingParty(config).id),
     ...(replay ? await replayFindings(runtime, tell) : await unfinishedReplay(sql)),

@@ -32,6 +32,12 @@ export const nounTexts = {
     fr: "Le jeton d’accès {id} n’existe pas.",
     es: "El token de acceso {id} no existe.",
   },
+  SUBSCRIPTION_NOT_FOUND: {
+    en: "Subscription {id} does not exist.",
+    de: "Das Abonnement {id} existiert nicht.",
+    fr: "L’abonnement {id} n’existe pas.",
+    es: "La suscripción {id} no existe.",
+  },
   PROJECT_NOT_FOUND: {
     en: "Project {id} does not exist.",
     de: "Das Projekt {id} existiert nicht.",
@@ -139,6 +145,12 @@ export const nounTexts = {
     de: "Ein Benutzer hat höchstens {limit} Zugriffstoken; widerrufen Sie zuerst eines.",
     fr: "Un utilisateur a au plus {limit} jetons d’accès ; révoquez-en d’abord un.",
     es: "Un usuario tiene como máximo {limit} tokens de acceso; revoque antes uno.",
+  },
+  SUBSCRIPTION_LIMIT: {
+    en: "An organization can have at most {limit} subscriptions.",
+    de: "Eine Organisation hat höchstens {limit} Abonnements.",
+    fr: "Une organisation a au plus {limit} abonnements.",
+    es: "Una organización tiene como máximo {limit} suscripciones.",
   },
   ROLE_TAKEN: {
     en: 'Role "{name}" already exists in this project.',

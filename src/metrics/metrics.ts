@@ -25,6 +25,7 @@ export type InstanceLoad = {
   readonly mail?: DeliveryHealth | undefined;
   /** The delivery of sign-outs to applications; absent if the database does not respond. */
   readonly logouts?: DeliveryHealth | undefined;
+  readonly subscriptions?: DeliveryHealth | undefined;
   /** The instance's jobs; absent if the database does not respond. */
   readonly jobs?: { readonly underWay: number; readonly stalledSeconds: number } | undefined;
   /** Sign-ins by password on this node. */
@@ -47,16 +48,24 @@ const texts = {
     waiting: "Sign-outs waiting to be sent to applications.",
     dead: "Sign-outs given up in the last few days.",
   },
-} as const;
+  subscription: {
+    name: "subscription",
+    waiting: "Subscriptions with events to deliver.",
+    dead: "Subscriptions that died because their receivers accepted nothing.",
+    oldest: "How long the receiver of one of them has accepted nothing.",
+  },
+} as const satisfies Record<string, DeliveryTexts>;
+
+type DeliveryTexts = Readonly<Record<"name" | "waiting" | "dead", string>> & { readonly oldest?: string };
 
 const deliveryFamilies = (
-  { name, waiting, dead }: (typeof texts)[keyof typeof texts],
+  { name, waiting, dead, oldest = "How long the oldest one has been waiting." }: DeliveryTexts,
   health: DeliveryHealth | undefined,
 ): Family[] =>
   health
     ? [
         most(`postern_${name}_waiting`, waiting, health.waiting),
-        most(`postern_${name}_oldest_seconds`, "How long the oldest one has been waiting.", health.oldestSeconds),
+        most(`postern_${name}_oldest_seconds`, oldest, health.oldestSeconds),
         most(`postern_${name}_dead`, dead, health.dead),
       ]
     : [];
@@ -118,7 +127,7 @@ const signInFamilies = (signIns: InstanceLoad["signIns"]): Family[] => [
 ];
 
 export function instanceFamilies(load: InstanceLoad): Family[] {
-  const { ready, hashing, logBehindSeconds, sms, mail, logouts, jobs, signIns, spans } = load;
+  const { ready, hashing, logBehindSeconds, sms, mail, logouts, subscriptions, jobs, signIns, spans } = load;
   return [
     most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
     ...databaseFamilies(load),
@@ -129,6 +138,7 @@ export function instanceFamilies(load: InstanceLoad): Family[] {
     ...deliveryFamilies(texts.sms, sms),
     ...deliveryFamilies(texts.mail, mail),
     ...deliveryFamilies(texts.logout, logouts),
+    ...deliveryFamilies(texts.subscription, subscriptions),
     ...jobFamilies(jobs),
     ...spanFamilies(spans),
   ];

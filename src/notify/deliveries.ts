@@ -17,7 +17,7 @@ export type Delivery = (
 };
 
 /** The means to deliver messages of one kind. */
-export type DeliveryOptions<M extends Leased> = {
+export type DeliveryOptions<M extends Leased, D extends Delivery = Delivery> = {
   /** Calls back when this node wrote a message; returns a function that stops it. Messages of other nodes are found by polling. */
   readonly onWritten: (look: () => void) => () => void;
   readonly timeoutMs: number;
@@ -25,11 +25,11 @@ export type DeliveryOptions<M extends Leased> = {
   readonly everyMs?: number | undefined;
   /** Leases messages that are due. */
   readonly take: (turn: Turn) => Promise<Taken<M>>;
-  readonly deliver: (message: M) => Promise<Delivery>;
+  readonly deliver: (message: M) => Promise<D>;
   /** Records the outcome of a try. */
-  readonly settle: (message: M, delivery: Delivery) => Promise<unknown>;
+  readonly settle: (message: M, delivery: D) => Promise<unknown>;
   /** Called with the outcome of each try, for the log and the metrics; not with messages postponed without one. */
-  readonly onDelivery: (message: M, delivery: Delivery) => void;
+  readonly onDelivery: (message: M, delivery: D) => void;
   /** Called when the database cannot be queried; the worker tries again. */
   readonly onError: (error: unknown) => void;
 };
@@ -45,7 +45,9 @@ const settleSeconds = 60;
  * Delivers the messages of an outbox. Each one is leased to one node at a time; it is sent twice only if a worker ended between
  * sending it and recording that. Organizations take turns, and none holds more than two thirds of a node's places.
  */
-export function startDeliveries<M extends Leased>(options: DeliveryOptions<M>): AsyncDisposable {
+export function startDeliveries<M extends Leased, D extends Delivery = Delivery>(
+  options: DeliveryOptions<M, D>,
+): AsyncDisposable {
   const { onWritten, timeoutMs, everyMs = 1000, onError } = options;
   const leaseSeconds = timeoutMs / 1000 + settleSeconds;
   const underWay = new Map<Promise<void>, string>();
@@ -92,7 +94,7 @@ export function startDeliveries<M extends Leased>(options: DeliveryOptions<M>): 
   }
 
   // An outage of the database for a moment must not make a message go out twice.
-  async function settled(message: M, delivery: Delivery): Promise<boolean> {
+  async function settled(message: M, delivery: D): Promise<boolean> {
     const until = performance.now() + settleSeconds * 500;
     for (;;) {
       try {
@@ -114,10 +116,23 @@ function roomsOf(owners: readonly string[], free: number): Pick<Turn, "rooms" | 
   return { rooms, roomOfOthers: roomFor(0, free) };
 }
 
-/** Returns the pause after the n-th try: doubled each time, up to a minute, with jitter. */
-export function backoffSeconds(attempts: number, random: () => number = Math.random): number {
-  return Math.min(2 ** (attempts - 1), longestBackoffSeconds) * (0.5 + random() / 2);
+/** Returns the pause after the n-th try: doubled each time, up to a minute or another limit, with jitter. */
+export function backoffSeconds(attempts: number, random: () => number = Math.random, longest = longestBackoffSeconds) {
+  return Math.min(2 ** (attempts - 1), longest) * (0.5 + random() / 2);
 }
+
+/** Why a post to a URI that an application registered failed, as operators read it. */
+export function failureOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (code === "ABORT_ERR") return "it did not answer in time";
+  return typeof code === "string" ? `it cannot be reached (${code})` : String(message).slice(0, 200);
+}
+
+// The errors of a host that takes the whole time of a try; another one costs next to nothing.
+const swallowed = new Set(["ABORT_ERR", "ETIMEDOUT", "EHOSTUNREACH", "ESERVFAIL"]);
+
+/** Whether a post took the whole time of a try without an answer. */
+export const isUnanswered = (error: unknown): boolean => swallowed.has(String((error as { code?: unknown }).code));
 
 /** Decides on a message that was not taken: another try later, or none. */
 export function notDelivered(

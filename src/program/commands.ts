@@ -4,6 +4,7 @@ import { doctor } from "./doctor.ts";
 import { health } from "./health.ts";
 import { bootstrap, migrate, recover } from "./maintenance.ts";
 import { proto } from "./proto.ts";
+import { replay } from "./replay.ts";
 import { rotateSigningKeys } from "./rotate_signing_keys.ts";
 import { serve } from "./serve.ts";
 import { exportAll, importFrom } from "./transfers.ts";
@@ -21,6 +22,7 @@ export const commands: Commands = {
   "rotate-signing-keys": rotateSigningKeys,
   call,
   watch,
+  replay,
   import: importFrom,
   export: exportAll,
   proto,

@@ -29,6 +29,7 @@ import { policies } from "../services/policies/module.ts";
 import { projects } from "../services/projects/module.ts";
 import { sessions } from "../services/sessions/module.ts";
 import type { SignIns } from "../services/sessions/sign_in.ts";
+import { subscriptions } from "../services/subscriptions/module.ts";
 import { userGrants } from "../services/user_grants/module.ts";
 import { users } from "../services/users/module.ts";
 
@@ -71,7 +72,7 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 const modules = [
   ...[log, notify, expiry],
   ...[account, accessTokens, passwords, users, members, sessions, factors, policies],
-  ...[organizations, projects, applications, userGrants, consents, decisions, audit, jobs, provider],
+  ...[organizations, projects, applications, userGrants, consents, decisions, audit, subscriptions, jobs, provider],
 ] as const satisfies readonly Module[];
 
 type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;

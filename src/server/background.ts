@@ -7,20 +7,22 @@ import { mailSender } from "../notify/mail/sender.ts";
 import { startMailWorker } from "../notify/mail/worker.ts";
 import { smsSender } from "../notify/sms/sender.ts";
 import { startSmsWorker } from "../notify/sms/worker.ts";
-import { outwardTimeoutMs } from "../provider/http/fetcher.ts";
+import { startSubscriptionWorker } from "../notify/subscriptions/worker.ts";
+import { outwardPosters, outwardTimeoutMs } from "../provider/http/fetcher.ts";
 import { issuerOf } from "../provider/http/issuer.ts";
 import { endsSessions, logoutSender } from "../provider/logout/logout_token.ts";
 import { codePages } from "../provider/mail_pages/code_pages.ts";
 import { type SigningKeys, signingKeys } from "../provider/tokens/signing_keys.ts";
 import { choresOf, folds } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { eventJson } from "../services/audit/event.ts";
 import { startPasswordResets } from "../services/passwords/password_reset_worker.ts";
 import { sendsMail } from "../services/verification/mail_code.ts";
 import { sendsCode } from "../services/verification/phone_code.ts";
 import { returnIdleMemory } from "./idle_memory.ts";
 
 /**
- * Starts the background work: delivering SMS, mails and sign-outs, deleting expired data, returning unused memory. The listening port may
+ * Starts the background work: delivering SMS, mails, sign-outs and events, deleting expired data, returning unused memory. The listening port may
  * be part of the issuer, which logout tokens name.
  */
 export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
@@ -39,6 +41,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
     deliverSms(runtime, config, (error) => onError(error, "sms")),
     deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),
     ...logouts,
+    deliverEvents(runtime, config, (error) => onError(error, "subscriptions")),
     writeAttempts(runtime, (error) => onError(error, "attempts")),
     startPasswordResets(deps, config, (error) => onError(error, "password resets")),
     returnIdleMemory(),
@@ -132,6 +135,27 @@ function deliverLogouts({ deps, onAppended, logger }: Runtime, config: Config, p
     timeoutMs: outwardTimeoutMs,
     onDelivery: ({ id, userId, appId, sessionId, attempts }, delivery) =>
       logger.info({ logout: id, userId, appId, sessionId, attempts, ...delivery }, "logout"),
+    onError,
+  });
+}
+
+const eventTimeoutMs = 15_000;
+
+function deliverEvents({ deps, tail, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startSubscriptionWorker({
+    sql: deps.sql,
+    clock: deps.clock,
+    keyring: deps.secrets.keyring,
+    openPoster: outwardPosters(config, eventTimeoutMs),
+    bodyOf: (event) => JSON.stringify(eventJson(event)),
+    // Whoever numbers events wakes their subscriptions before the tail tells of them.
+    onWritten: (look) => tail.listen({ events: look, lost: look }),
+    retrySeconds: config.subscriptionRetrySeconds,
+    timeoutMs: eventTimeoutMs,
+    onDelivery: ({ id, owner, url }, { progress: { accepted }, ...delivery }) => {
+      const told = { subscription: id, organization: owner, host: new URL(url).host, accepted, ...delivery };
+      if (accepted > 0 || delivery.kind !== "delivered") logger.info(told, "subscription");
+    },
     onError,
   });
 }

@@ -25,6 +25,7 @@ import { type InstanceLoad, instanceFamilies, workerFamilies } from "../metrics/
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
+import { subscriptionHealth } from "../notify/subscriptions/outbox.ts";
 import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -127,6 +128,7 @@ const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
   sms: withinTime(() => smsHealth(sql)),
   mail: withinTime(() => mailHealth(sql)),
   logouts: withinTime(() => logoutHealth(sql)),
+  subscriptions: withinTime(() => subscriptionHealth(sql)),
   jobs: withinTime(() => jobsHealth(sql)),
   unnumbered: withinTime(() => unnumberedSeconds(sql)),
   lockWait: withinTime(lockWaitSeconds),
@@ -142,11 +144,12 @@ async function loadOf(
   { databaseLoad, longLoad, fullDisks, deps, tail, signIns }: Runtime,
   { ready, asked, tracing }: LoadOptions,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, mail, logouts, jobs, unnumbered = 0, lockWait] = await Promise.all([
+  const [isReady, sms, mail, logouts, subscriptions, jobs, unnumbered = 0, lockWait] = await Promise.all([
     ready(),
     asked.sms(),
     asked.mail(),
     asked.logouts(),
+    asked.subscriptions(),
     asked.jobs(),
     asked.unnumbered(),
     asked.lockWait(),
@@ -157,6 +160,7 @@ async function loadOf(
     sms,
     mail,
     logouts,
+    subscriptions,
     jobs,
     database: databaseLoad(),
     lockWaitSeconds: lockWait,

@@ -41,6 +41,14 @@ export const nounRows = {
   ROLE_NOT_FOUND: missing("/v1/projects/{project}/roles/none"),
   PROJECT_GRANT_NOT_FOUND: missing("/v1/projects/{project}/grants/none"),
   JOB_NOT_FOUND: { by: ({ german }) => german.get("/v1/jobs/none"), details: ["ResourceInfo"] },
+  SUBSCRIPTION_NOT_FOUND: { by: ({ german }) => german.get("/v1/subscriptions/none"), details: ["ResourceInfo"] },
+  SUBSCRIPTION_LIMIT: {
+    async by({ admin, german }) {
+      const wanted = { url: "https://receiver.example", types: ["organization.purged"] };
+      for (let n = 0; n < 100; n += 1) await admin.post("/v1/subscriptions", wanted);
+      return german.post("/v1/subscriptions", wanted);
+    },
+  },
   APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),
   APPLICATION_KEY_NOT_FOUND: {
     by: async (scene) => scene.german.delete(`${await keysPath(scene)}/none`),

@@ -147,6 +147,8 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
     values: "'waiting', 'u', 'a'",
     fires: ["PosternSignOutsWait", "PosternSignOutsDead"],
   }),
+  subscriptionScene("is refused by its receiver", "PosternSubscriptionFails", "null"),
+  subscriptionScene("has died", "PosternSubscriptionsDead", "now()"),
   {
     state: "a job that no node can do",
     fires: ["PosternJobStalled"],
@@ -160,6 +162,22 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
     },
   },
 ];
+
+/** A subscription whose receiver has accepted nothing for two hours. */
+function subscriptionScene(state: string, fires: string, dead: string): Scene<AlertNode> {
+  return {
+    state: `a subscription ${state}`,
+    fires: [fires],
+    async enter({ direct }, undo) {
+      undo.defer(async () => void (await ask(direct, "delete from subscription_deliveries")));
+      await ask(
+        direct,
+        `insert into subscription_deliveries (subscription_id, owner, number, batch, due, failure, failing_since, dead)
+         values ('refused', 'o', 0, '', now() + interval '1 hour', 'it answered 500', now() - interval '2 hours', ${dead})`,
+      );
+    },
+  };
+}
 
 /** Messages that nobody takes, and that were given up. */
 function messageScenes(of: { table: string; row: string; values: string; fires: readonly [string, string] }) {

@@ -41,6 +41,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   app_id: () => other.newApp(),
   key_id: async () => (await other.newKey()).keyId,
   job_id: () => other.newJob(),
+  subscription_id: () => other.newSubscription(),
   user_grant_id: () => other.newUserGrant(),
   "subject.id": () => other.userId,
   "resource.id": () => other.projectId,

@@ -8,6 +8,7 @@ import { consentRows } from "./consent_rows.ts";
 import { factorRows } from "./factor_rows.ts";
 import { memberRows } from "./member_rows.ts";
 import { policyRows } from "./policy_rows.ts";
+import { subscriptionRows } from "./subscription_rows.ts";
 import { userGrantRows } from "./user_grant_rows.ts";
 
 // Two statements of the same truth meet in matrix.test.ts. The server runs on the option `access` of each rpc in proto/postern/v1
@@ -429,6 +430,7 @@ export const rows: Readonly<Record<string, Row>> = {
   ...factorRows,
   ...policyRows,
   ...brandingRows,
+  ...subscriptionRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "JobService.GetJob": { needs: "project.read", decides: "organization", reaches: "own", request: jobOf },

@@ -14,6 +14,7 @@ import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
+import { SubscriptionService } from "../../gen/postern/v1/subscription_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { UserRoleService } from "../../gen/postern/v1/user_role_pb.ts";
@@ -34,7 +35,15 @@ const services: readonly DescService[] = [
     MemberService,
     OrganizationService,
   ],
-  ...[PolicyService, ProjectService, SessionService, UserService, UserGrantService, UserRoleService],
+  ...[
+    PolicyService,
+    ProjectService,
+    SessionService,
+    SubscriptionService,
+    UserService,
+    UserGrantService,
+    UserRoleService,
+  ],
 ];
 
 /** Every rpc as `Service.Rpc`. */

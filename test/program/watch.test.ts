@@ -1,3 +1,5 @@
+import { appendFile, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { freshDatabase } from "../database.ts";
 import { machine, startPostern } from "../harness.ts";
@@ -41,6 +43,41 @@ test("watch prints what is about a user, or a project, alone", async () => {
   const wait = { timeout: 60_000 };
   await vi.waitFor(() => expect(types(ofUser)).toEqual(["user.machine_created", "access_token.created"]), wait);
   await vi.waitFor(() => expect(types(ofProject)).toEqual(["project.created"]), wait);
+});
+
+test("watch writes to a file that says where to go on, also after a line that was not finished", async () => {
+  await using postern = await startPostern();
+  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "" };
+  const file = join(postern.config.dataDir, "events.jsonl");
+  const args = ["watch", "--url", postern.url, "--after", "0", "--types", "user.machine_created", "--output", file];
+  const written = async () => (await readFile(file, "utf8").catch(() => "")).split("\n").slice(0, -1);
+  const ids = async () => (await written()).map((line) => (JSON.parse(line) as Line).objectId);
+  const wait = { timeout: 60_000, interval: 100 };
+  const users = [await machine(postern), await machine(postern)].map(({ userId }) => userId);
+  const first = running(args, env);
+  await vi.waitFor(async () => expect(await ids()).toEqual(users), wait);
+  expect(await first.stop("SIGKILL")).not.toBe(0);
+  await appendFile(file, '{"position": "half a li');
+  users.push((await machine(postern)).userId);
+  await using second = running(args, env);
+  await vi.waitFor(async () => expect(await ids()).toEqual(users), wait);
+  expect(await second.stop("SIGINT")).toBe(0);
+});
+
+test("replay has the events of a subscription delivered from a position", async () => {
+  await using postern = await startPostern();
+  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "" };
+  const wanted = { url: "https://receiver.example/", types: ["organization.purged"] };
+  const { subscriptionId } = (await postern.admin.post("/v1/subscriptions", wanted)).body;
+  await postern.admin.post(`/v1/subscriptions/${subscriptionId}:pause`);
+  expect(await program(["replay", subscriptionId, "--from", "0", "--url", postern.url], { env })).toMatchObject({
+    code: 0,
+  });
+  const { body } = await postern.admin.get(`/v1/subscriptions/${subscriptionId}`);
+  expect(body.subscription).toMatchObject({ state: "SUBSCRIPTION_STATE_ACTIVE", details: { sequence: "3" } });
+  const none = await program(["replay", "none", "--from", "0", "--url", postern.url], { env });
+  expect([none.code, none.err]).toEqual([5, expect.stringContaining("SUBSCRIPTION_NOT_FOUND")]);
+  expect((await program(["replay", subscriptionId, "--url", postern.url], { env })).code).toBe(2);
 });
 
 test("watch of a service that is not there, or refuses, ends with the code of the refusal", async () => {

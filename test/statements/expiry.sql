@@ -71,3 +71,10 @@ select factor_id as id, sealed from factor_secrets
 where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array($1, ',')) limit $2;
 
 update factor_secrets set sealed = $1 where factor_id = $2 and sealed = $3;
+
+select subscription_id as id, sealed, previous from subscription_secrets
+where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array($1, ','))
+  or encode(substring(previous from 1 for 5), 'hex') = any(string_to_array($2, ',')) limit $3;
+
+update subscription_secrets set sealed = $1, previous = $2
+where subscription_id = $3 and sealed = $4;

@@ -12,6 +12,7 @@ import { OrganizationService } from "./gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "./gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "./gen/postern/v1/project_pb.ts";
 import { SessionService } from "./gen/postern/v1/session_pb.ts";
+import { SubscriptionService } from "./gen/postern/v1/subscription_pb.ts";
 import { UserGrantService } from "./gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "./gen/postern/v1/user_pb.ts";
 import { UserRoleService } from "./gen/postern/v1/user_role_pb.ts";
@@ -36,6 +37,7 @@ export function posternOf(transport: Transport) {
     policies: createClient(PolicyService, transport),
     projects: createClient(ProjectService, transport),
     sessions: createClient(SessionService, transport),
+    subscriptions: createClient(SubscriptionService, transport),
     userGrants: createClient(UserGrantService, transport),
     userRoles: createClient(UserRoleService, transport),
     users: createClient(UserService, transport),

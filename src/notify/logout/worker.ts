@@ -1,7 +1,14 @@
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { backoffSeconds, type Delivery, type DeliveryOptions, startDeliveries } from "../deliveries.ts";
+import {
+  backoffSeconds,
+  type Delivery,
+  type DeliveryOptions,
+  failureOf,
+  isUnanswered,
+  startDeliveries,
+} from "../deliveries.ts";
+import { type Destination, hostOf, type Outcome, rememberSilence, type Silences } from "../silence.ts";
 import { buryLogout, forgetLogout, type LeasedLogout, postponeLogouts, takeLogouts } from "./outbox.ts";
-import { type Destination, type Outcome, rememberSilence, type Silences } from "./silence.ts";
 
 /**
  * Notifies an application of a sign-out. Returns the status of the response, or undefined if the application does not need to know; throws
@@ -56,7 +63,7 @@ async function deliver(options: WithSilences, message: LeasedLogout): Promise<De
 function destinationOf({ owner, appId, oidc }: LeasedLogout): Destination | undefined {
   const uri = String(oidc?.backChannelLogoutUri);
   // Node 20 has no URL.parse.
-  return URL.canParse(uri) ? { owner, appId, host: new URL(uri).hostname.replace(/\.$/, "") } : undefined;
+  return URL.canParse(uri) ? { owner, receiver: appId, host: hostOf(uri) } : undefined;
 }
 
 type Try = { readonly delivery: Delivery; readonly outcome: Outcome };
@@ -69,7 +76,7 @@ async function tryToDeliver(options: LogoutWorkerOptions, message: LeasedLogout)
     return { delivery: deliveryOf(options, message, status), outcome: "answered" };
   } catch (error) {
     const delivery = later(options, message, { failure: failureOf(error), seconds });
-    return { delivery, outcome: swallowed.has(String((error as { code?: unknown }).code)) ? "unanswered" : "failed" };
+    return { delivery, outcome: isUnanswered(error) ? "unanswered" : "failed" };
   }
 }
 
@@ -81,9 +88,6 @@ function deliveryOf(options: LogoutWorkerOptions, message: LeasedLogout, status:
   return later(options, message, { failure, seconds: backoffSeconds(message.attempts) });
 }
 
-// The errors of a host that takes the whole time of a try; another one costs next to nothing.
-const swallowed = new Set(["ABORT_ERR", "ETIMEDOUT", "EHOSTUNREACH", "ESERVFAIL"]);
-
 const isLasting = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
 
 type Wait = { readonly failure: string; readonly seconds: number };
@@ -94,12 +98,6 @@ function later(options: LogoutWorkerOptions, message: LeasedLogout, { failure, s
   return clock().getTime() + seconds * 1000 > until
     ? { kind: "dead", failure }
     : { kind: "postponed", failure, seconds };
-}
-
-function failureOf(error: unknown): string {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  if (code === "ABORT_ERR") return "it did not answer in time";
-  return typeof code === "string" ? `it cannot be reached (${code})` : String(message).slice(0, 200);
 }
 
 async function settle(sql: Sql, message: LeasedLogout, delivery: Delivery): Promise<void> {

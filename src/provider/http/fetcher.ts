@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { type RequestOptions, request } from "node:https";
+import { Agent, type RequestOptions, request } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { findAddresses } from "./name_lookup.ts";
 
@@ -17,6 +17,12 @@ export type FetchText = (uri: string) => Promise<string>;
 
 /** Posts a form to an https URI registered by an application, and returns the response status; throws if the URI may not be called. */
 export type PostForm = (uri: string, form: Readonly<Record<string, string>>) => Promise<number>;
+
+/** Posts to https URIs registered by an administrator over connections that it keeps until it is disposed of. */
+export type OutwardPoster = Disposable & {
+  /** Returns the status of the response; throws if the URI may not be called, or the connection ends before the response. */
+  readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<number>;
+};
 
 /** The timeout of a request. */
 export const outwardTimeoutMs = 5_000;
@@ -42,6 +48,36 @@ export function outwardPost(settings: FetchSettings): PostForm {
   };
 }
 
+/** Makes posters, whose requests may take so long. Of a response, they read no more than a little beyond the status. */
+export function outwardPosters(settings: FetchSettings, timeoutMs: number): () => OutwardPoster {
+  const call = outwardCall(settings);
+  return () => {
+    const agent = new Agent({ keepAlive: true });
+    return {
+      async post(uri, given, body) {
+        const headers = { ...given, "content-length": String(Buffer.byteLength(body)) };
+        const options = { method: "POST", headers, agent, signal: AbortSignal.timeout(timeoutMs) };
+        const response = await call(uri, options, body);
+        await skimmed(response);
+        return response.statusCode ?? 0;
+      },
+      [Symbol.dispose]: () => agent.destroy(),
+    };
+  };
+}
+
+const mostSkimmed = 16_384;
+
+/** Waits for the end of a response, so that its connection can be used again, or for as much as is read of one. */
+async function skimmed(response: IncomingMessage): Promise<void> {
+  let length = 0;
+  for await (const part of response) {
+    length += part.length;
+    // Leaving the loop closes the connection.
+    if (length > mostSkimmed) return;
+  }
+}
+
 /**
  * Makes the only function that calls URIs registered by applications: public ones over https, without redirects, and with limits on time
  * and size.
@@ -58,9 +94,9 @@ function outwardCall({ outgoingPrivateNetworks, outgoingCaFile }: FetchSettings)
     const literal = hostname.replace(/^\[(.*)\]$/, "$1");
     if (protocol !== "https:") throw new Error("only https is called");
     if (isIP(literal) !== 0 && !isAllowed(literal)) throw new Error("the address is not public");
-    const signal = AbortSignal.timeout(outwardTimeoutMs);
     const ca = await authorities;
-    const all = { ...options, lookup: checked, agent: false, signal, ...(ca ? { ca } : {}) };
+    const usual = { agent: false, signal: AbortSignal.timeout(outwardTimeoutMs) };
+    const all = { ...usual, ...options, lookup: checked, ...(ca ? { ca } : {}) };
     return responseOf(uri, all, body);
   };
 }

@@ -15,6 +15,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { canonicalJwk, type JwkFault, jwkFaults } from "../../security/jwk.ts";
+import { isOutgoingUri } from "../writing/outgoing_uri.ts";
 import { refuseFirstParty } from "./first_party.ts";
 
 type Keys = Pick<
@@ -75,7 +76,7 @@ function sourceViolations({ publicKey, jwksUri }: Source): Violation[] {
   if (publicKey) return jwkFaults(membersOf(publicKey)).map(keyViolation);
   if (jwksUri === undefined)
     return [{ field: "publicKey", text: "FIELD_OR", params: { other: "jwksUri" }, reason: "REQUIRED" }];
-  return isKeySetUri(jwksUri) ? [] : [{ field: "jwksUri", text: "KEY_SET_URI", reason: "JWKS_URI_INVALID" }];
+  return isOutgoingUri(jwksUri) ? [] : [{ field: "jwksUri", text: "KEY_SET_URI", reason: "JWKS_URI_INVALID" }];
 }
 
 const keyViolation = ({ member, ...fault }: JwkFault): Violation => ({
@@ -83,12 +84,6 @@ const keyViolation = ({ member, ...fault }: JwkFault): Violation => ({
   ...fault,
   reason: "JWK_INVALID",
 });
-
-function isKeySetUri(text: string): boolean {
-  if (!/^https:\/\/[^\s\p{Cc}\p{Cf}\\<>"#@]+$/iu.test(text) || !URL.canParse(text)) return false;
-  const { hostname, username, hash } = new URL(text);
-  return hostname !== "" && username === "" && hash === "";
-}
 
 function membersOf({ kty, kid, alg, n, e, crv, x, y }: JsonWebKey) {
   const optional = Object.entries({ kid, alg, n, e, crv, x, y }).filter(([, value]) => value !== undefined);

@@ -1,8 +1,9 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonValue, toJson } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  EventSchema,
   type EventService,
   type ListEventsRequest,
   ListEventsRequestSchema,
@@ -65,13 +66,13 @@ function wrongInWatch(request: WatchEventsRequest): Violation[] {
   return [...unknownTypes(request), ...(isPosition ? [] : [notAPosition])];
 }
 
-function unknownTypes({ types }: { readonly types: readonly string[] }): Violation[] {
+export function unknownTypes({ types }: { readonly types: readonly string[] }): Violation[] {
   return types.flatMap((type, at) =>
     descOf(type) ? [] : [{ field: `types[${at}]`, text: "EVENT_TYPE_UNKNOWN", params: { type } }],
   );
 }
 
-const notAPosition: Violation = { field: "after", text: "POSITION_FOREIGN", reason: "POSITION_INVALID" };
+export const notAPosition: Violation = { field: "after", text: "POSITION_FOREIGN", reason: "POSITION_INVALID" };
 
 type FilterFields = Omit<EventFilter, "owner"> & { readonly instance: boolean };
 
@@ -95,7 +96,7 @@ function momentOf({ seconds, nanos }: Timestamp): Date {
 }
 
 /** Finds the position where a watch begins, before its stream opens, so that it misses no later event. */
-async function begun(sql: Sql, filter: EventFilter, after: string): Promise<Begin> {
+export async function begun(sql: Sql, filter: EventFilter, after: string): Promise<Begin> {
   const position = parsePosition(after);
   if (!position) {
     await numberAll(sql);
@@ -113,6 +114,10 @@ function responseOf(row: StoredEvent & { [response]?: WatchEventsResponse }): Wa
   row[response] ??= create(WatchEventsResponseSchema, { event: event(row) });
   return row[response];
 }
+
+/** The message of an event as JSON. */
+export const eventJson = (row: StoredEvent): JsonValue =>
+  toJson(EventSchema, create(EventSchema, event(row)), { alwaysEmitImplicit: true });
 
 function event(row: StoredEvent) {
   return {
@@ -183,7 +188,14 @@ const ofTypes = (
     order by time desc, events.position desc limit ${limit}) events
   order by time desc, events.position desc limit ${limit}`;
 
-const unfiltered: EventFilter = { owner: "", objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
+export const unfiltered: EventFilter = {
+  owner: "",
+  objectId: "",
+  actorId: "",
+  aboutUserId: "",
+  projectId: "",
+  types: [],
+};
 
 /** The part of a filter that an index serves: one id, else the organization, with types if there are any. */
 async function leadingOf(sql: Sql, filter: EventFilter): Promise<EventFilter> {

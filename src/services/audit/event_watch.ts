@@ -1,6 +1,7 @@
 import { refuse } from "../../errors.ts";
-import { batchOf, endOfLog, eventsIn, isHeld, type StoredEvent, type Tail } from "../../events/follow.ts";
+import { batchOf, endOfLog, isHeld, type StoredEvent, type Tail } from "../../events/follow.ts";
 import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
+import { stretchAfter, stretchLength } from "../../events/stretch.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
 /** The filter of a watch; empty fields match every event. */
@@ -20,11 +21,10 @@ export type Following = {
   readonly signal: AbortSignal;
 };
 
-// How many events are buffered for a watcher before it must read the log again; how many one statement reads, whose rows hold the event loop
-// for less than a millisecond; and how many it scans.
+// How many events are buffered for a watcher before it must read the log again, and how many one statement reads, whose rows hold the event
+// loop for less than a millisecond.
 const most = 500;
 const mostRead = 100;
-const stretch = 5_000n;
 
 /** Where a watch begins; events that a client of release 0.1.0 has seen are skipped. */
 export type Begin = { readonly at: Position; readonly skips?: EarlierPosition };
@@ -63,18 +63,9 @@ type News = {
   readonly missed: boolean;
 };
 
-/**
- * Reads the matching events of the next stretch; undefined if the log lost the history of the position. Finding a rare event thus takes
- * many short statements instead of one long one.
- */
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
-  const end = await endOfStretch(sql, at.number);
-  const events = await sql<StoredEvent[]>`
-    ${eventsIn(sql, { after: at.number, upTo: end.number, limit: mostRead, where: matching(sql, filter) })}`;
-  // Asked last: what was read after a failover must not pass for what follows on the position.
-  if (!(await isHeld(sql, at))) return undefined;
-  const full = events.length === mostRead;
-  return { events, upTo: full ? undefined : end, missed: full || end.number === at.number + stretch };
+  const read = await stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead });
+  return read && { events: read.events, upTo: read.upTo, missed: read.isMore };
 }
 
 /** Buffers the tail's events for the watch. Events beyond the limit are dropped, and the log must be read again. */
@@ -133,14 +124,6 @@ export const matching = (sql: Sql, { owner, objectId, actorId, aboutUserId, proj
   ${projectId ? sql`and project_id = ${projectId}` : sql``}
   ${types.length > 0 ? sql`and type = any(${[...types]})` : sql``}`;
 
-/** Finds the end of the next stretch, which is the end of the log if that comes first. */
-async function endOfStretch(sql: Sql, after: bigint): Promise<Position> {
-  const [end] = await sql<Position[]>`
-    select numbered.number, ${batchOf(sql)} as batch
-    from (select least(last, ${after + stretch}::bigint) as number from event_batches order by first desc limit 1) numbered`;
-  return end ?? endOfLog(sql);
-}
-
 /** Finds where a watch after a position begins; undefined if the log has not reached it. Throws if the log lost its history. */
 export async function beginAt(sql: Sql, filter: EventFilter, after: Position | EarlierPosition) {
   if ("epoch" in after) return beginAfterEarlier(sql, after);
@@ -179,7 +162,7 @@ async function historyLost(sql: Sql, filter: EventFilter, { number }: Position) 
   const held = await sql<Position[]>`
     select numbered.number, ${batchOf(sql)} as batch
     from (
-      select * from event_numbers where number > ${upTo - stretch} and number <= ${upTo} order by number desc
+      select * from event_numbers where number > ${upTo - stretchLength} and number <= ${upTo} order by number desc
     ) numbered cross join lateral (
       select owner, stream, actor, about_user_id, project_id, type from events
       where events.epoch = numbered.epoch and events.xid = numbered.xid and events.position = numbered.position offset 0

@@ -70,6 +70,11 @@ const ofProjects: readonly Step[] = [
 /** What is deleted with an organization, in order; the organization itself goes last. */
 export const whatItHas: readonly Step[] = [
   {
+    makes: "subscription.deleted",
+    select: `select i.n, s.owner, s.subscription_id, s.version + 1, jsonb_build_object()
+             from $input i join subscriptions s on s.owner = i.stream`,
+  },
+  {
     makes: "user_grant.removed",
     select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
              from $input i join user_grants g on g.owner = i.stream`,
@@ -93,6 +98,7 @@ export const whatItHas: readonly Step[] = [
              where not exists (select from all_users u where u.owner = i.stream)
                and not exists (select from all_projects p where p.owner = i.stream)
                and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
-               and not exists (select from members m where m.owner = i.stream)`,
+               and not exists (select from members m where m.owner = i.stream)
+               and not exists (select from subscriptions s where s.owner = i.stream)`,
   },
 ];

@@ -1,4 +1,23 @@
 with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'subscription.deleted'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
+  from (
+    select * from (select i.n, s.owner, s.subscription_id, s.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join subscriptions s on s.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"subscription.deleted/0" as (delete from subscriptions t using (select * from facts where type = 'subscription.deleted') f where t.owner = f.owner and t.subscription_id = f.stream),
+"subscription.deleted/1" as (delete from subscription_secrets t using (select * from facts where type = 'subscription.deleted') f where t.subscription_id = f.stream),
+"subscription.deleted/2" as (delete from subscription_deliveries t using (select * from facts where type = 'subscription.deleted') f where t.subscription_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
@@ -458,7 +477,8 @@ with input as materialized (
              where not exists (select from all_users u where u.owner = i.stream)
                and not exists (select from all_projects p where p.owner = i.stream)
                and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
-               and not exists (select from members m where m.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
+               and not exists (select from members m where m.owner = i.stream)
+               and not exists (select from subscriptions s where s.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)

@@ -19,6 +19,7 @@ import com.postern.v1.OrganizationServiceGrpc;
 import com.postern.v1.PolicyServiceGrpc;
 import com.postern.v1.ProjectServiceGrpc;
 import com.postern.v1.SessionServiceGrpc;
+import com.postern.v1.SubscriptionServiceGrpc;
 import com.postern.v1.UserGrantServiceGrpc;
 import com.postern.v1.UserRoleServiceGrpc;
 import com.postern.v1.UserServiceGrpc;
@@ -111,6 +112,11 @@ public final class PosternClient implements AutoCloseable {
 
   public SessionServiceGrpc.SessionServiceBlockingStub sessions() {
     return SessionServiceGrpc.newBlockingStub(channel);
+  }
+
+
+  public SubscriptionServiceGrpc.SubscriptionServiceBlockingStub subscriptions() {
+    return SubscriptionServiceGrpc.newBlockingStub(channel);
   }
 
   public UserGrantServiceGrpc.UserGrantServiceBlockingStub userGrants() {

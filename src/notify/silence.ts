@@ -1,7 +1,7 @@
-import { backoffSeconds } from "../deliveries.ts";
+import { backoffSeconds } from "./deliveries.ts";
 
-/** The application that a sign-out is for, its organization, and the name or address of its host. */
-export type Destination = { readonly owner: string; readonly appId: string; readonly host: string };
+/** The application or subscription that a post is for, its organization, and the name or address of its host. */
+export type Destination = { readonly owner: string; readonly receiver: string; readonly host: string };
 
 /** What became of a try; a refused connection is neither an answer nor silence. */
 export type Outcome = "answered" | "unanswered" | "failed";
@@ -12,7 +12,7 @@ type Silence = { readonly witnesses: Set<string>; pauses: number; until: number 
 
 /** Remembers who does not answer, on this node. */
 export type Silences = {
-  /** The seconds for which a sign-out has to wait; without any, it is sent, and its outcome must be told. */
+  /** The seconds for which a post has to wait; without any, it is sent, and its outcome must be told. */
   readonly wait: (to: Destination) => number;
   readonly ended: (to: Destination, outcome: Outcome) => void;
 };
@@ -22,24 +22,33 @@ const mostRemembered = 30_000;
 const mostAtSilentHost = 6;
 const fullSeconds = 2;
 
+export type SilenceOptions = {
+  readonly now?: () => number;
+  /** Whether only hosts that several organizations find silent are set aside, because each receiver has pauses of its own. */
+  readonly ofAll?: boolean;
+};
+
 /**
- * Remembers applications and hosts that take a connection's time and never answer, so that the next messages for them take no places.
- * An organization sets a host aside for itself, once two of its applications there are silent. If three organizations find a host silent,
+ * Remembers receivers and hosts that take a connection's time and never answer, so that the next messages for them take no places.
+ * An organization sets a host aside for itself, once two of its receivers there are silent. If three organizations find a host silent,
  * each one sends it a message at a time, and all together a few: none of them can set it aside for another one. One answer ends it. Nodes
  * learn by themselves: each loses a few places for the time of one try.
  */
-export function rememberSilence(timeoutMs: number, now: () => number = () => performance.now()): Silences {
+export function rememberSilence(
+  timeoutMs: number,
+  { now = () => performance.now(), ofAll: isOfAll = false }: SilenceOptions = {},
+): Silences {
   const silences = new Map<string, Silence>();
   const underWay = new Map<string, number>();
 
   return {
     wait(to) {
-      const { application, ofOwner, ofAll } = subjectsOf(to);
+      const { receiver, ofOwner, ofAll } = subjectsOf(to);
       const isSilentToSeveral = isSilent(ofAll);
       if (isSilentToSeveral && countOf(to) >= mostAtSilentHost) return fullSeconds;
       const asked = [
-        ...(isSilent(application) ? [application] : []),
-        ...(isSilentToSeveral || isSilent(ofOwner) ? [ofOwner] : []),
+        ...(!isOfAll && isSilent(receiver) ? [receiver] : []),
+        ...(isSilentToSeveral || (!isOfAll && isSilent(ofOwner)) ? [ofOwner] : []),
       ];
       const waitMs = Math.max(0, ...asked.map(({ key }) => (silences.get(key)?.until ?? 0) - now()));
       if (waitMs > 0) return waitMs / 1000;
@@ -88,8 +97,11 @@ export function rememberSilence(timeoutMs: number, now: () => number = () => per
   }
 }
 
-const subjectsOf = ({ owner, appId, host }: Destination) => ({
-  application: { key: `application ${appId}`, witness: appId, most: 0 },
-  ofOwner: { key: `host of ${owner} ${host}`, witness: appId, most: 1 },
+const subjectsOf = ({ owner, receiver, host }: Destination) => ({
+  receiver: { key: `receiver ${receiver}`, witness: receiver, most: 0 },
+  ofOwner: { key: `host of ${owner} ${host}`, witness: receiver, most: 1 },
   ofAll: { key: `host ${host}`, witness: owner, most: 2 },
 });
+
+/** The host of a URI: it has one name, however the URI spells it. */
+export const hostOf = (uri: string): string => new URL(uri).hostname.replace(/\.$/, "");

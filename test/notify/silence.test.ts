@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { type Destination, rememberSilence } from "../../../src/notify/logout/silence.ts";
+import { type Destination, rememberSilence } from "../../src/notify/silence.ts";
 
 const timeoutMs = 5_000;
 
 /** What is remembered, and a clock that stands until it is set. */
 function opened() {
   let ms = 0;
-  const silences = rememberSilence(timeoutMs, () => ms);
+  const silences = rememberSilence(timeoutMs, { now: () => ms });
   return {
     wait: silences.wait,
     answered: (to: Destination) => silences.ended(to, "answered"),
@@ -17,7 +17,7 @@ function opened() {
   };
 }
 
-const to = (owner: string, appId: string, host = "h") => ({ owner, appId, host });
+const to = (owner: string, receiver: string, host = "h") => ({ owner, receiver, host });
 
 test("an application that gave no answer is asked again by one message at a time, later each time", () => {
   const { wait, unanswered, pass } = opened();

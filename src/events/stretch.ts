@@ -1,0 +1,39 @@
+import type { Fragment, Sql } from "../postgres/pool/connect.ts";
+import { batchOf, endOfLog, eventsIn, isHeld, type StoredEvent } from "./follow.ts";
+import type { Position } from "./position.ts";
+
+/** How many numbers one statement scans. */
+export const stretchLength = 5_000n;
+
+/** Where a stretch of the log begins, the condition on `events` that its events match, and the maximum number of them. */
+export type Wanted = { readonly at: Position; readonly where: Fragment; readonly most: number };
+
+/** The matching events of a stretch, and its end; no end if there may be more events in it. */
+export type Stretch = {
+  readonly events: readonly StoredEvent[];
+  readonly upTo: Position | undefined;
+  /** Whether the log may have more. */
+  readonly isMore: boolean;
+};
+
+/**
+ * Reads the matching events of the next stretch; undefined if the log lost the history of the position. Finding a rare event thus takes
+ * many short statements instead of one long one.
+ */
+export async function stretchAfter(sql: Sql, { at, where, most }: Wanted): Promise<Stretch | undefined> {
+  const end = await endOfStretch(sql, at.number);
+  const events = await sql<StoredEvent[]>`
+    ${eventsIn(sql, { after: at.number, upTo: end.number, limit: most, where })}`;
+  // Asked last: what was read after a failover must not pass for what follows on the position.
+  if (!(await isHeld(sql, at))) return undefined;
+  const isFull = events.length === most;
+  return { events, upTo: isFull ? undefined : end, isMore: isFull || end.number === at.number + stretchLength };
+}
+
+/** Finds the end of the next stretch, which is the end of the log if that comes first. */
+async function endOfStretch(sql: Sql, after: bigint): Promise<Position> {
+  const [end] = await sql<Position[]>`
+    select numbered.number, ${batchOf(sql)} as batch
+    from (select least(last, ${after + stretchLength}::bigint) as number from event_batches order by first desc limit 1) numbered`;
+  return end ?? endOfLog(sql);
+}

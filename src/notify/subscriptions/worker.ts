@@ -1,0 +1,203 @@
+import type { StoredEvent } from "../../events/follow.ts";
+import type { Position } from "../../events/position.ts";
+import { stretchAfter } from "../../events/stretch.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Keyring } from "../../security/seal.ts";
+import { subscriptionSecretContext } from "../../security/webhook_secret.ts";
+import {
+  backoffSeconds,
+  type Delivery,
+  type DeliveryOptions,
+  failureOf,
+  isUnanswered,
+  startDeliveries,
+} from "../deliveries.ts";
+import { hostOf, rememberSilence, type Silences } from "../silence.ts";
+import { signedHeaders } from "../webhook.ts";
+import { postInOrder } from "./in_order.ts";
+import {
+  burySubscription,
+  goOn,
+  type LeasedSubscription,
+  postponeSubscription,
+  rest,
+  takeSubscriptions,
+  waitForHost,
+  wantedBy,
+} from "./outbox.ts";
+
+/** Posts to the URIs of receivers; returns the status of a whole response, throws if there is none. Disposed of with the delivery. */
+export type Poster = Disposable & {
+  readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<number>;
+};
+
+/** How far a delivery has come, and whether that is the end of the log. */
+type Progress = { readonly at: Position; readonly accepted: number; readonly isAtEnd: boolean };
+
+type SubscriptionDelivery = Delivery & { readonly progress: Progress };
+
+export type SubscriptionWorkerOptions = Pick<
+  DeliveryOptions<LeasedSubscription>,
+  "onWritten" | "timeoutMs" | "everyMs" | "onError"
+> & {
+  readonly sql: Sql;
+  readonly keyring: Keyring;
+  readonly clock: () => Date;
+  readonly openPoster: () => Poster;
+  /** The JSON of an event. */
+  readonly bodyOf: (event: StoredEvent) => string;
+  /** How long a receiver that accepts nothing is tried. */
+  readonly retrySeconds: number;
+  /** Called with the outcome of each delivery, for the log. */
+  readonly onDelivery: (subscription: LeasedSubscription, delivery: SubscriptionDelivery) => void;
+};
+
+/** Delivers the events of subscriptions, each from its position in the log. */
+export function startSubscriptionWorker(options: SubscriptionWorkerOptions): AsyncDisposable {
+  const silences = rememberSilence(options.timeoutMs, { ofAll: true });
+  return startDeliveries<LeasedSubscription, SubscriptionDelivery>({
+    onWritten: options.onWritten,
+    timeoutMs: options.timeoutMs,
+    everyMs: options.everyMs,
+    onDelivery: options.onDelivery,
+    onError: options.onError,
+    take: (turn) => takeSubscriptions(options.sql, turn),
+    deliver: (subscription) => deliver({ ...options, silences }, subscription),
+    settle: (subscription, delivery) => settle(options.sql, subscription, delivery),
+  });
+}
+
+type WithSilences = SubscriptionWorkerOptions & { readonly silences: Silences };
+
+async function deliver(options: WithSilences, subscription: LeasedSubscription): Promise<SubscriptionDelivery> {
+  const { owner, id, url, paused, number, batch } = subscription;
+  const begin: Progress = { at: { number, batch }, accepted: 0, isAtEnd: paused };
+  if (paused) return { kind: "superseded", progress: begin };
+  const to = { owner, receiver: id, host: hostOf(url) };
+  const seconds = options.silences.wait(to);
+  if (seconds > 0) return { ...hostIsSilent(seconds), progress: begin };
+  const { progress, error } = await deliverSome(options, subscription, begin);
+  options.silences.ended(to, error === undefined ? "answered" : isUnanswered(error) ? "unanswered" : "failed");
+  if (error === undefined) return { kind: "delivered", progress };
+  return { ...failed(options, subscription, { progress, error }), progress };
+}
+
+// Those that wait for the same host do not all come back at once.
+const hostIsSilent = (seconds: number): Delivery => ({
+  kind: "postponed",
+  failure: "its host does not answer",
+  seconds: seconds * (1 + Math.random()),
+  isUntried: true,
+});
+
+const mostAtOnce = 64;
+// A subscription gives its place to others after the first, and begins no post after the second, long before its lease ends.
+const turnMs = 2_000;
+const mostMs = 30_000;
+
+type Ended = { readonly progress: Progress; readonly error?: unknown };
+
+/** Delivers one stretch of the log after another, until a receiver refuses, the log ends, or it is the turn of others. */
+async function deliverSome(
+  options: SubscriptionWorkerOptions,
+  subscription: LeasedSubscription,
+  begin: Progress,
+): Promise<Ended> {
+  const since = performance.now();
+  const secrets = secretsOf(options, subscription);
+  if (!secrets) return { progress: begin, error: new Error("no master key opens its secret") };
+  const { sql } = options;
+  using poster = options.openPoster();
+  const post = poster.post;
+  let progress = begin;
+  do {
+    const read = await stretchAfter(sql, { at: progress.at, where: wantedBy(sql, subscription), most: mostAtOnce });
+    if (!read) return { progress, error: new Error("the log lost the position; replay the subscription from another") };
+    const { events, upTo, isMore } = read;
+    const isOver = () => performance.now() - since > mostMs;
+    const { accepted, error } = await postInOrder(
+      events,
+      posting(options, { url: subscription.url, secrets, post }),
+      isOver,
+    );
+    const isWhole = accepted === events.length;
+    const at = (isWhole ? upTo : undefined) ?? events[accepted - 1] ?? progress.at;
+    progress = { at, accepted: progress.accepted + accepted, isAtEnd: isWhole && !isMore };
+    if (error !== undefined) return { progress, error };
+  } while (!progress.isAtEnd && performance.now() - since < turnMs);
+  return { progress };
+}
+
+type Receiver = { readonly url: string; readonly secrets: readonly Uint8Array[]; readonly post: Poster["post"] };
+
+/** Makes the function that posts an event; only a 2xx status accepts it. */
+const posting =
+  ({ bodyOf, clock }: SubscriptionWorkerOptions, { url, secrets, post }: Receiver) =>
+  async (event: StoredEvent): Promise<void> => {
+    const body = bodyOf(event);
+    const status = await post(url, signedHeaders(secrets, { id: messageIdOf(event), body, now: clock() }), body);
+    if (status < 200 || status > 299) throw new Refused(status);
+  };
+
+/** The same for each attempt and each subscription. Standard Webhooks separates what it signs by full stops, so an id has none. */
+const messageIdOf = ({ number, batch }: Position): string => `${number}-${batch}`;
+
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`it answered ${status}`);
+    this.status = status;
+  }
+}
+
+type Sealed = Pick<LeasedSubscription, "id" | "sealed" | "previous" | "previousEnd">;
+
+/** Opens the secrets of a subscription, the current one first. */
+function secretsOf({ keyring, clock }: SubscriptionWorkerOptions, { id, sealed, previous, previousEnd }: Sealed) {
+  const isInForce = previous !== null && previousEnd !== null && previousEnd > clock();
+  try {
+    return [sealed, ...(isInForce ? [previous] : [])].map((one) => keyring.open(one, subscriptionSecretContext(id)));
+  } catch {
+    return undefined;
+  }
+}
+
+const longestPauseSeconds = 600;
+const gone = 410;
+
+/** Decides on a delivery that failed: another attempt later, or none after the receiver has accepted nothing for too long. */
+function failed(
+  options: SubscriptionWorkerOptions,
+  subscription: LeasedSubscription,
+  ended: Required<Ended>,
+): Delivery {
+  const { attempts, failingSince } = subscription;
+  const { progress, error } = ended;
+  const failure = failureOf(error);
+  const isFirst = progress.accepted > 0 || failingSince === null;
+  const seconds = backoffSeconds(isFirst ? 1 : attempts + 1, Math.random, longestPauseSeconds);
+  const until = isFirst ? Number.POSITIVE_INFINITY : failingSince.getTime() + options.retrySeconds * 1000;
+  const isLast =
+    (error instanceof Refused && error.status === gone) || options.clock().getTime() + seconds * 1000 > until;
+  return isLast ? { kind: "dead", failure } : { kind: "postponed", failure, seconds };
+}
+
+async function settle(sql: Sql, held: LeasedSubscription, delivery: SubscriptionDelivery): Promise<void> {
+  const { at, accepted, isAtEnd } = delivery.progress;
+  const hasAccepted = accepted > 0;
+  switch (delivery.kind) {
+    case "delivered":
+    case "superseded":
+      await (isAtEnd ? rest(sql, held, at) : goOn(sql, held, at));
+      break;
+    case "postponed":
+      await (delivery.isUntried
+        ? waitForHost(sql, held, delivery.seconds)
+        : postponeSubscription(sql, held, { at, hasAccepted, ...delivery }));
+      break;
+    case "dead":
+      await burySubscription(sql, held, { at, hasAccepted, failure: delivery.failure });
+      break;
+  }
+}
