@@ -20,7 +20,7 @@ export const replay: Command = {
   ],
   examples: [
     [
-      "postern replay 01900000000070008000000000000001 --from 58.9f86d081884c7d65",
+      "postern replay 06h1afgajmqavrwn2yan6gqb --from 58.9f86d081884c7d65",
       "send again what came after an event",
     ],
   ],

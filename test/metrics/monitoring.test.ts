@@ -57,6 +57,7 @@ test("expressions use nothing but these functions, and codes that a call can end
     "vector",
     "by",
     "or",
+    "and",
   ];
   expect(
     expressions.flatMap((expression) => namesIn(expression).others.filter((one) => !functions.includes(one))),
