@@ -80,8 +80,26 @@ test("long pages that wait leave connections to other calls of their organizatio
   const pages = Array.from({ length: 24 }, () => admin.get(`/v1/projects/${projectId}/roles?pageSize=1000`));
   await until(async () => (await waiting(databaseUrl)) >= 3);
   const answers = [await admin.get("/v1/users?pageSize=10"), await other.get("/v1/users?pageSize=1000")];
-  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-  expect(await waiting(databaseUrl)).toBe(3);
+  const count = await waiting(databaseUrl);
   await held[Symbol.asyncDispose]();
+  expect([count, ...answers.map(({ status }) => status)]).toEqual([3, 200, 200]);
   expect(new Set((await Promise.all(pages)).map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+test("streams that catch up leave connections to other calls of their organization", async () => {
+  await using postern = await startPostern({ databaseConnections: 16, databaseStatementTimeoutMs: 60_000 });
+  const { admin, databaseUrl, url } = postern;
+  const held = await holdTable(databaseUrl, "event_batches");
+  const over = new AbortController();
+  const headers = { authorization: `Bearer ${admin.token}` };
+  const streams = Array.from({ length: 24 }, () =>
+    fetch(`${url}/v1/events:watch?after=0`, { headers, signal: over.signal }).catch(() => undefined),
+  );
+  // All are open, and read the log.
+  await Promise.all(streams);
+  await until(async () => (await waiting(databaseUrl)) >= 3);
+  const { status } = await admin.get("/v1/users?pageSize=10");
+  over.abort();
+  await held[Symbol.asyncDispose]();
+  expect(status).toBe(200);
 });
