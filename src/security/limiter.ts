@@ -45,7 +45,8 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   };
   const watchFirst = (now: number) => {
     const until = queue.until();
-    if (until !== undefined && !timer) timer = setTimeout(refuseLate, Math.max(0, Math.ceil(until - now)));
+    // Those who wait keep the process alive by their own connections.
+    if (until !== undefined && !timer) timer = setTimeout(refuseLate, Math.max(0, Math.ceil(until - now))).unref();
   };
   const mayTake = (share: Share) => parts.mayTake(share, most);
   const start = ({ entry, share }: Pick<Waiter, "entry" | "share">) => {

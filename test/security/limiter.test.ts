@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createLimiter, type QueueEntry } from "../../src/security/limiter.ts";
@@ -92,4 +94,13 @@ test("those who wait too long are refused in the order in which they came, whose
   const limiter = createLimiter({ limit: 1, waitMs: 20 });
   for (const name of ["a1", "a2", "b1"]) limiter.enter(entry(name), [[name.slice(0, 1), ""]]);
   await expect.poll(() => events).toEqual(["a1 starts", "a2 is refused", "b1 is refused"]);
+});
+
+test("an entry that waits does not keep the process alive", async () => {
+  const source = new URL("../../src/security/limiter.ts", import.meta.url).href;
+  const program = `import { createLimiter } from ${JSON.stringify(source)};
+    const limiter = createLimiter({ limit: 1, waitMs: 600_000 });
+    for (let n = 0; n < 2; n++) limiter.enter({ start() {}, refuse() {} });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" });
+  expect(await once(child, "exit")).toEqual([0, null]);
 });
