@@ -7,8 +7,10 @@ import { endOfLog, followTail, isHeld } from "../../src/events/follow.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { machine, startPostern } from "../harness.ts";
+import { openEventReceiver } from "../notify/subscriptions/receiver.ts";
 import { ask, quiet } from "../postgres/embedded/holder.ts";
 import { startPair } from "../postgres/standby.ts";
+import { loopback } from "../provider/https_server.ts";
 import { follow, hasAll, logOf, nodeOf, seenBy, streamOf, wait, write } from "./followers.ts";
 import { oneConnection } from "./log_of.ts";
 
@@ -21,8 +23,13 @@ test("a data folder that is put back ends the streams that have seen more", asyn
   const [dataDir, copy, gone] = ["data", "copy", "gone"].map((name) => join(folder, name)) as [string, string, string];
   let server = await startEmbedded({ dataDir, log: quiet, settings });
   opened.defer(() => server[Symbol.asyncDispose]());
-  const postern = await startPostern({ databaseUrl: server.url });
-  opened.use(postern);
+  const receiver = opened.use(await openEventReceiver());
+  const { outgoingCaFile } = receiver;
+  const outgoing = { outgoingPrivateNetworks: loopback, outgoingCaFile };
+  const postern = opened.use(await startPostern({ databaseUrl: server.url, ...outgoing }));
+  const received = () => receiver.eventsAt("/").map(({ objectId }) => objectId);
+  const wanted = { url: `${receiver.url}/`, types: ["project.created"] };
+  expect((await postern.admin.post("/v1/subscriptions", wanted)).status).toBe(200);
   const kept = await write(postern, 5);
   await server[Symbol.asyncDispose]();
   expect(spawnSync("cp", ["-a", dataDir, copy]).status).toBe(0);
@@ -36,6 +43,7 @@ test("a data folder that is put back ends the streams that have seen more", asyn
   const { sent, ended } = await streamOf(nodeOf(postern), last);
   const [heard] = await write(postern, 1);
   await vi.waitFor(() => expect(sent()).toContain(heard), wait);
+  await vi.waitFor(() => expect(received()).toEqual(expect.arrayContaining([...kept, ...lost, heard])), wait);
   await server[Symbol.asyncDispose]();
   await rename(dataDir, gone);
   await rename(copy, dataDir);
@@ -43,6 +51,7 @@ test("a data folder that is put back ends the streams that have seen more", asyn
 
   const added = await write(postern, 100);
   await hasAll(follower, server.url, added);
+  await vi.waitFor(() => expect(received()).toEqual(expect.arrayContaining(added)), wait);
   expect(await ended).toMatchObject({ error: { details: [{ reason: "POSITION_LOST" }] } });
   const late = await postern.admin.get(`/v1/events:watch?types=project.created&after=${last}`);
   expect([late.status, late.body.details[0].reason]).toEqual([400, "POSITION_LOST"]);
