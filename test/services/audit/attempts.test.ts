@@ -5,6 +5,7 @@ import { startServer } from "../../../src/server/server.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { eventually } from "../../first_start.ts";
 import { pendingOf, withTotp, wrongCodeOf } from "../../fixture/factors.ts";
+import { holdTable } from "../../fixture/held_row.ts";
 import { type Client, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 
@@ -286,4 +287,23 @@ test("of a flood over two nodes a minute has a bounded number of events, and cou
   ).toBe(150);
   await using client = oneConnection(postern.databaseUrl);
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+});
+
+test("while a lock holds up the writing of attempts, answers do not wait for it, and none is missing afterwards", async () => {
+  const { organizationId, users } = await crowd(60);
+  {
+    await using node = await startServer(postern.config);
+    const guesser = clientOf(node.url);
+    await using _ = await holdTable(postern.databaseUrl, "attempt_places");
+    const guess = (loginName: string) => guesser.post("/v1/sessions", { loginName, password: "wrong" });
+    for (const { username } of users) expect((await guess(username)).status).toBe(401);
+    await using database = oneConnection(postern.databaseUrl);
+    const waits = () => database.sql`
+      select from pg_locks where not granted and relation = 'attempt_places'::regclass`;
+    await eventually(async () => (await waits()).length > 0 || undefined, "a statement that waits for the lock");
+    for (const { username } of users) expect((await guess(username)).status).toBe(401);
+    expect(await attempts(postern.admin, "", inside(organizationId))).toEqual([]);
+  }
+  const found = await attempts(postern.admin, "", inside(organizationId));
+  expect(found.filter(({ type }) => type !== "attempt.more").length + timesIn(found)).toBe(2 * users.length);
 });
