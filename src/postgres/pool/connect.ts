@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
+import { createLimiter, type Limiter } from "../../security/limiter.ts";
 import type { ProcessLog } from "../process_log.ts";
 import { admission, type Observed } from "./admission.ts";
 import { arrayTypes } from "./arrays.ts";
@@ -8,7 +9,6 @@ import { type Client, createClient } from "./client.ts";
 import { heldBack } from "./driver.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
 import type { Candidates } from "./find_server.ts";
-import { createLimiter, type Limiter } from "../../security/limiter.ts";
 import type { Server } from "./link.ts";
 import { watchLost } from "./lost_statement.ts";
 import { createPool } from "./pool.ts";
