@@ -19,10 +19,7 @@ export const replay: Command = {
     "Delivers every event after a position, whether the receiver accepted it or not, and resumes the subscription if it was paused or had died. The receiver recognizes an event that it has seen by its webhook-id.",
   ],
   examples: [
-    [
-      "postern replay 06h1afgajmqavrwn2yan6gqb --from 58.9f86d081884c7d65",
-      "send again what came after an event",
-    ],
+    ["postern replay 06h1afgajmqavrwn2yan6gqb --from 58.9f86d081884c7d65", "send again what came after an event"],
   ],
   run: async (line) => (await import("./replay_subscription.ts")).replaySubscription(line),
 };
