@@ -29,6 +29,8 @@ const passing: Readonly<Record<string, string>> = {
   lastSignInDate: "<time>",
   offlineSinceDate: "<time>",
   previousSecretExpirationDate: "<time>",
+  previousSecretEnd: "<time>",
+  secret: "<secret>",
   date: "<time>",
   time: "<time>",
   retryDelay: "<duration>",
