@@ -29,8 +29,6 @@ const passing: Readonly<Record<string, string>> = {
   lastSignInDate: "<time>",
   offlineSinceDate: "<time>",
   previousSecretExpirationDate: "<time>",
-  previousSecretEnd: "<time>",
-  secret: "<secret>",
   date: "<time>",
   time: "<time>",
   retryDelay: "<duration>",

@@ -111,9 +111,9 @@ export const subscriptionDeliveries = ({ log, sql, clock, secrets }: Deps) => {
     async rotateSubscriptionSecret(request, call) {
       const at = next(await found(request.subscriptionId, call), clock());
       const { shown, sealed } = newSecret(secrets.keyring, at.stream);
-      const previousSecretEnd = timestampFromDate(endOfPrevious(request, at.time));
-      const fact = { case: "secretRotated", value: { previousSecretEnd } } as const;
-      const answer = { details: detailsAfter(at), secret: shown, previousSecretEnd };
+      const previousSecretExpirationDate = timestampFromDate(endOfPrevious(request, at.time));
+      const fact = { case: "secretRotated", value: { previousSecretExpirationDate } } as const;
+      const answer = { details: detailsAfter(at), secret: shown, previousSecretExpirationDate };
       return log.append(call, [factOf("subscription", at, fact, { sealed })], answer);
     },
   } satisfies Deliveries;

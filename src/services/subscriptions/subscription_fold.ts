@@ -59,7 +59,7 @@ export const subscriptionFolds = {
     credentials: [
       `update subscription_secrets s set sealed = decode(i.secret->>'sealed', 'hex'),
          previous = case when end_of.time > now() then s.sealed end, previous_end = case when end_of.time > now() then end_of.time end
-       from $input i cross join lateral (select (i.payload->>'previousSecretEnd')::timestamptz as time) end_of
+       from $input i cross join lateral (select (i.payload->>'previousSecretExpirationDate')::timestamptz as time) end_of
        where s.subscription_id = i.stream`,
     ],
   },

@@ -67,7 +67,7 @@ export function subscription(row: SubscriptionRow, now: Date) {
     ...(failure === null ? {} : { failure }),
     ...(failingSince === null ? {} : { failingSince: timestampFromDate(failingSince) }),
     ...(isNext ? { nextAttemptDate: timestampFromDate(due) } : {}),
-    ...(previousEnd && previousEnd > now ? { previousSecretEnd: timestampFromDate(previousEnd) } : {}),
+    ...(previousEnd && previousEnd > now ? { previousSecretExpirationDate: timestampFromDate(previousEnd) } : {}),
   };
 }
 

@@ -190,8 +190,8 @@ test("a subscription is paused, resumed, changed, replayed from a position and d
 test("while a secret is rotated, both sign; at the end of the old one, the new one alone", async () => {
   const { subscribed, newProject } = await tenant();
   const { secret, call, read } = await subscribed("/rotated", { types: ["project.created"] });
-  const { secret: next, previousSecretEnd } = await call("/secret:rotate");
-  expect((await read()).previousSecretEnd).toBe(previousSecretEnd);
+  const { secret: next, previousSecretExpirationDate } = await call("/secret:rotate");
+  expect((await read()).previousSecretExpirationDate).toBe(previousSecretExpirationDate);
   await newProject();
   await eventually(() => expect(receiver.at("/rotated").length).toBe(1));
   const { secret: last } = await call("/secret:rotate", { overlapSeconds: 0 });
@@ -199,7 +199,7 @@ test("while a secret is rotated, both sign; at the end of the old one, the new o
   await eventually(() => expect(receiver.at("/rotated").length).toBe(2));
   const signers = receiver.at("/rotated").map((post) => signersOf(post, [secret, next, last]));
   expect(signers).toEqual([[secret, next], [last]]);
-  expect(await read()).not.toHaveProperty("previousSecretEnd");
+  expect(await read()).not.toHaveProperty("previousSecretExpirationDate");
 });
 
 test("a receiver that is gone is dead at once, and goes on when somebody says so", async () => {

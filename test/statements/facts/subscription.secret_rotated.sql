@@ -12,6 +12,6 @@ facts as (
    from (select * from facts where type = 'subscription.secret_rotated') f where t.owner = f.owner and t.subscription_id = f.stream),
 "subscription.secret_rotated/1" as (update subscription_secrets s set sealed = decode(i.secret->>'sealed', 'hex'),
          previous = case when end_of.time > now() then s.sealed end, previous_end = case when end_of.time > now() then end_of.time end
-       from (select * from input where type = 'subscription.secret_rotated') i cross join lateral (select (i.payload->>'previousSecretEnd')::timestamptz as time) end_of
+       from (select * from input where type = 'subscription.secret_rotated') i cross join lateral (select (i.payload->>'previousSecretExpirationDate')::timestamptz as time) end_of
        where s.subscription_id = i.stream)
 select 1;
