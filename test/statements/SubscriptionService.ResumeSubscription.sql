@@ -9,5 +9,3 @@ select n, s.subscription_id as id, s.owner, s.url, s.types, s.instance, s.paused
              join subscriptions s on s.owner = asked.owner and s.subscription_id = asked.id join subscription_deliveries d on d.subscription_id = s.subscription_id
   join subscription_secrets c on c.subscription_id = s.subscription_id
   cross join (select last, id from event_batches order by first desc limit 1) e;
-
--- appends: facts/subscription.resumed.sql
