@@ -1344,7 +1344,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.SubscriptionFact.resumed": "It was resumed.",
   "postern.v1.SubscriptionFact.secret_rotated": "Its secret was replaced.",
   "postern.v1.SubscriptionService": "Subscriptions: the events of an organization, or of the whole instance, are posted to a URL. Each post contains one Event as JSON and is signed as Standard Webhooks (https://www.standardwebhooks.com) describes. Events of one object are posted in order: none before the receiver has accepted the earlier ones with a 2xx status. Every event is posted at least once; one that is posted again has the same `webhook-id`. An organization, or the instance, has at most 100 subscriptions.",
-  "postern.v1.SubscriptionService.CreateSubscription": "Creates a subscription to the events of the organization, or of the instance and every organization. The response contains the secret that signs the posts; it is shown only once.",
+  "postern.v1.SubscriptionService.CreateSubscription": "Creates a subscription to the events of the organization, or of the instance and every organization. The response contains the secret that signs the posts; it is shown only once. Its URL receives the events, so an access token that is limited to `subscription.write` gives what `event.read` does.",
   "postern.v1.SubscriptionService.DeleteSubscription": "Deletes a subscription. A few events that are being delivered at that moment may still arrive.",
   "postern.v1.SubscriptionService.GetSubscription": "Returns a subscription of the organization or of the instance, and how its deliveries are going.",
   "postern.v1.SubscriptionService.ListSubscriptions": "Lists the subscriptions of the organization or of the instance, latest first.",

@@ -13,7 +13,7 @@ import type { Config } from "../config/config.ts";
 import { localUrl } from "../config/local_address.ts";
 import { readSecret } from "../config/secret_file.ts";
 import { ConfigError } from "../config/setting.ts";
-import type { Door } from "./door.ts";
+import type { Door } from "./call_protocols.ts";
 
 /** The service that a command calls, and as whom; options of the command. */
 export type Target = {

@@ -9,9 +9,9 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
+import type { Door } from "./call_protocols.ts";
 import type { Connection } from "./connection.ts";
 import type { Contract } from "./contract.ts";
-import type { Door } from "./door.ts";
 import { failureOf, requestFailure } from "./failure.ts";
 import { callRest } from "./rest.ts";
 

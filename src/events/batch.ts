@@ -1,6 +1,6 @@
 import { channel } from "node:diagnostics_channel";
+import { currentShares, type Shares, workFor } from "../security/current_share.ts";
 import { noShare, type Share, Turns } from "../security/turns.ts";
-import { currentShares, type Shares, workFor } from "../security/worked_for.ts";
 
 // These channels tell tracing which calls wait, and which of them a statement serves. Without subscribers they cost nothing.
 const waits = channel("postern.batch.waits");

@@ -1,6 +1,6 @@
 import { reasonOf } from "../errors.ts";
 import { isLockLost, isOutcomeUnknown, isStatementTimeout } from "../postgres/failure.ts";
-import { workFor } from "../security/worked_for.ts";
+import { workFor } from "../security/current_share.ts";
 import type { Waiting } from "./batch.ts";
 
 /** The statement of a shared write, and the error that its jobs fail with. */

@@ -2,8 +2,8 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { RequestGate } from "@postern/gateway";
 import { type Call, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { Parts } from "../security/parts.ts";
-import { type Shares, type WorkedFor, workFor } from "../security/worked_for.ts";
+import { type Shares, type WorkedFor, workFor } from "../security/current_share.ts";
+import { Parts } from "../security/held_places.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
 /** Limits the calls that a node works on at once: a call that would only queue is refused while that is still cheap. */

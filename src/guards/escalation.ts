@@ -1,9 +1,9 @@
 import { type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { type Missing, uncovered } from "./coverage.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { given, holding, type Lookups } from "./held_permissions.ts";
 import type { Step } from "./interceptor.ts";
+import { type Missing, uncovered } from "./missing_permission.ts";
 import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 

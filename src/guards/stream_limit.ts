@@ -1,7 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { keys, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { Parts } from "../security/parts.ts";
+import { Parts } from "../security/held_places.ts";
 import type { Share } from "../security/turns.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 

@@ -1,4 +1,4 @@
-import { doors } from "../client/door.ts";
+import { doors } from "../client/call_protocols.ts";
 import { targetOptions } from "./client_options.ts";
 import type { Command } from "./command.ts";
 

@@ -10,19 +10,19 @@ import { type CallerCache, callerCache } from "../guards/caller_cache.ts";
 import { isStatementTimeout, StartError } from "../postgres/failure.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { type Database, openDatabase } from "../postgres/open.ts";
-import { serversAside } from "../postgres/pool/aside.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "../postgres/pool/connect.ts";
 import { lockWaitSeconds } from "../postgres/pool/lock_wait.ts";
+import { serversAside } from "../postgres/pool/slow_servers.ts";
 import { openWritable, type Writable } from "../postgres/pool/writable.ts";
 import { startErrorOf } from "../postgres/start_error.ts";
 import { commonPasswords } from "../security/common_passwords.ts";
+import { workForAll } from "../security/current_share.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
-import { workForAll } from "../security/worked_for.ts";
 import { notingUse } from "../services/callers/bearer_use.ts";
 import { passwordResetsOf } from "../services/passwords/password_reset.ts";
 import { signInsOf } from "../services/sessions/sign_in.ts";
-import { aside } from "../services/writing/aside.ts";
+import { aside } from "../services/writing/side_call.ts";
 
 import { folds, type Parts } from "./modules.ts";
 

@@ -1,6 +1,6 @@
-import { Parts } from "./parts.ts";
+import type { Shares } from "./current_share.ts";
+import { Parts } from "./held_places.ts";
 import { noShare, type Share, Turns } from "./turns.ts";
-import type { Shares } from "./worked_for.ts";
 
 /** An entry of the queue, which is either started or refused for waiting too long. */
 export type QueueEntry = Readonly<{

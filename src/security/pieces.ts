@@ -1,5 +1,5 @@
+import { currentShares } from "./current_share.ts";
 import { type Share, Turns } from "./turns.ts";
-import { currentShares } from "./worked_for.ts";
 
 // A few times what a usual call needs, so that only batches, pages and streams are ever cut up.
 const pieceMs = 1;

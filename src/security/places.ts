@@ -1,6 +1,6 @@
+import { currentShares, type Shares } from "./current_share.ts";
 import { createLimiter, type Limits } from "./limiter.ts";
 import type { Share } from "./turns.ts";
-import { currentShares, type Shares } from "./worked_for.ts";
 
 /** Runs work once it has a place, for whoever it is for; rejects if none becomes free in time. */
 export type InPlace = <T>(work: () => Promise<T>, shares?: Shares) => Promise<T>;

@@ -1,7 +1,7 @@
 import type { Placed } from "./batches.ts";
 import type { Clients } from "./client.ts";
+import { changed, lost } from "./import_note.ts";
 import type { Item } from "./item.ts";
-import { changed, lost } from "./note.ts";
 import { missingProject, type Outcome, refusalIn } from "./outcome.ts";
 import type { Target } from "./target.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { changed, lost, type Note } from "./import_note.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
-import { changed, lost, type Note } from "./note.ts";
 import { jsonLines, type SourceItem } from "./source.ts";
 
 /** Reads the users that Auth0 exports as JSON lines, with their bcrypt hashes if Auth0's support added them. */

@@ -1,8 +1,8 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { AddUserGrantRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
 import { CreateUsersItemSchema } from "../../gen/postern/v1/user_pb.ts";
+import type { Note } from "./import_note.ts";
 import type { Item } from "./item.ts";
-import type { Note } from "./note.ts";
 
 /** An item with its place in the file. */
 export type Placed<I extends Item = Item> = {

@@ -1,7 +1,7 @@
 import type { Placed } from "./batches.ts";
 import type { Clients } from "./client.ts";
+import { lost } from "./import_note.ts";
 import type { Item } from "./item.ts";
-import { lost } from "./note.ts";
 import { isPresent, missingProject, type Outcome, type Outcomes, oneByOne, sendTogether } from "./outcome.ts";
 import { reasonsOf } from "./refused.ts";
 import type { Target } from "./target.ts";

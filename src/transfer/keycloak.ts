@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError } from "../config/setting.ts";
+import { lost } from "./import_note.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
 import { clientOf } from "./keycloak_client.ts";
 import { userOf } from "./keycloak_user.ts";
-import { lost } from "./note.ts";
 import type { SourceItem } from "./source.ts";
 
 /** The maximum size of a file, which is read as a whole. Keycloak itself splits larger realms into several files. */

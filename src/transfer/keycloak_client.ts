@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { changed, lost, type Note } from "./import_note.ts";
 import { isNamed, type Named, text, textsOf } from "./json.ts";
-import { changed, lost, type Note } from "./note.ts";
 
 /** The line of an application, and notes on what it lacks; without a line, the client cannot be transferred. */
 export type ClientLine = { readonly json?: JsonObject; readonly notes: readonly Note[] };

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { base32Bytes, base32Of } from "../security/totp.ts";
+import { changed, lost, type Note } from "./import_note.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
-import { changed, lost, type Note } from "./note.ts";
 
 /** The line of a user, and notes on what it lacks. */
 export type UserLine = { readonly json: JsonObject; readonly notes: readonly Note[] };

@@ -4,8 +4,8 @@ import { type Any, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Status } from "../../gen/google/rpc/status_pb.ts";
+import type { Note } from "./import_note.ts";
 import type { ItemKind } from "./item.ts";
-import type { Note } from "./note.ts";
 
 export type Reasons = {
   /** Stable, as documented in docs/errors.md; absent for an item that was never sent. */

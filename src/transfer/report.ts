@@ -1,5 +1,5 @@
+import type { Note } from "./import_note.ts";
 import type { ItemKind } from "./item.ts";
-import type { Note } from "./note.ts";
 import type { Outcome } from "./outcome.ts";
 
 type Row = { made: number; there: number; changed: number; lost: number; refused: number };

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
+import type { Note } from "./import_note.ts";
 import type { ItemKind } from "./item.ts";
-import type { Note } from "./note.ts";
 
 /** An item to import, as found in its file: its place, and its JSON or the reason why there is none. */
 export type SourceItem = {

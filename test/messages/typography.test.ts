@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Language, namesIn, text, textKeys } from "../../src/messages/catalogue.ts";
-import { accountLabel, linkLabel, mailTexts } from "../../src/messages/mail.ts";
+import { accountLabel, linkLabel, mailTexts } from "../../src/messages/mail_texts.ts";
 import { pageTexts } from "../../src/messages/page.ts";
 
 /** Every text of a language: of refusals, of pages and of mails. */

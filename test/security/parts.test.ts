@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Parts } from "../../src/security/parts.ts";
+import { Parts } from "../../src/security/held_places.ts";
 import { noShare, type Share, unknownCallers } from "../../src/security/turns.ts";
 
 /** Takes places for a share until it may have no more of so many; answers how many it took. */

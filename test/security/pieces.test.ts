@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { workFor } from "../../src/security/current_share.ts";
 import { mapInPieces, pause } from "../../src/security/pieces.ts";
 import type { Share } from "../../src/security/turns.ts";
-import { workFor } from "../../src/security/worked_for.ts";
 
 const shareOf = (organization: string, caller = "c"): Share => [organization, caller];
 

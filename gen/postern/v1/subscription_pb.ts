@@ -918,7 +918,8 @@ export const SubscriptionStateSchema: GenEnum<SubscriptionState> = /*@__PURE__*/
 export const SubscriptionService: GenService<{
   /**
    * Creates a subscription to the events of the organization, or of the instance and every organization. The response contains the
-   * secret that signs the posts; it is shown only once.
+   * secret that signs the posts; it is shown only once. Its URL receives the events, so an access token that is limited to
+   * `subscription.write` gives what `event.read` does.
    *
    * @generated from rpc postern.v1.SubscriptionService.CreateSubscription
    */

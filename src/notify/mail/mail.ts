@@ -1,5 +1,12 @@
 import type { Language } from "../../messages/catalogue.ts";
-import { accountLabel, isNotice, linkLabel, type MailKind, mailTexts, wayBackLabel } from "../../messages/mail.ts";
+import {
+  accountLabel,
+  isNotice,
+  linkLabel,
+  type MailKind,
+  mailTexts,
+  wayBackLabel,
+} from "../../messages/mail_texts.ts";
 import { escaped } from "../../security/html_text.ts";
 
 /** A mail to send; resending it keeps the id. */

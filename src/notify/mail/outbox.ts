@@ -1,6 +1,6 @@
 import type { Chore } from "../../events/sweep.ts";
 import type { Language } from "../../messages/catalogue.ts";
-import type { MailKind } from "../../messages/mail.ts";
+import type { MailKind } from "../../messages/mail_texts.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type Turn, takeInTurns } from "../turns.ts";
 

@@ -1,4 +1,4 @@
-import { isNotice } from "../../messages/mail.ts";
+import { isNotice } from "../../messages/mail_texts.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { openMail, sealEmailLink } from "../../security/mail_code.ts";
 import type { Keyring } from "../../security/seal.ts";

@@ -1,7 +1,7 @@
 import { refuse } from "../../errors.ts";
+import { currentShares } from "../../security/current_share.ts";
 import type { Limiter, QueueEntry } from "../../security/limiter.ts";
 import { noShare, type Share } from "../../security/turns.ts";
-import { currentShares } from "../../security/worked_for.ts";
 import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "../failure.ts";
 import type { Client } from "./client.ts";
 import { type Admit, onEnd, type Statement } from "./driver.ts";

@@ -4,7 +4,6 @@ import { createLimiter, type Limiter } from "../../security/limiter.ts";
 import type { ProcessLog } from "../process_log.ts";
 import { admission, type Observed } from "./admission.ts";
 import { arrayTypes } from "./arrays.ts";
-import type { Aside } from "./aside.ts";
 import { type Client, createClient } from "./client.ts";
 import { heldBack } from "./driver.ts";
 import { encryptionOf, encryptionParameters } from "./encryption.ts";
@@ -13,6 +12,7 @@ import type { Server } from "./link.ts";
 import { watchLost } from "./lost_statement.ts";
 import { createPool } from "./pool.ts";
 import { serversOf } from "./servers.ts";
+import type { Aside } from "./slow_servers.ts";
 
 import { watchSilence } from "./watchdog.ts";
 

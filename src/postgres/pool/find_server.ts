@@ -1,7 +1,7 @@
 import { isRefusedByServer, isTooLate, markUnsent } from "../failure.ts";
-import type { Aside } from "./aside.ts";
 import { createLink, type Link, type Server } from "./link.ts";
 import type { SessionNeed } from "./servers.ts";
+import type { Aside } from "./slow_servers.ts";
 
 /** The servers to try in order, those that were put aside last, and what one has to be. */
 export type Candidates = Readonly<{

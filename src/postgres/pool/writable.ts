@@ -1,7 +1,7 @@
 import { isConnectionsExhausted } from "../failure.ts";
 import type { ProcessLog } from "../process_log.ts";
-import type { Aside } from "./aside.ts";
 import { type Connection, connect, type Pooler, type Sql } from "./connect.ts";
+import type { Aside } from "./slow_servers.ts";
 
 /** Options of the check whether the database can be written. */
 export type WritableOptions = Readonly<{

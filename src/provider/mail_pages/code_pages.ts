@@ -1,4 +1,4 @@
-import type { MailKind } from "../../messages/mail.ts";
+import type { MailKind } from "../../messages/mail_texts.ts";
 import { type IssuerSettings, issuerOf } from "../http/issuer.ts";
 import { paths } from "../http/paths.ts";
 

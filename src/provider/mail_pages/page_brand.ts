@@ -8,7 +8,7 @@ import type { Brand } from "../pages/brand.ts";
 import { brandsRead } from "../pages/brand_read.ts";
 import { PageError } from "../pages/page_error.ts";
 import type { ProviderParts } from "../parts.ts";
-import { requestProof } from "../request/prove.ts";
+import { requestProof } from "../request/request_proof.ts";
 
 /** A page's cookies, and the request of the sign-in that continues afterwards. */
 type OpenedPage = {

@@ -1,6 +1,6 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { callOrigin } from "../../deps.ts";
-import { workFor } from "../../security/worked_for.ts";
+import { workFor } from "../../security/current_share.ts";
 import { isMultiFactor } from "../../services/callers/authentication_class.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { notices } from "../../services/verification/notice.ts";
@@ -19,7 +19,7 @@ import {
 import { denyDevice } from "../request/device_proof.ts";
 import { oauthErrorOf } from "../request/endpoint.ts";
 import { isForeign, isOwnClient } from "../request/own_client.ts";
-import { requestProof } from "../request/prove.ts";
+import { requestProof } from "../request/request_proof.ts";
 import { issuing, type SessionOfUser } from "../tokens/issue.ts";
 import type { TokenMaker } from "../tokens/tokens.ts";
 import { type BegunBrowserSession, browserSessionsRead, type SessionClient } from "./browser_session.ts";

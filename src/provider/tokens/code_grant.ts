@@ -3,7 +3,7 @@ import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { sameBytes } from "../../security/compare.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import type { Parameters } from "../http/parameters.ts";
-import { type Exchange, notInForce, ofClient } from "./exchange.ts";
+import { type Exchange, notInForce, ofClient } from "./grant_exchange.ts";
 import { clientAndCode, type FoundCode } from "./grant_read.ts";
 import { redemption } from "./redemption.ts";
 

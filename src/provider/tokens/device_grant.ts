@@ -3,7 +3,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import type { Client } from "../request/client.ts";
-import type { Exchange, Presented } from "./exchange.ts";
+import type { Exchange, Presented } from "./grant_exchange.ts";
 import { clientAndDevice, type FoundDevice } from "./grant_read.ts";
 import { type Redeemable, redemption } from "./redemption.ts";
 

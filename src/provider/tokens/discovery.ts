@@ -3,7 +3,7 @@ import { paths } from "../http/paths.ts";
 import { assertionAlgorithms } from "../request/client_authentication.ts";
 import { allRolesScope, scopes } from "../request/scopes.ts";
 import { omittedClaim } from "./claims_size.ts";
-import { grants } from "./grants.ts";
+import { grants } from "./grant_types.ts";
 import { algorithms } from "./signing_keys.ts";
 
 const claims = [

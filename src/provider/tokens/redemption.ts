@@ -14,15 +14,15 @@ import {
   signedWhile,
   type TokenResponse,
   tokenResponse,
-} from "./exchange.ts";
+} from "./grant_exchange.ts";
 import type { FoundCode } from "./grant_read.ts";
 import { lifetimesOf } from "./lifetimes.ts";
+import { triedAgain } from "./lock_retry.ts";
 import { refreshGrant } from "./refresh_grant.ts";
 import { firstRefreshToken } from "./refresh_token.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import { type CodeIn, codeRedemption, isUsed, newAccessToken } from "./tokens.ts";
-import { triedAgain } from "./tried_again.ts";
 
 /** A code that its client may redeem. */
 export type Redeemable = {

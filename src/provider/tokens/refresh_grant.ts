@@ -16,14 +16,14 @@ import {
   signedWhile,
   type TokenResponse,
   tokenResponse,
-} from "./exchange.ts";
+} from "./grant_exchange.ts";
 import { clientAndRefresh, type FoundRefresh } from "./grant_read.ts";
 import { lifetimesOf } from "./lifetimes.ts";
+import { triedAgain } from "./lock_retry.ts";
 import { nextRefreshToken } from "./refresh_token.ts";
 import { SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
 import { newAccessToken, openSuccessor, replaceRefresh, sealSuccessor, writeAccessToken } from "./tokens.ts";
-import { triedAgain } from "./tried_again.ts";
 
 const graceMs = 10_000;
 

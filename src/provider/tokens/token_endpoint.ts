@@ -1,9 +1,9 @@
 import { OauthError } from "../http/oauth_error.ts";
 import { required } from "../http/parameters.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
-import type { ExchangeParts, TokenResponse } from "./exchange.ts";
+import type { ExchangeParts, TokenResponse } from "./grant_exchange.ts";
 import { clientRead } from "./grant_read.ts";
-import { grants } from "./grants.ts";
+import { grants } from "./grant_types.ts";
 
 type Parts = ExchangeParts & { readonly authenticate: Authenticate };
 

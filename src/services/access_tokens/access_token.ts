@@ -23,10 +23,10 @@ import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
-import { creatorId, gainedRead } from "../members/outgrown.ts";
+import { creatorId, gainedRead } from "../members/ended_by_role.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
-import { aside } from "../writing/aside.ts";
+import { aside } from "../writing/side_call.ts";
 
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   const userExists = userExistsRead(sql);

@@ -19,7 +19,7 @@ import { isEnded } from "../callers/ended_roles.ts";
 import { membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
-import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./outgrown.ts";
+import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./ended_by_role.ts";
 
 export const memberService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;

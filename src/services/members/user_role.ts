@@ -13,8 +13,8 @@ import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { lostRace } from "../../events/log.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
-import { aside } from "../writing/aside.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";
+import { aside } from "../writing/side_call.ts";
 import { type Giver, type GiverKey, giverRead } from "./role_giver.ts";
 import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "./user_role_list.ts";
 

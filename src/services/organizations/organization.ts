@@ -11,7 +11,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userIsThere } from "../callers/in_force.ts";
-import { outgrownBy } from "../members/outgrown.ts";
+import { outgrownBy } from "../members/ended_by_role.ts";
 import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";

@@ -3,14 +3,13 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Call, Deps } from "../../deps.ts";
 import { type At, factOf, type NewFact, next } from "../../events/fact.ts";
 import { lostRace } from "../../events/log.ts";
-import { takeBack } from "../../events/take_back.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { PasswordBench } from "../../security/password.ts";
 import { MAX_PASSWORD_BYTES } from "../../security/policy.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 import type { PolicyInForce } from "../policies/policy.ts";
-import { aside } from "../writing/aside.ts";
+import { aside } from "../writing/side_call.ts";
 import { type KnownAttempt, knownAttempts } from "./known_browser.ts";
 import {
   hashing,
@@ -22,6 +21,7 @@ import {
   spent,
   type TriedUser,
 } from "./password.ts";
+import { takeBack } from "./take_back.ts";
 
 /** A guess at a password; what follows a correct one runs in the same job of the queue. */
 export type Guess<T> = {

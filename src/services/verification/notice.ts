@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Call, type Deps, keys } from "../../deps.ts";
-import type { NoticeKind, NoticeTopic } from "../../messages/mail.ts";
+import type { NoticeKind, NoticeTopic } from "../../messages/mail_texts.ts";
 import type { MailSettings } from "./mail_code.ts";
 
 /** Settings of the mails about changes to an account. */

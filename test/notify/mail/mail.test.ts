@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Language } from "../../../src/messages/catalogue.ts";
-import { isNotice, type MailKind, mailTexts } from "../../../src/messages/mail.ts";
+import { isNotice, type MailKind, mailTexts } from "../../../src/messages/mail_texts.ts";
 import { mailOf } from "../../../src/notify/mail/mail.ts";
 
 const languages: readonly Language[] = ["en", "de", "fr", "es"];

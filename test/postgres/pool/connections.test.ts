@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { expect, inject, test } from "vitest";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { sharesOf } from "../../../src/runtime/runtime.ts";
-import { Parts } from "../../../src/security/parts.ts";
+import { Parts } from "../../../src/security/held_places.ts";
 import { freshDatabase } from "../../database.ts";
 import { holdStatement } from "../../fixture/held_row.ts";
 import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";

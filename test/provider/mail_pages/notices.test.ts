@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mailTexts, wayBackLabel } from "../../../src/messages/mail.ts";
+import { mailTexts, wayBackLabel } from "../../../src/messages/mail_texts.ts";
 import { pageText } from "../../../src/messages/page.ts";
 import { enrolTotp, withTotp } from "../../fixture/factors.ts";
 import { type Client, type Postern, signedUp, startPostern } from "../../harness.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { mailTexts } from "../../../src/messages/mail.ts";
+import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { allMails, mailsTo } from "../../notify/mail_log.ts";

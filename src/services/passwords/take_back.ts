@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isOutcomeUnknown } from "../postgres/failure.ts";
+import { isOutcomeUnknown } from "../../postgres/failure.ts";
 
 const pauseMs = 500;
 const mostTries = 120;

@@ -3,7 +3,7 @@ import { refuseGrantType } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
 import { codeGrant } from "./code_grant.ts";
 import { deviceGrant } from "./device_grant.ts";
-import type { Exchange, ExchangeParts, TokenResponse } from "./exchange.ts";
+import type { Exchange, ExchangeParts, TokenResponse } from "./grant_exchange.ts";
 import { refreshGrant } from "./refresh_grant.ts";
 
 /** The exchange of a grant type, as the token endpoint calls it. */

@@ -1,7 +1,7 @@
 import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
 import type { Cascade } from "../../events/fold.ts";
 import { load } from "../../events/load.ts";
-import { uncovered } from "../../guards/coverage.ts";
+import { uncovered } from "../../guards/missing_permission.ts";
 import type { Permission } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
