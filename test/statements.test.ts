@@ -37,6 +37,7 @@ import { type PageRequest, queryOf, tokenOf } from "../src/services/reading/page
 import { resealedSubscriptions } from "../src/services/subscriptions/subscription_secret.ts";
 import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
+import { dueErasures } from "../src/services/users/erasure.ts";
 import { factorCalls } from "./fixture/factor_calls.ts";
 import { withPasskey, withTotp } from "./fixture/factors.ts";
 import { type Fixture, fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
@@ -328,6 +329,7 @@ test("what is over is cleared away by the statements of its file", async () => {
   const chores = [
     ...expiryChores(deps, postern.config),
     oldJobs(deps),
+    dueErasures(deps),
     jobsOfEarlierReleases(deps),
     resealedFactors(rotated),
     resealedSubscriptions(rotated),

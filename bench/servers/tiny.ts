@@ -60,6 +60,7 @@ const interceptors = guards({
     instanceId: "",
     organizationExists: async () => false,
     ownerOfUser: nothing,
+    ownerOfAnyUser: nothing,
     userOfLoginName: nothing,
     userOfSession: nothing,
     userGrant: nothing,

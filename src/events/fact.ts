@@ -84,6 +84,10 @@ export function descOf(type: string): DescMessage | undefined {
   return byType.get(type)?.desc;
 }
 
+/** The descriptor of each fact type. */
+export const descsByType = (): readonly (readonly [string, DescMessage])[] =>
+  [...byType].map(([type, { desc }]) => [type, desc] as const);
+
 /** Converts a stored fact to its message; undefined if this version does not know its type. */
 export function factFrom(type: string, payload: JsonValue): Fact | undefined {
   const kind = byType.get(type);

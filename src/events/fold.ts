@@ -1,3 +1,4 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { type FactCase, type FactNoun, typeOf } from "./fact.ts";
 
 /** Facts about other objects that result from a fact, made by the statement that appends it. */
@@ -17,12 +18,12 @@ export type Cascade = {
 
 /** The work that a job does in batches after the fact has been appended. */
 export type Later = {
-  /** Whether a job does the work even if there is little of it. */
-  readonly always?: true;
+  /** Whether a job does the work of a fact with this payload even if there is little of it. */
+  readonly always?: (payload: JsonValue) => boolean;
   /** Statements that replace `views` when the fact is appended, after which nothing gives access any more. */
   readonly begins: readonly string[];
-  /** The facts that the job makes, step by step, so that what one step removes does not block the next. */
-  readonly steps: readonly Step[];
+  /** The facts that the job makes, step by step, so that what one step removes does not block the next; and walks in between. */
+  readonly steps: readonly (Step | Walk)[];
   /** A select from `$input` that finds a row if another job must end before this work can. */
   readonly waits?: string;
   /** Statements that end the job once no step makes any more facts. */
@@ -36,6 +37,17 @@ export type Step = Pick<Cascade, "makes" | "select"> & {
    * for.
    */
   readonly isOneBatch?: true;
+  /** Whether the step is taken for a fact with this payload; by default always. */
+  readonly isFor?: (payload: JsonValue) => boolean;
+};
+
+/** A step of a job that makes no facts, but visits many rows in batches. */
+export type Walk = Pick<Step, "isFor"> & {
+  /**
+   * A select that visits at most $2 rows of the stream $1 after the place $3 (jsonb), and yields how many it visited as "count", and the
+   * place of the last as "after".
+   */
+  readonly walks: string;
 };
 
 /** The effect of a kind of fact on the tables, as set-based SQL; `$facts` stands for the facts of this type being folded. */

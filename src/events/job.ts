@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Sql } from "../postgres/pool/connect.ts";
 import type { NewFact } from "./fact.ts";
-import { type Fold, type Later, type Step, statementFor } from "./fold.ts";
+import { type Fold, type Later, type Step, statementFor, type Walk } from "./fold.ts";
 
 /** A fact's long-running work, which continues after the call that appended the fact. */
 export type Job = {
@@ -35,8 +35,9 @@ export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
   return async ({ type, at, payload }: NewFact): Promise<boolean> => {
     const later = folds.get(type)?.later;
     if (!later) throw new Error(`nothing says how a job does the work of ${type}`);
-    if (later.always) return true;
-    const found = later.steps.map(({ select }) => `(select from (${plainInput(select)}) c limit ${mostAtOnce + 1})`);
+    if (later.always?.(payload)) return true;
+    const steps = stepsOf(later, payload).flatMap((step) => ("walks" in step ? [] : step));
+    const found = steps.map(({ select }) => `(select from (${plainInput(select)}) c limit ${mostAtOnce + 1})`);
     const waits = later.waits ? `exists (${plainInput(later.waits)})` : "false";
     const text = `select count(*) > ${mostAtOnce} or ${waits} as "isTooMuch" from (${found.join(" union all ")}) found`;
     const fact = [at.owner, at.stream, JSON.stringify(payload)];
@@ -45,8 +46,10 @@ export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
   };
 }
 
-/** How far a job has got: its step, and whether any batch since the first step made a fact. */
-export type Place = { readonly step: number; readonly wrote: boolean };
+const stepsOf = ({ steps }: Later, payload: JsonValue) => steps.filter(({ isFor }) => isFor?.(payload) ?? true);
+
+/** How far a job has got: its step, whether any batch since the first step made a fact, and how far a walk has got. */
+export type Place = { readonly step: number; readonly wrote: boolean; readonly after?: string };
 
 /** Where every job starts, including one that another node has begun. */
 export const firstPlace: Place = { step: 0, wrote: false };
@@ -59,8 +62,9 @@ export const batches = (sql: Sql, folds: ReadonlyMap<string, Fold>) => async (ba
   const { job, place, most } = batch;
   const later = folds.get(job.type)?.later;
   if (!later) throw new Error(`nothing says how a job does the work of ${job.type}`);
-  const step = later.steps[place.step];
+  const step = stepsOf(later, job.payload)[place.step];
   if (!step) return place.wrote ? firstPlace : end(sql, batch, later);
+  if ("walks" in step) return walk(sql, batch, step);
   const count = await write(sql, batch, statementOf(step, folds));
   const isOver = step.isOneBatch || count < most;
   return { step: isOver ? place.step + 1 : place.step, wrote: place.wrote || count > 0 };
@@ -72,6 +76,18 @@ async function write(sql: Sql, { job, most, time }: Batch, text: string): Promis
   const values = [...fact, most, actor, requestId, time.toISOString(), id, origin && JSON.stringify(origin)];
   const [row] = await sql.unsafe<{ count: number }[]>(text, values, { prepare: true });
   return row?.count ?? 0;
+}
+
+/** Visits the next rows of a walk. Whatever the steps before it make later on is visited when they run again. */
+async function walk(sql: Sql, { job, place, most }: Batch, { walks }: Walk): Promise<Place> {
+  const [row] = await sql.unsafe<{ count: number; after: string | null }[]>(
+    `with walked as (${walks}), progress as (update jobs set went_on = now() where job_id = $4::text)
+     select count, after::text as after from walked`,
+    [job.stream, most, place.after ?? null, job.id],
+    { prepare: true },
+  );
+  const { step, wrote } = place;
+  return row?.after && row.count === most ? { step, wrote, after: row.after } : { step: step + 1, wrote };
 }
 
 /** Ends a job. If a row added in the meantime refers to what the job deletes, the statement fails. */

@@ -48,8 +48,10 @@ export async function rebuild(
     await replay.finish();
     const found = [];
     for (const table of [...compared, ...followers]) {
-      const columns = bases.get(table)?.columns.filter((column) => !unknown.has(`${table}.${column}`));
-      found.push(await difference(client, schemas, { table, columns, column: expiries.get(table) }));
+      const { base, columns: all } = bases.get(table) ?? { base: table, columns: ["*"] };
+      const columns = all.filter((column) => !unknown.has(`${table}.${column}`));
+      const hides = base !== table;
+      found.push(await difference(client, schemas, { table, columns, column: expiries.get(table), hides }));
     }
     return found.filter(({ rows }) => rows > 0);
   });
@@ -143,23 +145,26 @@ const examples = 3;
 /** A table with its columns, and the column with the time after which its rows may be gone. */
 type Compared = {
   readonly table: string;
-  readonly columns: readonly string[] | undefined;
+  readonly columns: readonly string[];
   readonly column: string | undefined;
+  /** Whether the name shows only the rows that are not deleted; the replay has those of users who are waiting for erasure. */
+  readonly hides: boolean;
 };
 
 /** Compares a table with its replay. Schemas and names come from the folds and the catalogue, never from a caller. */
 async function difference(
   client: Sql,
   { schema, replayed }: Schemas,
-  { table, columns: names = ["*"], column }: Compared,
+  { table, columns: names, column, hides }: Compared,
 ): Promise<Difference> {
   const columns = names.join(", ");
   const lasting = column === undefined ? "" : `where ${column} > now()`;
+  const rows = hides ? `(select * from ${replayed}.${table} where not deleted) there` : `${replayed}.${table}`;
   const [row] = await client.unsafe<{ rows: number; missing: JsonValue[] | null; extra: JsonValue[] | null }[]>(`
     with missing as materialized (
-      select ${columns} from ${replayed}.${table} ${lasting} except select ${columns} from ${schema}.${table} ${lasting}),
+      select ${columns} from ${rows} ${lasting} except select ${columns} from ${schema}.${table} ${lasting}),
          extra as materialized (
-      select ${columns} from ${schema}.${table} ${lasting} except select ${columns} from ${replayed}.${table} ${lasting})
+      select ${columns} from ${schema}.${table} ${lasting} except select ${columns} from ${rows} ${lasting})
     select ((select count(*) from missing) + (select count(*) from extra))::float8 as rows,
       (select jsonb_agg(to_jsonb(one)) from (select * from missing limit ${examples}) one) as missing,
       (select jsonb_agg(to_jsonb(one)) from (select * from extra limit ${examples}) one) as extra`);

@@ -7,6 +7,8 @@ export type Lookups = {
   readonly instanceId: string;
   readonly organizationExists: (id: string) => Promise<boolean>;
   readonly ownerOfUser: (id: string) => Promise<string | undefined>;
+  /** The owner of a user who may be deleted, in an organization that may be, too. */
+  readonly ownerOfAnyUser: (id: string) => Promise<string | undefined>;
   readonly userOfLoginName: (name: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userOfSession: (id: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userGrant: (id: string) => Promise<UserGrantPlace | undefined>;

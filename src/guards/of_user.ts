@@ -10,7 +10,10 @@ type Target = { readonly userId: string; readonly owner: string };
 /** Requires the permission in the organization of the request's user; some rpcs let users act on themselves without it. */
 export function ofUser({ method, option, permission, lookups }: Rule): (request: Message, call: Call) => Promise<void> {
   const named = textOf(method.input, option.user);
-  const { noun, find } = finder(option.user, lookups);
+  const { noun, find } = finder(
+    option.user,
+    option.deletedUser ? { ...lookups, ownerOfUser: lookups.ownerOfAnyUser } : lookups,
+  );
   const isId = option.user === "user_id";
   const ends = option.selfUnless.map((name) => fieldOf(method.input, name));
 

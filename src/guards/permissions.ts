@@ -5,6 +5,7 @@ export const permissions = [
   "org.write",
   "user.read",
   "user.write",
+  "user.erase",
   "user.grant.read",
   "user.grant.write",
   "project.read",

@@ -158,6 +158,12 @@ export const nounTexts = {
     fr: "Le rôle «\u202f{name}\u202f» existe déjà dans ce projet.",
     es: "El rol «{name}» ya existe en este proyecto.",
   },
+  ERASURE_NOT_SCHEDULED: {
+    en: "This user is not waiting for erasure and cannot be restored.",
+    de: "Dieser Benutzer wartet nicht auf seine endgültige Löschung und kann nicht wiederhergestellt werden.",
+    fr: "Cet utilisateur n’est pas en attente d’effacement et ne peut pas être restauré.",
+    es: "Este usuario no está pendiente de borrado definitivo y no se puede restaurar.",
+  },
   BEING_DELETED: {
     en: "The previous object of this name is still being deleted; try again when that job has ended.",
     de: "Was vorher diesen Namen hatte, wird noch gelöscht; versuchen Sie es wieder, wenn der Auftrag beendet ist.",

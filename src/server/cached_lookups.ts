@@ -19,6 +19,7 @@ export function cachedLookups(runtime: Runtime, settings: FreshSignInSettings): 
       const owner = await ownerOfUser(id);
       return owner !== undefined && deleted.has(owner) ? undefined : owner;
     },
+    ownerOfAnyUser: lookups.ownerOfAnyUserRead(sql),
     async userOfSession(id) {
       const found = await userOfSession(id);
       return found && deleted.has(found.owner) ? undefined : found;

@@ -51,7 +51,7 @@ function steadily(): (value: JsonValue, name?: string) => JsonValue {
   const text = (value: string, name: string) => {
     if (secrets[name] !== undefined && value !== "") return secrets[name];
     if (name === "id" && random.test(value)) return "VGhpcyBpcyBhbiBleGFtcGxl";
-    if (/expirationDate$/i.test(name)) return "2026-11-21T19:34:23.863Z";
+    if (/(expiration|erasure)Date$/i.test(name)) return "2026-11-21T19:34:23.863Z";
     return value
       .replace(/\b06[0-9a-z]{22}\b/g, idOf)
       .replace(/\b(p[st]|cs)_\w+/g, "$1_dGhpcyBpcyBhbiBleGFtcGxl")

@@ -2,6 +2,7 @@ import type { Reason } from "../../src/errors.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { withTokens } from "../fixture/many_tokens.ts";
+import { newEraser } from "../fixture/organization.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, signedUp } from "../harness.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
@@ -98,6 +99,10 @@ export const nounRows = {
   },
   PROJECT_NAME_TAKEN: nameTaken("/v1/projects", () => ({ name: fresh("project") })),
   ROLE_TAKEN: nameTaken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
+  ERASURE_NOT_SCHEDULED: {
+    by: async ({ postern, germanAs, fixture: { userId, organizationId } }) =>
+      germanAs((await newEraser(postern, organizationId)).token).post(`/v1/users/${userId}:restore`),
+  },
   BEING_DELETED: {
     async by({ postern, fixture: { projectId }, admin, german }) {
       const key = fresh("role").replace(" ", "-");

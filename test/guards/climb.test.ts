@@ -97,6 +97,8 @@ const kinds: Readonly<Record<string, "acts as" | "stops">> = {
   "UserService.ReactivateUser": "stops",
   "UserService.UnlockUser": "stops",
   "UserService.DeleteUser": "stops",
+  "UserService.EraseUser": "stops",
+  "UserService.RestoreUser": "stops",
   "UserService.UpdateHumanUser": "stops",
   "UserService.UpdateMachineUser": "stops",
   "UserService.RevokeAccessToken": "stops",
@@ -107,8 +109,12 @@ const kinds: Readonly<Record<string, "acts as" | "stops">> = {
   "UserRoleService.AllowUserRoles": "stops",
 };
 
+/** A user manager has no permission for these, whomever they are about. */
+const ofOwners = ["UserService.EraseUser", "UserService.RestoreUser"];
+
 const isCovered = (act: string, role: string, target: string): boolean =>
-  (covered[role] ?? []).includes(target) || (kinds[act.split(" ")[0] ?? ""] === "stops" && foreign.includes(target));
+  !(role === "ORG_USER_MANAGER" && ofOwners.includes(act)) &&
+  ((covered[role] ?? []).includes(target) || (kinds[act.split(" ")[0] ?? ""] === "stops" && foreign.includes(target)));
 
 /** What an act needs to be there about its user, made by the administrator; answers the code or the id that the act names. */
 const given: Readonly<Record<string, (userId: string) => Promise<string>>> = {
@@ -170,6 +176,13 @@ const acts: Readonly<Record<string, Act>> = {
   "UserService.ReactivateUser": (caller, userId) => caller.post(`/v1/users/${userId}:reactivate`),
   "UserService.UnlockUser": (caller, userId) => caller.post(`/v1/users/${userId}:unlock`),
   "UserService.DeleteUser": (caller, userId) => caller.delete(`/v1/users/${userId}`),
+  "UserService.EraseUser": (caller, userId) => caller.post(`/v1/users/${userId}:erase`),
+  async "UserService.RestoreUser"(caller, userId) {
+    const eraser = await machine(postern);
+    await postern.admin.post("/v1/members", { userId: eraser.userId, roles: ["INSTANCE_OWNER"], instance: true });
+    await eraser.client.post(`/v1/users/${userId}:erase`);
+    return caller.post(`/v1/users/${userId}:restore`);
+  },
   "UserService.UpdateHumanUser": (caller, userId) =>
     caller.call("PATCH", `/v1/users/${userId}/human`, { givenName: "Augusta" }),
   [ofMachine]: (caller, userId) => caller.call("PATCH", `/v1/users/${userId}/machine`, { name: "Engine" }),

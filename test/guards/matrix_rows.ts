@@ -231,6 +231,18 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "user",
     request: async (f) => ({ userId: await f.newUser() }),
   },
+  "UserService.EraseUser": {
+    needs: "user.erase",
+    decides: "user",
+    freshSignIn: true,
+    request: async (f) => ({ userId: await f.newUser() }),
+  },
+  "UserService.RestoreUser": {
+    needs: "user.erase",
+    decides: "user",
+    freshSignIn: true,
+    request: async (f) => ({ userId: await f.newErased() }),
+  },
   "UserService.UpdateHumanUser": {
     needs: "user.write",
     decides: "user",

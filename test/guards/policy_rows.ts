@@ -46,6 +46,24 @@ export const policyRows: Readonly<Record<string, Row>> = {
     objectless: true,
     request: () => ({}),
   },
+  "PolicyService.GetPrivacyPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetPrivacyPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { restoreDays: 7 } }),
+  },
+  "PolicyService.ResetPrivacyPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
   "PolicyService.ResetPasswordPolicy": {
     needs: "policy.write",
     decides: "organization",

@@ -26,6 +26,7 @@ const passing: Readonly<Record<string, string>> = {
   lastUsedDate: "<time>",
   consentDate: "<time>",
   endDate: "<time>",
+  erasureDate: "<time>",
   lastSignInDate: "<time>",
   offlineSinceDate: "<time>",
   previousSecretExpirationDate: "<time>",

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { fixtureOf } from "../fixture/organization.ts";
+import { fixtureOf, newEraser } from "../fixture/organization.ts";
 import { factorRows } from "../guards/factor_rows.ts";
 import { type Row, rows } from "../guards/matrix_rows.ts";
 import { machine, organization, signedUp } from "../harness.ts";
@@ -17,6 +17,7 @@ const answers = ([rpc, row]: [string, Row]): Scene => ({
     const fixture = needsOwnPlace(rpc) ? await fixtureOf(postern, await organization(postern)) : shared;
     const headers = within(fixture.organizationId);
     const request: JsonObject = JSON.parse(JSON.stringify(await row.request(fixture)));
+    if (row.needs === "user.erase") return { request, headers, by: await newEraser(postern, fixture.organizationId) };
     if (row.decides !== "nobody") return { request, headers };
     const { userId, client } = await machine(postern, fixture);
     await made(admin, "/v1/members", { userId, roles: ["ORG_VIEWER"] }, headers);

@@ -13,5 +13,5 @@ select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-    where p.project_id = g.project_id) as "shutBy",
+    where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
   array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id;

@@ -10,7 +10,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.owner = $1
   and true
   order by g.user_grant_id desc limit $2;
@@ -27,7 +27,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.owner = $1
   and g.user_grant_id < $2
   order by g.user_grant_id desc limit $3;
@@ -44,7 +44,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
   where g.owner = $3 and (g.project_id = any($4) or g.project_grant_id = any($5)) and exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $6) and true
   and true
@@ -71,7 +71,8 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
       order by (g.user_grant_id collate "C") desc limit asked.most
     ) g
     cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
-    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h;
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+    where not exists (select from all_users x where x.deleted and x.user_id = asked.user_id offset 0);
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, beyond text, most integer, projects text[], project_grants text[])
@@ -95,7 +96,8 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
       order by (g.user_grant_id collate "C") desc limit asked.most
     ) g
     cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
-    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h;
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+    where not exists (select from all_users x where x.deleted and x.user_id = asked.user_id offset 0);
 
 with page as materialized (select array(
   select k.user_grant_id from user_grant_roles k
@@ -115,7 +117,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy", r."roleKeys" from user_grants g join (
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden", r."roleKeys" from user_grants g join (
   select user_grant_id, array_agg(role_key order by role_key) as "roleKeys"
   from user_grant_roles where user_grant_id = any((select ids from page)::text[]) group by user_grant_id
 ) r on r.user_grant_id = g.user_grant_id
@@ -134,7 +136,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where g.owner = $1 and g.project_id = $2 and exists (
   select from project_grants p where p.project_grant_id = any($3) and p.project_id = $4)
   and true
@@ -152,7 +154,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (
     select found.* from unnest($1::text[]) p cross join lateral (
   select g.* from user_grants g where g.project_id = p and g.owner = $2
@@ -179,7 +181,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, g.user_grant_id as key, g.active as "isMatch",
       row_number() over (order by g.user_grant_id desc) = $1 as "isLast"
@@ -200,7 +202,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, (g.user_grant_id collate "C") as key, g.active as "isMatch",
       row_number() over (order by (g.user_grant_id collate "C") desc) = $1 as "isLast"
@@ -221,7 +223,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
   where g.owner = $3 and true and true and g.active
   and true
@@ -239,7 +241,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, g.user_grant_id as key, g.active as "isMatch",
       row_number() over (order by g.user_grant_id desc) = $1 as "isLast"
@@ -260,7 +262,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, (k.user_grant_id collate "C") as key, g.active as "isMatch",
       row_number() over (order by (k.user_grant_id collate "C") desc) = $1 as "isLast"
@@ -285,7 +287,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1
   and true
   order by (g.user_grant_id collate "C") desc limit $2;
@@ -302,7 +304,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1 and (g.user_id collate "C") = $2 and true
   and true
   order by (g.user_grant_id collate "C") desc limit $3;
@@ -319,7 +321,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
   where g.owner = $3 and true and true and not g.active
   and true
@@ -337,7 +339,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from user_grants g where not g.active and (g.owner collate "C") = $1 and (g.project_id collate "C") = $2 and true
   and true
   order by (g.user_grant_id collate "C") desc limit $3;
@@ -354,7 +356,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select g.*, (g.user_grant_id collate "C") as key, exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $1) as "isMatch",
       row_number() over (order by (g.user_grant_id collate "C") desc) = $2 as "isLast"
@@ -375,7 +377,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
     select found.* from unnest($1::text[]) p cross join lateral (
   select g.* from (
@@ -410,7 +412,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
-  where p.project_id = g.project_id) as "shutBy",
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (
     select found.* from unnest($1::text[]) p cross join lateral (
   select g.* from user_grants g

@@ -82,7 +82,7 @@ facts as (
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
          f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
 "user.human_created/1" as (insert into login_names (login_name, owner, user_id)
-  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f),
+  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> ''),
 "user.human_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),
 "user.human_created/3" as (insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),

@@ -60,6 +60,15 @@ with gone as (
 )
 select count(*)::int as count, max(ended) as last from gone;
 
+select u.owner, u.user_id as id, u.version, u.created, u.changed, e.actor, e.request_id as "requestId"
+from (
+  (select * from all_users where erasure_date is not null and erasure_date <= $1 order by erasure_date limit $2)
+  union
+  (select u.* from organizations o join all_users u on u.owner = o.organization_id and u.erasure_date is not null
+   where o.deleted limit $3)
+) u join events e on e.owner = u.owner and e.stream = u.user_id and e.version = u.version
+limit $4;
+
 insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
 select o.organization_id, e.owner, e.type, e.stream, e.version, e.payload, e.actor, e.request_id, e.time
 from organizations o join events e

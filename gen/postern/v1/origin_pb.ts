@@ -4,13 +4,14 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_postern_v1_options } from "./options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/origin.proto.
  */
 export const file_postern_v1_origin: GenFile = /*@__PURE__*/
-  fileDesc("Chdwb3N0ZXJuL3YxL29yaWdpbi5wcm90bxIKcG9zdGVybi52MSKsAQoGT3JpZ2luEhQKB2FkZHJlc3MYASABKAlIAIgBARIXCgp1c2VyX2FnZW50GAIgASgJSAGIAQESFwoKc2Vzc2lvbl9pZBgDIAEoCUgCiAEBEhwKD2FjY2Vzc190b2tlbl9pZBgEIAEoCUgDiAEBQgoKCF9hZGRyZXNzQg0KC191c2VyX2FnZW50Qg0KC19zZXNzaW9uX2lkQhIKEF9hY2Nlc3NfdG9rZW5faWRCmgEKDmNvbS5wb3N0ZXJuLnYxQgtPcmlnaW5Qcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM");
+  fileDesc("Chdwb3N0ZXJuL3YxL29yaWdpbi5wcm90bxIKcG9zdGVybi52MSK4AQoGT3JpZ2luEhoKB2FkZHJlc3MYASABKAlCBPi1GAFIAIgBARIdCgp1c2VyX2FnZW50GAIgASgJQgT4tRgBSAGIAQESFwoKc2Vzc2lvbl9pZBgDIAEoCUgCiAEBEhwKD2FjY2Vzc190b2tlbl9pZBgEIAEoCUgDiAEBQgoKCF9hZGRyZXNzQg0KC191c2VyX2FnZW50Qg0KC19zZXNzaW9uX2lkQhIKEF9hY2Nlc3NfdG9rZW5faWRCmgEKDmNvbS5wb3N0ZXJuLnYxQgtPcmlnaW5Qcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_postern_v1_options]);
 
 /**
  * Where a call came from.

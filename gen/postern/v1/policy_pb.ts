@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/policy.proto.
  */
 export const file_postern_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSKgAgoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHBIlCh1yZXNldF9yZXF1aXJlc192ZXJpZmllZF9lbWFpbBgJIAEoCCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIk8KDEZhY3RvclBvbGljeRI/CgtyZXF1aXJlbWVudBgBIAEoDjIdLnBvc3Rlcm4udjEuRmFjdG9yUmVxdWlyZW1lbnRCC7pICMgBAYIBAhABIiwKGEdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCKBAQoZR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIqCgZwb2xpY3kYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKWAQoYU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjIKBnBvbGljeRgCIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJBChlTZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0TG9ja291dFBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilAEKF1NldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjEKBnBvbGljeRgCIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkAKGFNldExvY2tvdXRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpQDCgpQb2xpY3lGYWN0EjIKDHBhc3N3b3JkX3NldBgBIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lIABIwCgtsb2Nrb3V0X3NldBgCIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeUgAEi4KCmZhY3Rvcl9zZXQYAyABKAsyGC5wb3N0ZXJuLnYxLkZhY3RvclBvbGljeUgAEj4KDnBhc3N3b3JkX3Jlc2V0GBQgASgLMiQucG9zdGVybi52MS5Qb2xpY3lGYWN0LlBhc3N3b3JkUmVzZXRIABI8Cg1sb2Nrb3V0X3Jlc2V0GBUgASgLMiMucG9zdGVybi52MS5Qb2xpY3lGYWN0LkxvY2tvdXRSZXNldEgAEjoKDGZhY3Rvcl9yZXNldBgWIAEoCzIiLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5GYWN0b3JSZXNldEgAGg8KDVBhc3N3b3JkUmVzZXQaDgoMTG9ja291dFJlc2V0Gg0KC0ZhY3RvclJlc2V0QgYKBGZhY3QiLgoaUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQwobUmVzZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiLQoZUmVzZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJCChpSZXNldExvY2tvdXRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIioKFkdldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifQoXR2V0RmFjdG9yUG9saWN5UmVzcG9uc2USKAoGcG9saWN5GAEgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpIBChZTZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjAKBnBvbGljeRgCIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPwoXU2V0RmFjdG9yUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIsChhSZXNldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQQoZUmVzZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKskBChFGYWN0b3JSZXF1aXJlbWVudBIiCh5GQUNUT1JfUkVRVUlSRU1FTlRfVU5TUEVDSUZJRUQQABIaChZGQUNUT1JfUkVRVUlSRU1FTlRfT0ZGEAESHwobRkFDVE9SX1JFUVVJUkVNRU5UX09QVElPTkFMEAISHwobRkFDVE9SX1JFUVVJUkVNRU5UX1JFUVVJUkVEEAMSMgouRkFDVE9SX1JFUVVJUkVNRU5UX1JFUVVJUkVEX0ZPUl9BRE1JTklTVFJBVE9SUxAEMpIMCg1Qb2xpY3lTZXJ2aWNlEqIBChFHZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuR2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIkCQAgGKtRgcOAFKCGluc3RhbmNlgAEBGgtwb2xpY3kucmVhZILT5JMCFxIVL3YxL3BvbGljaWVzL3Bhc3N3b3JkErABChFTZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIk6KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIaOgEqGhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSmwEKEEdldExvY2tvdXRQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiPJACAYq1GBk4AUoIaW5zdGFuY2UaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvbG9ja291dBKsAQoQU2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL2xvY2tvdXQSswEKE1Jlc2V0UGFzc3dvcmRQb2xpY3kSJi5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GicucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiS4q1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhcqFS92MS9wb2xpY2llcy9wYXNzd29yZBKvAQoSUmVzZXRMb2Nrb3V0UG9saWN5EiUucG9zdGVybi52MS5SZXNldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiYucG9zdGVybi52MS5SZXNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJKirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFioUL3YxL3BvbGljaWVzL2xvY2tvdXQSmgEKD0dldEZhY3RvclBvbGljeRIiLnBvc3Rlcm4udjEuR2V0RmFjdG9yUG9saWN5UmVxdWVzdBojLnBvc3Rlcm4udjEuR2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiPpACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIVEhMvdjEvcG9saWNpZXMvZmFjdG9yEqgBCg9TZXRGYWN0b3JQb2xpY3kSIi5wb3N0ZXJuLnYxLlNldEZhY3RvclBvbGljeVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlNldEZhY3RvclBvbGljeVJlc3BvbnNlIkyKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIYOgEqGhMvdjEvcG9saWNpZXMvZmFjdG9yEqsBChFSZXNldEZhY3RvclBvbGljeRIkLnBvc3Rlcm4udjEuUmVzZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5SZXNldEZhY3RvclBvbGljeVJlc3BvbnNlIkmKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIVKhMvdjEvcG9saWNpZXMvZmFjdG9yQpoBCg5jb20ucG9zdGVybi52MUILUG9saWN5UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSKgAgoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHBIlCh1yZXNldF9yZXF1aXJlc192ZXJpZmllZF9lbWFpbBgJIAEoCCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIkcKDVByaXZhY3lQb2xpY3kSJQoMcmVzdG9yZV9kYXlzGAEgASgNQgq6SAfIAQEqAhgZSACIAQFCDwoNX3Jlc3RvcmVfZGF5cyJPCgxGYWN0b3JQb2xpY3kSPwoLcmVxdWlyZW1lbnQYASABKA4yHS5wb3N0ZXJuLnYxLkZhY3RvclJlcXVpcmVtZW50Qgu6SAjIAQGCAQIQASIsChhHZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgigQEKGUdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USKgoGcG9saWN5GAEgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilgEKGFNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIyCgZwb2xpY3kYAiABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiQQoZU2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIisKF0dldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIn8KGEdldExvY2tvdXRQb2xpY3lSZXNwb25zZRIpCgZwb2xpY3kYASABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpQBChdTZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIxCgZwb2xpY3kYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJAChhTZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKUBAoKUG9saWN5RmFjdBIyCgxwYXNzd29yZF9zZXQYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5SAASMAoLbG9ja291dF9zZXQYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lIABIuCgpmYWN0b3Jfc2V0GAMgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3lIABIwCgtwcml2YWN5X3NldBgEIAEoCzIZLnBvc3Rlcm4udjEuUHJpdmFjeVBvbGljeUgAEj4KDnBhc3N3b3JkX3Jlc2V0GBQgASgLMiQucG9zdGVybi52MS5Qb2xpY3lGYWN0LlBhc3N3b3JkUmVzZXRIABI8Cg1sb2Nrb3V0X3Jlc2V0GBUgASgLMiMucG9zdGVybi52MS5Qb2xpY3lGYWN0LkxvY2tvdXRSZXNldEgAEjoKDGZhY3Rvcl9yZXNldBgWIAEoCzIiLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5GYWN0b3JSZXNldEgAEjwKDXByaXZhY3lfcmVzZXQYFyABKAsyIy5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUHJpdmFjeVJlc2V0SAAaDwoNUGFzc3dvcmRSZXNldBoOCgxMb2Nrb3V0UmVzZXQaDQoLRmFjdG9yUmVzZXQaDgoMUHJpdmFjeVJlc2V0QgYKBGZhY3QiLgoaUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQwobUmVzZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiLQoZUmVzZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJCChpSZXNldExvY2tvdXRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIioKFkdldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifQoXR2V0RmFjdG9yUG9saWN5UmVzcG9uc2USKAoGcG9saWN5GAEgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpIBChZTZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjAKBnBvbGljeRgCIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPwoXU2V0RmFjdG9yUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIsChhSZXNldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQQoZUmVzZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIisKF0dldFByaXZhY3lQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIn8KGEdldFByaXZhY3lQb2xpY3lSZXNwb25zZRIpCgZwb2xpY3kYASABKAsyGS5wb3N0ZXJuLnYxLlByaXZhY3lQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpQBChdTZXRQcml2YWN5UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIxCgZwb2xpY3kYAiABKAsyGS5wb3N0ZXJuLnYxLlByaXZhY3lQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJAChhTZXRQcml2YWN5UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyItChlSZXNldFByaXZhY3lQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkIKGlJlc2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqyQEKEUZhY3RvclJlcXVpcmVtZW50EiIKHkZBQ1RPUl9SRVFVSVJFTUVOVF9VTlNQRUNJRklFRBAAEhoKFkZBQ1RPUl9SRVFVSVJFTUVOVF9PRkYQARIfChtGQUNUT1JfUkVRVUlSRU1FTlRfT1BUSU9OQUwQAhIfChtGQUNUT1JfUkVRVUlSRU1FTlRfUkVRVUlSRUQQAxIyCi5GQUNUT1JfUkVRVUlSRU1FTlRfUkVRVUlSRURfRk9SX0FETUlOSVNUUkFUT1JTEAQyoBAKDVBvbGljeVNlcnZpY2USogEKEUdldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLkdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiQJACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIXEhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSsAEKEVNldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiToq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAho6ASoaFS92MS9wb2xpY2llcy9wYXNzd29yZBKbAQoQR2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuR2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXNwb25zZSI8kAIBirUYGTgBSghpbnN0YW5jZRoLcG9saWN5LnJlYWSC0+STAhYSFC92MS9wb2xpY2llcy9sb2Nrb3V0EqwBChBTZXRMb2Nrb3V0UG9saWN5EiMucG9zdGVybi52MS5TZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlc3BvbnNlIk2KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIZOgEqGhQvdjEvcG9saWNpZXMvbG9ja291dBKzAQoTUmVzZXRQYXNzd29yZFBvbGljeRImLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJy5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJLirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFyoVL3YxL3BvbGljaWVzL3Bhc3N3b3JkEq8BChJSZXNldExvY2tvdXRQb2xpY3kSJS5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlIkqKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIWKhQvdjEvcG9saWNpZXMvbG9ja291dBKaAQoPR2V0RmFjdG9yUG9saWN5EiIucG9zdGVybi52MS5HZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiMucG9zdGVybi52MS5HZXRGYWN0b3JQb2xpY3lSZXNwb25zZSI+kAIBirUYHDgBSghpbnN0YW5jZYABARoLcG9saWN5LnJlYWSC0+STAhUSEy92MS9wb2xpY2llcy9mYWN0b3ISqAEKD1NldEZhY3RvclBvbGljeRIiLnBvc3Rlcm4udjEuU2V0RmFjdG9yUG9saWN5UmVxdWVzdBojLnBvc3Rlcm4udjEuU2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiTIq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhg6ASoaEy92MS9wb2xpY2llcy9mYWN0b3ISqwEKEVJlc2V0RmFjdG9yUG9saWN5EiQucG9zdGVybi52MS5SZXNldEZhY3RvclBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJlc2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiSYq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhUqEy92MS9wb2xpY2llcy9mYWN0b3ISqgEKEEdldFByaXZhY3lQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldFByaXZhY3lQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiS5ACAYq1GCg4AUoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWQaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvcHJpdmFjeRKsAQoQU2V0UHJpdmFjeVBvbGljeRIjLnBvc3Rlcm4udjEuU2V0UHJpdmFjeVBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldFByaXZhY3lQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL3ByaXZhY3kSrwEKElJlc2V0UHJpdmFjeVBvbGljeRIlLnBvc3Rlcm4udjEuUmVzZXRQcml2YWN5UG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuUmVzZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiSoq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhYqFC92MS9wb2xpY2llcy9wcml2YWN5QpoBCg5jb20ucG9zdGVybi52MUILUG9saWN5UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * The rules that a password must satisfy.
@@ -144,6 +144,28 @@ export const LockoutPolicySchema: GenMessage<LockoutPolicy> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 1);
 
 /**
+ * What happens to the personal data of users.
+ *
+ * @generated from message postern.v1.PrivacyPolicy
+ */
+export type PrivacyPolicy = Message<"postern.v1.PrivacyPolicy"> & {
+  /**
+   * For how many days an erased user can be restored (EraseUser, RestoreUser); with 0, the erasure begins at once. The built-in
+   * policy gives 7.
+   *
+   * @generated from field: optional uint32 restore_days = 1;
+   */
+  restoreDays?: number | undefined;
+};
+
+/**
+ * Describes the message postern.v1.PrivacyPolicy.
+ * Use `create(PrivacyPolicySchema)` to create a new message.
+ */
+export const PrivacyPolicySchema: GenMessage<PrivacyPolicy> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 2);
+
+/**
  * The rules for factors in addition to the password.
  *
  * @generated from message postern.v1.FactorPolicy
@@ -162,7 +184,7 @@ export type FactorPolicy = Message<"postern.v1.FactorPolicy"> & {
  * Use `create(FactorPolicySchema)` to create a new message.
  */
 export const FactorPolicySchema: GenMessage<FactorPolicy> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 2);
+  messageDesc(file_postern_v1_policy, 3);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyRequest
@@ -181,7 +203,7 @@ export type GetPasswordPolicyRequest = Message<"postern.v1.GetPasswordPolicyRequ
  * Use `create(GetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const GetPasswordPolicyRequestSchema: GenMessage<GetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 3);
+  messageDesc(file_postern_v1_policy, 4);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyResponse
@@ -214,7 +236,7 @@ export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyRes
  * Use `create(GetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const GetPasswordPolicyResponseSchema: GenMessage<GetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 4);
+  messageDesc(file_postern_v1_policy, 5);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyRequest
@@ -248,7 +270,7 @@ export type SetPasswordPolicyRequest = Message<"postern.v1.SetPasswordPolicyRequ
  * Use `create(SetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const SetPasswordPolicyRequestSchema: GenMessage<SetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 5);
+  messageDesc(file_postern_v1_policy, 6);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyResponse
@@ -267,7 +289,7 @@ export type SetPasswordPolicyResponse = Message<"postern.v1.SetPasswordPolicyRes
  * Use `create(SetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const SetPasswordPolicyResponseSchema: GenMessage<SetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 6);
+  messageDesc(file_postern_v1_policy, 7);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyRequest
@@ -286,7 +308,7 @@ export type GetLockoutPolicyRequest = Message<"postern.v1.GetLockoutPolicyReques
  * Use `create(GetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const GetLockoutPolicyRequestSchema: GenMessage<GetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 7);
+  messageDesc(file_postern_v1_policy, 8);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyResponse
@@ -319,7 +341,7 @@ export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyRespo
  * Use `create(GetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const GetLockoutPolicyResponseSchema: GenMessage<GetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 8);
+  messageDesc(file_postern_v1_policy, 9);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyRequest
@@ -353,7 +375,7 @@ export type SetLockoutPolicyRequest = Message<"postern.v1.SetLockoutPolicyReques
  * Use `create(SetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const SetLockoutPolicyRequestSchema: GenMessage<SetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 9);
+  messageDesc(file_postern_v1_policy, 10);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyResponse
@@ -372,7 +394,7 @@ export type SetLockoutPolicyResponse = Message<"postern.v1.SetLockoutPolicyRespo
  * Use `create(SetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const SetLockoutPolicyResponseSchema: GenMessage<SetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 10);
+  messageDesc(file_postern_v1_policy, 11);
 
 /**
  * The events of a policy.
@@ -409,6 +431,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
     case: "factorSet";
   } | {
     /**
+     * The new privacy policy.
+     *
+     * @generated from field: postern.v1.PrivacyPolicy privacy_set = 4;
+     */
+    value: PrivacyPolicy;
+    case: "privacySet";
+  } | {
+    /**
      * The password policy was removed.
      *
      * @generated from field: postern.v1.PolicyFact.PasswordReset password_reset = 20;
@@ -431,6 +461,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
      */
     value: PolicyFact_FactorReset;
     case: "factorReset";
+  } | {
+    /**
+     * The privacy policy was removed.
+     *
+     * @generated from field: postern.v1.PolicyFact.PrivacyReset privacy_reset = 23;
+     */
+    value: PolicyFact_PrivacyReset;
+    case: "privacyReset";
   } | { case: undefined; value?: undefined };
 };
 
@@ -439,7 +477,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
  * Use `create(PolicyFactSchema)` to create a new message.
  */
 export const PolicyFactSchema: GenMessage<PolicyFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11);
+  messageDesc(file_postern_v1_policy, 12);
 
 /**
  * @generated from message postern.v1.PolicyFact.PasswordReset
@@ -452,7 +490,7 @@ export type PolicyFact_PasswordReset = Message<"postern.v1.PolicyFact.PasswordRe
  * Use `create(PolicyFact_PasswordResetSchema)` to create a new message.
  */
 export const PolicyFact_PasswordResetSchema: GenMessage<PolicyFact_PasswordReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11, 0);
+  messageDesc(file_postern_v1_policy, 12, 0);
 
 /**
  * @generated from message postern.v1.PolicyFact.LockoutReset
@@ -465,7 +503,7 @@ export type PolicyFact_LockoutReset = Message<"postern.v1.PolicyFact.LockoutRese
  * Use `create(PolicyFact_LockoutResetSchema)` to create a new message.
  */
 export const PolicyFact_LockoutResetSchema: GenMessage<PolicyFact_LockoutReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11, 1);
+  messageDesc(file_postern_v1_policy, 12, 1);
 
 /**
  * @generated from message postern.v1.PolicyFact.FactorReset
@@ -478,7 +516,20 @@ export type PolicyFact_FactorReset = Message<"postern.v1.PolicyFact.FactorReset"
  * Use `create(PolicyFact_FactorResetSchema)` to create a new message.
  */
 export const PolicyFact_FactorResetSchema: GenMessage<PolicyFact_FactorReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11, 2);
+  messageDesc(file_postern_v1_policy, 12, 2);
+
+/**
+ * @generated from message postern.v1.PolicyFact.PrivacyReset
+ */
+export type PolicyFact_PrivacyReset = Message<"postern.v1.PolicyFact.PrivacyReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.PolicyFact.PrivacyReset.
+ * Use `create(PolicyFact_PrivacyResetSchema)` to create a new message.
+ */
+export const PolicyFact_PrivacyResetSchema: GenMessage<PolicyFact_PrivacyReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 12, 3);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyRequest
@@ -497,7 +548,7 @@ export type ResetPasswordPolicyRequest = Message<"postern.v1.ResetPasswordPolicy
  * Use `create(ResetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12);
+  messageDesc(file_postern_v1_policy, 13);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyResponse
@@ -516,7 +567,7 @@ export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolic
  * Use `create(ResetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const ResetPasswordPolicyResponseSchema: GenMessage<ResetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13);
+  messageDesc(file_postern_v1_policy, 14);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyRequest
@@ -535,7 +586,7 @@ export type ResetLockoutPolicyRequest = Message<"postern.v1.ResetLockoutPolicyRe
  * Use `create(ResetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 14);
+  messageDesc(file_postern_v1_policy, 15);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyResponse
@@ -554,7 +605,7 @@ export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyR
  * Use `create(ResetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const ResetLockoutPolicyResponseSchema: GenMessage<ResetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 15);
+  messageDesc(file_postern_v1_policy, 16);
 
 /**
  * @generated from message postern.v1.GetFactorPolicyRequest
@@ -573,7 +624,7 @@ export type GetFactorPolicyRequest = Message<"postern.v1.GetFactorPolicyRequest"
  * Use `create(GetFactorPolicyRequestSchema)` to create a new message.
  */
 export const GetFactorPolicyRequestSchema: GenMessage<GetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 16);
+  messageDesc(file_postern_v1_policy, 17);
 
 /**
  * @generated from message postern.v1.GetFactorPolicyResponse
@@ -606,7 +657,7 @@ export type GetFactorPolicyResponse = Message<"postern.v1.GetFactorPolicyRespons
  * Use `create(GetFactorPolicyResponseSchema)` to create a new message.
  */
 export const GetFactorPolicyResponseSchema: GenMessage<GetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 17);
+  messageDesc(file_postern_v1_policy, 18);
 
 /**
  * @generated from message postern.v1.SetFactorPolicyRequest
@@ -640,7 +691,7 @@ export type SetFactorPolicyRequest = Message<"postern.v1.SetFactorPolicyRequest"
  * Use `create(SetFactorPolicyRequestSchema)` to create a new message.
  */
 export const SetFactorPolicyRequestSchema: GenMessage<SetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 18);
+  messageDesc(file_postern_v1_policy, 19);
 
 /**
  * @generated from message postern.v1.SetFactorPolicyResponse
@@ -659,7 +710,7 @@ export type SetFactorPolicyResponse = Message<"postern.v1.SetFactorPolicyRespons
  * Use `create(SetFactorPolicyResponseSchema)` to create a new message.
  */
 export const SetFactorPolicyResponseSchema: GenMessage<SetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 19);
+  messageDesc(file_postern_v1_policy, 20);
 
 /**
  * @generated from message postern.v1.ResetFactorPolicyRequest
@@ -678,7 +729,7 @@ export type ResetFactorPolicyRequest = Message<"postern.v1.ResetFactorPolicyRequ
  * Use `create(ResetFactorPolicyRequestSchema)` to create a new message.
  */
 export const ResetFactorPolicyRequestSchema: GenMessage<ResetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 20);
+  messageDesc(file_postern_v1_policy, 21);
 
 /**
  * @generated from message postern.v1.ResetFactorPolicyResponse
@@ -697,7 +748,150 @@ export type ResetFactorPolicyResponse = Message<"postern.v1.ResetFactorPolicyRes
  * Use `create(ResetFactorPolicyResponseSchema)` to create a new message.
  */
 export const ResetFactorPolicyResponseSchema: GenMessage<ResetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 21);
+  messageDesc(file_postern_v1_policy, 22);
+
+/**
+ * @generated from message postern.v1.GetPrivacyPolicyRequest
+ */
+export type GetPrivacyPolicyRequest = Message<"postern.v1.GetPrivacyPolicyRequest"> & {
+  /**
+   * The instance's default, instead of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.GetPrivacyPolicyRequest.
+ * Use `create(GetPrivacyPolicyRequestSchema)` to create a new message.
+ */
+export const GetPrivacyPolicyRequestSchema: GenMessage<GetPrivacyPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 23);
+
+/**
+ * @generated from message postern.v1.GetPrivacyPolicyResponse
+ */
+export type GetPrivacyPolicyResponse = Message<"postern.v1.GetPrivacyPolicyResponse"> & {
+  /**
+   * The policy in force.
+   *
+   * @generated from field: postern.v1.PrivacyPolicy policy = 1;
+   */
+  policy?: PrivacyPolicy | undefined;
+
+  /**
+   * Whether the instance's default is in force, not a policy of the organization's own.
+   *
+   * @generated from field: bool is_default = 2;
+   */
+  isDefault: boolean;
+
+  /**
+   * The version, dates and owner of the policy in force; absent if nothing was ever set.
+   *
+   * @generated from field: postern.v1.Details details = 3;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.GetPrivacyPolicyResponse.
+ * Use `create(GetPrivacyPolicyResponseSchema)` to create a new message.
+ */
+export const GetPrivacyPolicyResponseSchema: GenMessage<GetPrivacyPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 24);
+
+/**
+ * @generated from message postern.v1.SetPrivacyPolicyRequest
+ */
+export type SetPrivacyPolicyRequest = Message<"postern.v1.SetPrivacyPolicyRequest"> & {
+  /**
+   * The instance's default, instead of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+
+  /**
+   * The whole new policy.
+   *
+   * @generated from field: postern.v1.PrivacyPolicy policy = 2;
+   */
+  policy?: PrivacyPolicy | undefined;
+
+  /**
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a policy that is not set.
+   *
+   * @generated from field: optional uint64 expected_sequence = 3;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetPrivacyPolicyRequest.
+ * Use `create(SetPrivacyPolicyRequestSchema)` to create a new message.
+ */
+export const SetPrivacyPolicyRequestSchema: GenMessage<SetPrivacyPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 25);
+
+/**
+ * @generated from message postern.v1.SetPrivacyPolicyResponse
+ */
+export type SetPrivacyPolicyResponse = Message<"postern.v1.SetPrivacyPolicyResponse"> & {
+  /**
+   * The version, dates and owner of the policy.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetPrivacyPolicyResponse.
+ * Use `create(SetPrivacyPolicyResponseSchema)` to create a new message.
+ */
+export const SetPrivacyPolicyResponseSchema: GenMessage<SetPrivacyPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 26);
+
+/**
+ * @generated from message postern.v1.ResetPrivacyPolicyRequest
+ */
+export type ResetPrivacyPolicyRequest = Message<"postern.v1.ResetPrivacyPolicyRequest"> & {
+  /**
+   * The instance's default, instead of the organization's own.
+   *
+   * @generated from field: bool instance = 1;
+   */
+  instance: boolean;
+};
+
+/**
+ * Describes the message postern.v1.ResetPrivacyPolicyRequest.
+ * Use `create(ResetPrivacyPolicyRequestSchema)` to create a new message.
+ */
+export const ResetPrivacyPolicyRequestSchema: GenMessage<ResetPrivacyPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 27);
+
+/**
+ * @generated from message postern.v1.ResetPrivacyPolicyResponse
+ */
+export type ResetPrivacyPolicyResponse = Message<"postern.v1.ResetPrivacyPolicyResponse"> & {
+  /**
+   * The last version of the policy, with its dates and owner; absent if nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetPrivacyPolicyResponse.
+ * Use `create(ResetPrivacyPolicyResponseSchema)` to create a new message.
+ */
+export const ResetPrivacyPolicyResponseSchema: GenMessage<ResetPrivacyPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 28);
 
 /**
  * The users who need a factor in addition to the password.
@@ -853,6 +1047,38 @@ export const PolicyService: GenService<{
     methodKind: "unary";
     input: typeof ResetFactorPolicyRequestSchema;
     output: typeof ResetFactorPolicyResponseSchema;
+  },
+  /**
+   * Returns the privacy policy in force: the organization's own, or else the instance's default.
+   *
+   * @generated from rpc postern.v1.PolicyService.GetPrivacyPolicy
+   */
+  getPrivacyPolicy: {
+    methodKind: "unary";
+    input: typeof GetPrivacyPolicyRequestSchema;
+    output: typeof GetPrivacyPolicyResponseSchema;
+  },
+  /**
+   * Replaces the privacy policy of the organization, or the instance's default. Users who are already waiting for erasure keep
+   * their dates.
+   *
+   * @generated from rpc postern.v1.PolicyService.SetPrivacyPolicy
+   */
+  setPrivacyPolicy: {
+    methodKind: "unary";
+    input: typeof SetPrivacyPolicyRequestSchema;
+    output: typeof SetPrivacyPolicyResponseSchema;
+  },
+  /**
+   * Removes the privacy policy of the organization, so that the instance's default is in force, or removes the instance's default,
+   * so that the built-in policy is. If nothing was set, nothing changes.
+   *
+   * @generated from rpc postern.v1.PolicyService.ResetPrivacyPolicy
+   */
+  resetPrivacyPolicy: {
+    methodKind: "unary";
+    input: typeof ResetPrivacyPolicyRequestSchema;
+    output: typeof ResetPrivacyPolicyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_policy, 0);

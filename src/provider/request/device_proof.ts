@@ -28,7 +28,7 @@ export function deviceProof(sql: Sql) {
     const { client: found, brand: lent, organizationName, ...device } = row ?? over();
     const brand = brandOf(lent, organizationName);
     const client = clientOf(found);
-    // The record of grant types (tokens/grants.ts) is on a higher floor, so it cannot be read here.
+    // The record of grant types (tokens/grant_types.ts) is on a higher floor, so it cannot be read here.
     if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
     return { client, redirectUri: "", responseMode: "query", state: undefined, brand, device: { ...device, userCode } };
   };

@@ -93,7 +93,7 @@ export function callerRead(sql: Sql) {
 export function membershipsRead(sql: Sql) {
   const ofUser = loadOne<{ id: string }, { memberships: Held[] }>(sql, {
     asked: "id text",
-    select: `select n, ${memberships()} from asked join users u on u.user_id = asked.id`,
+    select: `select n, ${memberships()} from asked join all_users u on u.user_id = asked.id`,
   });
   return async (id: string) => ((await ofUser({ id }))?.memberships ?? []).map(membership);
 }
@@ -108,6 +108,17 @@ export function ownerOfUserRead(sql: Sql) {
     const owner = (await read({ id }))?.owner;
     return owner === undefined ? undefined : same(owner);
   };
+}
+
+/** Reads the owner of a user from the first event, which every user has, also a deleted one. */
+export function ownerOfAnyUserRead(sql: Sql) {
+  const read = loadOne<{ id: string }, { owner: string }>(sql, {
+    asked: "id text",
+    select: `select n, e.owner from asked cross join lateral (
+               select * from events where stream = asked.id and version = 1 order by time, position limit 1) e
+             where e.type in ('user.human_created', 'user.machine_created')`,
+  });
+  return async (id: string) => (await read({ id }))?.owner;
 }
 
 export function userOfLoginNameRead(sql: Sql) {

@@ -65,6 +65,11 @@ export const mayUse = `(${holdsGrant()} or not p.grant_required and (u.owner = p
 export const organizationIsThere = (id: string): string =>
   `(select not d.deleted from organizations d where d.organization_id = ${id})`;
 
+// Few users are hidden at any time, and they have an index of their own, so this reads no row.
+/** The SQL condition that a user is hidden from lists, because they are waiting for erasure or a job is deleting them. */
+export const isHidden = (user: string): string =>
+  `exists (select from all_users x where x.deleted and x.user_id = ${user} offset 0)`;
+
 /** The SQL condition that a user with this id exists, in an organization that is not deleted. */
 export const userIsThere = (id: string): string =>
   `exists (select from users u where u.user_id = ${id} and ${organizationIsThere("u.owner")})`;

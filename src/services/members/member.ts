@@ -16,7 +16,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Role } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { isEnded } from "../callers/ended_roles.ts";
-import { membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
+import { isHidden, membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./ended_by_role.ts";
@@ -107,7 +107,7 @@ export function keepsAnOwner(makes: string, leaving: string): Cascade {
     from $input i join members m on ${leaving}
     where ${owning("m.scope")} = any(m.roles)
       and not exists (
-        select from organizations d join users x on x.user_id = m.user_id
+        select from organizations d join all_users x on x.user_id = m.user_id
         where d.deleted and d.organization_id in (m.owner, x.owner))
       and not exists (
       select from (
@@ -361,7 +361,7 @@ function membersOf(sql: Sql, { object, filter, order }: MemberQuery, { after, li
   const { userId = "", role = "" } = filter ?? {};
   const { backwards, beyond } = ageDirection(order);
   const columns = sql`m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed,
-    ${sql.unsafe(membershipIsLeft)} as "isMatch"`;
+    ${sql.unsafe(`${membershipIsLeft} and not ${isHidden("m.user_id")}`)} as "isMatch"`;
   const rest = (id: string) => sql`
     and ${after ? sql`${sql.unsafe(`${id} ${beyond}`)} ${after[0] ?? ""}` : sql`true`}
     order by ${sql.unsafe(`${id} ${backwards}`)} limit ${limit}`;

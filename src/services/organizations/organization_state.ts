@@ -58,13 +58,14 @@ export const organizationStateFolds = {
   deleted: {
     views: gone,
     cascades: [keepsOwnersElsewhere("organization.deleted")],
-    later: { always: true, begins: gone, steps: whatItHas, ends: [] },
+    later: { always: () => true, begins: gone, steps: whatItHas, ends: [] },
   },
   purged: {
     views: [
       "delete from password_policies p using $facts f where p.owner = f.stream",
       "delete from lockout_policies p using $facts f where p.owner = f.stream",
       "delete from factor_policies p using $facts f where p.owner = f.stream",
+      "delete from privacy_policies p using $facts f where p.owner = f.stream",
       "delete from brandings b using $facts f where b.owner = f.stream",
       "delete from ended_roles e using $facts f where e.organization_id = f.stream",
       "delete from organizations o using $facts f where o.organization_id = f.stream",

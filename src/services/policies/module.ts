@@ -3,11 +3,16 @@ import type { Deps } from "../../deps.ts";
 import { handlers, serving } from "../module.ts";
 import { factorPolicies, factorPolicyFolds } from "./factor_policy.ts";
 import { policyFolds, policyRules, policyService } from "./policy.ts";
+import { privacyPolicies, privacyPolicyFolds } from "./privacy_policy.ts";
 
 type Parts = { readonly deps: Deps };
 
 export const policies = {
-  serves: [serving(PolicyService, ({ deps }: Parts) => handlers(policyService(deps), factorPolicies(deps)))],
-  folds: { policy: { ...policyFolds, ...factorPolicyFolds } },
+  serves: [
+    serving(PolicyService, ({ deps }: Parts) =>
+      handlers(policyService(deps), factorPolicies(deps), privacyPolicies(deps)),
+    ),
+  ],
+  folds: { policy: { ...policyFolds, ...factorPolicyFolds, ...privacyPolicyFolds } },
   rules: () => policyRules,
 };

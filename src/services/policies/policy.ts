@@ -99,9 +99,10 @@ const passwordStream = "password-policy";
 const lockoutStream = "lockout-policy";
 
 export const factorStream = "factor-policy";
+export const privacyStream = "privacy-policy";
 
 /** The streams of policy facts, one of each in every organization, so no object may have one of them as its id. */
-export const policyStreams: readonly string[] = [passwordStream, lockoutStream, factorStream];
+export const policyStreams: readonly string[] = [passwordStream, lockoutStream, factorStream, privacyStream];
 
 export const policyRules = [
   messageRule(SetLockoutPolicyRequestSchema, ({ policy }) =>
@@ -150,7 +151,7 @@ export const policyFolds = {
   },
   passwordReset: { views: [`delete from password_policies p using $facts f where p.owner = f.owner`] },
   lockoutReset: { views: [`delete from lockout_policies l using $facts f where l.owner = f.owner`] },
-} satisfies Omit<NounFolds<"policy">, "factorSet" | "factorReset">;
+} satisfies Omit<NounFolds<"policy">, "factorSet" | "factorReset" | "privacySet" | "privacyReset">;
 
 /** The policies in force for an organization's users. */
 export type PolicyInForce = {
@@ -265,8 +266,8 @@ const passwords = `minimum_length as "minimumLength", requires_upper as "require
   reset_requires_verified_email as "resetRequiresVerifiedEmail"`;
 const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
 
-// The organization's own policy, or else the instance's.
-const nearest = (table: string, owner: string) =>
+/** The row of the organization's own policy, or else of the instance's; `instance` has to be among the tables. */
+export const nearest = (table: string, owner: string) =>
   `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
 
 /** A table of policies, the columns of a policy, and the stream of its facts. */

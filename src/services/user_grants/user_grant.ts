@@ -58,7 +58,7 @@ export const userGrantService = (deps: Deps) => {
       const page = pageOf(ListUserGrantsRequestSchema, request, 1);
       const listed = { owner: organizationOf(call), request, reach: reachOf(call) };
       const { rows, nextPageToken } = cut(await listedGrants(listed, page, call.signal), page, ({ id }) => [id]);
-      return { userGrants: rows.map(userGrant), nextPageToken };
+      return { userGrants: rows.filter(({ isHidden }) => !isHidden).map(userGrant), nextPageToken };
     },
 
     async changeUserGrant({ userGrantId, roleKeys, expectedSequence }, call) {
@@ -85,7 +85,7 @@ export const userGrantService = (deps: Deps) => {
 
   async function grantOf(id: string, call: Call): Promise<UserGrantRow> {
     const row = await grantToRead({ owner: organizationOf(call), id }, call.signal);
-    if (!row) throw refuse.notFound("user_grant", id);
+    if (!row || row.isHidden) throw refuse.notFound("user_grant", id);
     return row;
   }
 };

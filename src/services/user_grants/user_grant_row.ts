@@ -1,6 +1,6 @@
 import type { ListUserGrantsRequest } from "../../../gen/postern/v1/user_grant_pb.ts";
 import type { Reach } from "../../deps.ts";
-import { grantShutBy } from "../callers/in_force.ts";
+import { grantShutBy, isHidden } from "../callers/in_force.ts";
 
 export type UserGrantRow = {
   id: string;
@@ -11,6 +11,8 @@ export type UserGrantRow = {
   roleKeys: string[];
   active: boolean;
   shutBy: "project" | "organization" | "user" | "";
+  /** Whether the user is hidden from lists and calls, and so is the grant. */
+  isHidden: boolean;
   version: bigint;
   created: Date;
   changed: Date;
@@ -19,7 +21,7 @@ export type UserGrantRow = {
 /** The columns of a user grant `g` except its roles. */
 export const roleless = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
   g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
-  ${grantShutBy} as "shutBy"`;
+  ${grantShutBy} as "shutBy", ${isHidden("g.user_id")} as "isHidden"`;
 
 export const userGrantColumns = `${roleless},
   array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys"`;

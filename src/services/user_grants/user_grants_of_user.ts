@@ -1,7 +1,7 @@
 import { AgeOrder } from "../../../gen/postern/v1/list_order_pb.ts";
 import { loadLists, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { grantShutIn } from "../callers/in_force.ts";
+import { grantShutIn, isHidden } from "../callers/in_force.ts";
 import { ageDirection, type Page } from "../reading/page.ts";
 import type { ListedUserGrants, UserGrantRow } from "./user_grant_row.ts";
 
@@ -88,14 +88,15 @@ function questionOf(order: AgeOrder, { columns, condition }: typeof within): Que
       order by (g.user_grant_id collate "C") ${backwards} limit asked.most
     ) g
     cross join lateral (select * from projects p where p.project_id = g.project_id limit 1) p
-    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h`,
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+    where not ${isHidden("asked.user_id")}`,
   };
 }
 
 function rowOf(tuple: GrantTuple, owner: string, userId: string): UserGrantRow {
   const [, id, projectId, projectGrantId, active, version, created, changed, shutBy, roleKeys] = tuple;
   const times = { created: timeOf(created), changed: timeOf(changed) };
-  return { id, owner, userId, projectId, projectGrantId, active, version, ...times, shutBy, roleKeys };
+  return { id, owner, userId, projectId, projectGrantId, active, version, ...times, shutBy, isHidden: false, roleKeys };
 }
 
 const timeOf = (seconds: number): Date => new Date(Math.round(seconds * 1000));

@@ -21,6 +21,7 @@ import { type PhoneSettings, phoneOfNewUser } from "../verification/phone_code.t
 import { activeStates } from "../writing/active_state.ts";
 import { userBatch, userBatchRules } from "./create_users.ts";
 import { emailRules, userEmail } from "./email.ts";
+import { userErasure } from "./erasure.ts";
 import { invitationRules, userInvitation } from "./invitation.ts";
 import {
   addresseeOf,
@@ -62,6 +63,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     userUpdates(deps),
     usernameChange(deps),
     userBatch(deps, settings),
+    userErasure(deps),
   );
 
   return handlers(parts, {

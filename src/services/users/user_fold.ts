@@ -10,14 +10,16 @@ import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "../verification/phone_code.ts";
 import { touchUser } from "../writing/touch_user.ts";
 import { emailFolds } from "./email.ts";
+import { erasesUser, erasureFolds, erasureSteps, leftBehind } from "./erasure_fold.ts";
 import { addressInFact } from "./postal_address.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds } from "./user_phone.ts";
 import { userInserted } from "./user_row.ts";
 import { usernameFolds } from "./username.ts";
 
+// An erased event has no login name any more.
 const loginName = `insert into login_names (login_name, owner, user_id)
-  select f.payload->>'loginName', f.owner, f.stream from $facts f`;
+  select f.payload->>'loginName', f.owner, f.stream from $facts f where f.payload->>'loginName' <> ''`;
 
 const ofHuman = userInserted(
   ["phoneVerified", "name", "locked", "lockedUntil"],
@@ -97,6 +99,7 @@ export const userFolds = {
   ...usernameFolds,
   ...emailFolds,
   ...roleGiverFolds,
+  ...erasureFolds,
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [
@@ -157,13 +160,14 @@ export const userFolds = {
       ...whatRests.map((step) => ({ ...step, extent: "many" as const })),
     ],
     later: {
+      always: erasesUser,
       begins: [
-        `update all_users u set active = false, deleted = true from $facts f
+        `update all_users u set active = false, deleted = true, erasure_date = null from $facts f
          where u.owner = f.owner and u.user_id = f.stream`,
         ...goneAtOnce,
       ],
-      steps: [...whatRests, ...latecomers],
-      ends: [gone("factors"), rowGone],
+      steps: [...whatRests, ...latecomers, ...erasureSteps],
+      ends: [gone("factors"), rowGone, ...leftBehind],
     },
   },
 } satisfies NounFolds<"user">;

@@ -40,7 +40,8 @@ export const usernameFolds = {
   usernameChanged: {
     views: [
       touchUser("username = f.payload->>'username'"),
-      `update login_names l set login_name = f.payload->>'loginName' from $facts f where l.user_id = f.stream`,
+      `update login_names l set login_name = f.payload->>'loginName' from $facts f
+       where l.user_id = f.stream and f.payload->>'loginName' <> ''`,
     ],
   },
 } satisfies Pick<NounFolds<"user">, "usernameChanged">;

@@ -51,7 +51,7 @@ select n, json_build_object(
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, nobody text, browsers text, now timestamptz)
 )
-select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", k.hash as known,
+select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l.owner, k.hash as known,
                s.wait_until as "waitUntil", (
   select jsonb_build_object('maximumAttempts', coalesce(l.maximum_attempts, 10),
     'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false)) from instance left join lockout_policies l on l.owner = instance_id) as lockout

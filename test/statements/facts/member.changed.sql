@@ -22,7 +22,7 @@ cascade_1 as (
     from (select * from input where type = 'member.changed') i join members m on m.owner = i.owner and m.member_id = i.stream and not i.payload->'roles' ? case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end
     where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
       and not exists (
-        select from organizations d join users x on x.user_id = m.user_id
+        select from organizations d join all_users x on x.user_id = m.user_id
         where d.deleted and d.organization_id in (m.owner, x.owner))
       and not exists (
       select from (

@@ -16,7 +16,7 @@ cascade_1 as (
     from (select * from input where type = 'user.deactivated') i join members m on m.user_id = i.stream and (m.scope = 'instance' or m.owner = i.owner)
     where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
       and not exists (
-        select from organizations d join users x on x.user_id = m.user_id
+        select from organizations d join all_users x on x.user_id = m.user_id
         where d.deleted and d.organization_id in (m.owner, x.owner))
       and not exists (
       select from (

@@ -13,6 +13,6 @@ facts as (
          f.time
        from (select * from facts where type = 'user.machine_created') f),
 "user.machine_created/1" as (insert into login_names (login_name, owner, user_id)
-  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.machine_created') f),
+  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.machine_created') f where f.payload->>'loginName' <> ''),
 "user.machine_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.machine_created') f where (f.payload->>'idChosen')::boolean)
 select 1;

@@ -25,7 +25,7 @@ cascade_3 as (
     from (select * from input where type = 'user.roles_ended') i join members m on not (i.payload->>'byAdministrator')::boolean and i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance'
     where case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
       and not exists (
-        select from organizations d join users x on x.user_id = m.user_id
+        select from organizations d join all_users x on x.user_id = m.user_id
         where d.deleted and d.organization_id in (m.owner, x.owner))
       and not exists (
       select from (

@@ -10,5 +10,6 @@ facts as (
 ),
 "user.username_changed/0" as (update users t set username = f.payload->>'username', version = f.version, changed = f.time
    from (select * from facts where type = 'user.username_changed') f where t.owner = f.owner and t.user_id = f.stream),
-"user.username_changed/1" as (update login_names l set login_name = f.payload->>'loginName' from (select * from facts where type = 'user.username_changed') f where l.user_id = f.stream)
+"user.username_changed/1" as (update login_names l set login_name = f.payload->>'loginName' from (select * from facts where type = 'user.username_changed') f
+       where l.user_id = f.stream and f.payload->>'loginName' <> '')
 select 1;

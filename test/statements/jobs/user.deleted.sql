@@ -114,5 +114,10 @@ select count(*)::integer as count from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
 end_0 as (delete from factors t using fact f where t.user_id = f.stream),
-end_1 as (delete from all_users u using fact f where u.owner = f.owner and u.user_id = f.stream)
+end_1 as (delete from all_users u using fact f where u.owner = f.owner and u.user_id = f.stream),
+end_2 as (delete from mail_messages m using fact f where m.user_id = f.stream),
+end_3 as (delete from mail_sends t using fact f where t.user_id = f.stream),
+end_4 as (delete from phone_sends t using fact f where t.user_id = f.stream),
+end_5 as (delete from idempotency t using fact f where t.caller = f.stream),
+end_6 as (update jobs j set origin = null from fact f where j.owner = f.owner and j.stream = f.stream and j.actor = f.stream)
 update jobs set ended = $4::text::timestamptz where job_id = $5::text and ended is null;

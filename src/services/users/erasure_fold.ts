@@ -1,0 +1,59 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { NounFolds, Step, Walk } from "../../events/fold.ts";
+import { personalFields } from "../../events/personal.ts";
+import { keepsAnOwnerAtHome } from "../members/member.ts";
+import { endSignIns } from "../passwords/password.ts";
+import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
+import { dropAllMailCodes } from "../verification/mail_code.ts";
+import { dropPhoneCode } from "../verification/phone_code.ts";
+
+/** Composes the update of the row of a user whom no other read finds. */
+const touchHidden = (columns: string): string =>
+  `update all_users u set ${columns}, version = f.version, changed = f.time
+   from $facts f where u.owner = f.owner and u.user_id = f.stream`;
+
+const mailsUnsent = "delete from mail_messages m using $facts f where m.user_id = f.stream";
+
+/** The folds of erasure. A user who is waiting for it keeps everything that gives no access by itself. */
+export const erasureFolds = {
+  erasureScheduled: {
+    views: [touchHidden("deleted = true, erasure_date = (f.payload->>'erasureDate')::timestamptz")],
+    credentials: [...endSignIns, ...dropPhoneCode, ...dropAllMailCodes, browsersEnd, mailsUnsent],
+    cascades: [sessionsEnd, tokensEnd(), keepsAnOwnerAtHome("user.erasure_scheduled")],
+  },
+  restored: { views: [touchHidden("deleted = false, erasure_date = null")] },
+  erased: {},
+} satisfies Pick<NounFolds<"user">, "erasureScheduled" | "restored" | "erased">;
+
+/** Whether a deletion also erases what is personal from the log. */
+export const erasesUser = (deleted: JsonValue): boolean =>
+  typeof deleted === "object" && deleted !== null && !Array.isArray(deleted) && deleted.erases === true;
+
+const eventsOfUser: Walk = {
+  isFor: erasesUser,
+  walks: `select examined as count, place as after
+    from erase_events($1::text, '${JSON.stringify(personalFields())}'::jsonb, $3::text::jsonb, $2::integer)`,
+};
+
+// Once: a user who is deleted has no other events.
+const saysSo: Step = {
+  makes: "user.erased",
+  isFor: erasesUser,
+  select: `select i.n, i.owner, i.stream, last.version + 1, jsonb_build_object()
+           from $input i cross join lateral (
+             select e.version, e.type from events e where e.owner = i.owner and e.stream = i.stream
+             order by e.version desc limit 1) last
+           where last.type <> 'user.erased'`,
+};
+
+/** What the job of a deletion does besides if it also erases: it visits every event about the user. */
+export const erasureSteps: readonly (Step | Walk)[] = [eventsOfUser, saysSo];
+
+const ofUser = (table: string): string => `delete from ${table} t using $facts f where t.user_id = f.stream`;
+
+/** What else is kept about a user for a while: who was sent what, which call was answered how, and where a job was begun from. */
+export const leftBehind: readonly string[] = [
+  ...[mailsUnsent, ofUser("mail_sends"), ofUser("phone_sends")],
+  "delete from idempotency t using $facts f where t.caller = f.stream",
+  "update jobs j set origin = null from $facts f where j.owner = f.owner and j.stream = f.stream and j.actor = f.stream",
+];
