@@ -16,10 +16,12 @@ type Plan = Schemas & { readonly bases: Bases };
 /** The tables to replay the log into: statements that make them, and what tells whether those that exist are still the same. */
 export type Blueprint = { readonly statements: readonly string[]; readonly fingerprint: string };
 
-/** Finds the schemas; an unfinished replay is in the second one. */
+/** Finds the schemas; an unfinished replay is in the second one. The server would cut a name of more than 63 bytes to that of the first. */
 export async function schemasOf(client: Sql): Promise<Schemas> {
   const [row] = await client<Schemas[]>`
-    select quote_ident(current_schema()) as schema, quote_ident(current_schema() || '_replayed') as replayed`;
+    select quote_ident(name) as schema,
+      quote_ident(case when octet_length(name) > 54 then md5(name) else name end || '_replayed') as replayed
+    from (select current_schema()::text as name) s`;
   if (!row) throw new TypeError("the connection has no schema");
   return row;
 }
@@ -43,9 +45,11 @@ export async function design(
   return { statements, fingerprint: createHash("sha256").update(told).digest("hex") };
 }
 
-/** Makes the tables anew; must run in a transaction. */
+/** Makes the tables anew; must run in a transaction. A schema of that name that is not a replay's stays, so the next statement fails. */
 export async function makeTables(client: Sql, replayed: string, { statements }: Blueprint): Promise<void> {
-  await client.unsafe(`drop schema if exists ${replayed} cascade`);
+  const [earlier] = await client<{ is: boolean }[]>`
+    select to_regclass(${`${replayed}.replay_progress`}) is not null as is`;
+  if (earlier?.is) await client.unsafe(`drop schema ${replayed} cascade`);
   await client.unsafe(`create schema ${replayed}`);
   for (const statement of statements) await client.unsafe(statement);
   for (const index of await listIndexes(client, replayed)) await client.unsafe(`drop index ${index}`);

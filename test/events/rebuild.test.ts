@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { factOf, first, type NewFact, next } from "../../src/events/fact.ts";
 import { rebuild } from "../../src/events/rebuild.ts";
+import { schemasOf } from "../../src/events/rebuild_tables.ts";
 import { folds as allFolds } from "../../src/runtime/modules.ts";
 import { foreignApplication } from "../fixture/connection.ts";
 import { openClient } from "../fixture/database_client.ts";
@@ -34,6 +35,25 @@ function history(owner: string): NewFact[] {
     ];
   }).flat();
 }
+
+test("a replay drops neither another schema of that name nor that of the service, however long its name is", async () => {
+  await using opened = await openTestLog();
+  await using client = oneConnection(opened.url);
+  await client.sql.unsafe("create schema public_replayed; create table public_replayed.of_somebody ()");
+  await expect(rebuild(client.sql, folds)).rejects.toThrow("already exists");
+  expect(await client.sql`select from public_replayed.of_somebody`).toEqual([]);
+  for (const name of ["Odd name", "s".repeat(63), "é".repeat(31)]) {
+    await client.sql.unsafe(`create schema "${name}"`);
+    await client.sql.unsafe(`set search_path = "${name}"`);
+    const { schema, replayed } = await schemasOf(client.sql);
+    await client.sql.unsafe(`drop schema if exists ${replayed} cascade`);
+    expect(await client.sql`select current_schema() = ${name} as is`).toEqual([{ is: true }]);
+    await client.sql.unsafe(`create table ${schema}.one (); create schema ${replayed}`);
+    expect(await client.sql`select to_regnamespace(${replayed}) <> to_regnamespace(${schema}) as is`).toEqual([
+      { is: true },
+    ]);
+  }
+});
 
 test("a row that was changed, removed or added by hand is found", async () => {
   await using opened = await openTestLog();
