@@ -204,6 +204,28 @@ function operationsOn(world: World, chance: () => number) {
     const browser = openBrowser(issuerOf(postern));
     return (await browser.submit(await browser.open(link), {}, "restore")).status;
   };
+  const erasedOrRestored = async () => {
+    const organizationId = await organization(postern);
+    const { client: owner, userId } = await signedUp(postern, { organizationId });
+    await post("/v1/members", { userId, roles: ["ORG_OWNER"] }, inside(organizationId));
+    const { body } = await post("/v1/users/human", { ...person(), username: unique("person") }, inside(organizationId));
+    const path = `/v1/users/${body.userId}`;
+    await owner.post(`${path}:erase`);
+    if (chance() < 0.5) return done(owner.post(`${path}:restore`));
+    await put("/v1/policies/privacy", { policy: { restoreDays: 0 } }, inside(organizationId));
+    const { body: begun } = await owner.post(`${path}:erase`);
+    if (begun.jobId) await owner.get(`/v1/jobs/${begun.jobId}:wait`);
+    return done(remove("/v1/policies/privacy", inside(organizationId)));
+  };
+  const subscribed = async () => {
+    const { body } = await post("/v1/subscriptions", { url: `https://receiver.invalid/${unique("events")}` });
+    const path = `/v1/subscriptions/${body.subscriptionId}`;
+    await patch(path, { types: ["user.deleted"] });
+    for (const verb of ["resume", "replay", "pause"])
+      await post(`${path}:${verb}`, verb === "replay" ? { after: "0" } : {});
+    await post(`${path}/secret:rotate`);
+    return chance() < 0.8 ? done(remove(path)) : 200;
+  };
   const lockedAndUnlocked = async () => {
     const { userId, loginName } = await newPerson();
     await post("/v1/sessions", { loginName, password: "wrong" });
@@ -220,6 +242,7 @@ function operationsOn(world: World, chance: () => number) {
   return [
     ...[givenAndTaken, grantChanged, applicationChanged],
     ...[endedAndAllowed, succeeded, restored],
+    ...[erasedOrRestored, subscribed],
     lockedAndUnlocked,
     factorsUsed,
     signedInAndRevoked,
@@ -349,10 +372,11 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   const statuses: number[] = [];
   await using client = oneConnection(postern.databaseUrl);
   const missing = async () => {
-    const there = new Set(
-      (await client.sql<{ type: string }[]>`select distinct type from events`).map(({ type }) => type),
-    );
-    return [...folds.keys()].filter((type) => !there.has(type));
+    const ofEarlierReleases = ["factor.refused"];
+    const types = await client.sql<{ type: string }[]>`select distinct type from events`;
+    const there = new Set([...ofEarlierReleases, ...types.map(({ type }) => type)]);
+    // Types that change no table are not replayed.
+    return [...folds].flatMap(([type, { views = [] }]) => (views.length > 0 && !there.has(type) ? [type] : []));
   };
   for (let round = 0; round < 60 || (round < 300 && (await missing()).length > 0); round++) {
     const chosen = Array.from({ length: 12 }, () => operations[Math.floor(chance() * operations.length)]);
