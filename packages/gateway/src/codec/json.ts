@@ -2,7 +2,6 @@ import {
   createRegistry,
   type DescMessage,
   fromJson,
-  type JsonObject,
   type JsonValue,
   type Message,
   type Registry,
@@ -15,7 +14,7 @@ import { maxViolations, pathsAround, type Violation } from "../errors/violation.
 import { type Shape, shapeOfMessage } from "./json/shape.ts";
 import { isObject, readJsonText } from "./json/text.ts";
 import { isStrictEnough, walk } from "./json/walk.ts";
-import { addItem, eachInPieces, longListInJson, type Pause } from "./pieces.ts";
+import { addItem, eachInPieces, type JsonList, longListInJson, type Pause } from "./pieces.ts";
 
 /** Returns the rules that a message of one type breaks, in addition to the existing violations. */
 export type Rules = (message: Message, existing?: readonly Violation[]) => readonly Violation<string>[];
@@ -92,11 +91,9 @@ function attempt(type: DescMessage, value: JsonValue, how: JsonRules): Message |
   }
 }
 
-type LongList = NonNullable<ReturnType<typeof longListInJson>> & { readonly json: JsonObject };
-
 async function attemptInPieces(
   type: DescMessage,
-  { json, field, key, items }: LongList,
+  { json, field, key, items }: JsonList,
   how: JsonRules & { readonly pause: Pause },
 ): Promise<Message | undefined> {
   const message = attempt(type, { ...json, [key]: [] }, how);

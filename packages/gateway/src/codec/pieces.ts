@@ -125,8 +125,16 @@ export function piecesOfBinary(bytes: Uint8Array): readonly Uint8Array[] | undef
   return pieces;
 }
 
-/** The list in the JSON of a message that is long enough to be read in pieces: its field, the key that it stands under, and its items. */
-export function longListInJson(type: DescMessage, json: JsonObject) {
+/** A list in the JSON of a message that is long enough to be read in pieces: its field, the key that it stands under, and its items. */
+export type JsonList = {
+  readonly json: JsonObject;
+  readonly field: MessageList;
+  readonly key: string;
+  readonly items: readonly JsonValue[];
+};
+
+/** Finds such a list. */
+export function longListInJson(type: DescMessage, json: JsonObject): JsonList | undefined {
   for (const field of messageLists(type)) {
     const [key, another] = Object.keys(json).filter((key) => key === field.jsonName || key === field.name);
     const items = key === undefined ? undefined : json[key];
