@@ -6,8 +6,8 @@ import { crossNounTypes } from "./cross_noun.ts";
 import type { Fold } from "./fold.ts";
 import { endOfLog } from "./follow.ts";
 import { numberAll } from "./numbering.ts";
-import { basesOf, design, makeTables, type Schemas, schemasOf } from "./rebuild_tables.ts";
-import { isBegun, openReplay, type Replay, type Replayed } from "./replay.ts";
+import { basesOf, design, hasReplay, makeTables, type Schemas, schemasOf } from "./rebuild_tables.ts";
+import { goesOn, openReplay, type Replay, type Replayed } from "./replay.ts";
 
 /** A view table that differs from a replay of the log. */
 export type Difference = {
@@ -39,7 +39,7 @@ export async function rebuild(
   const blueprint = await design(client, folds, { ...schemas, bases });
   const replay = openReplay(client, crossNounTypes(folds));
   await within(client, { schemas }, async () => {
-    if (await isBegun(client, blueprint.fingerprint)) return;
+    if ((await hasReplay(client, schemas.replayed)) && (await goesOn(client, blueprint.fingerprint))) return;
     await makeTables(client, schemas.replayed, blueprint);
     await replay.begin(blueprint.fingerprint);
   });

@@ -45,11 +45,16 @@ export async function design(
   return { statements, fingerprint: createHash("sha256").update(told).digest("hex") };
 }
 
+/** Whether the schema has the tables of a replay, rather than being somebody else's. */
+export async function hasReplay(client: Sql, replayed: string): Promise<boolean> {
+  const [row] = await client<{ is: boolean }[]>`
+    select to_regclass(${`${replayed}.replay_progress`}) is not null as is`;
+  return row?.is ?? false;
+}
+
 /** Makes the tables anew; must run in a transaction. A schema of that name that is not a replay's stays, so the next statement fails. */
 export async function makeTables(client: Sql, replayed: string, { statements }: Blueprint): Promise<void> {
-  const [earlier] = await client<{ is: boolean }[]>`
-    select to_regclass(${`${replayed}.replay_progress`}) is not null as is`;
-  if (earlier?.is) await client.unsafe(`drop schema ${replayed} cascade`);
+  if (await hasReplay(client, replayed)) await client.unsafe(`drop schema ${replayed} cascade`);
   await client.unsafe(`create schema ${replayed}`);
   for (const statement of statements) await client.unsafe(statement);
   for (const index of await listIndexes(client, replayed)) await client.unsafe(`drop index ${index}`);

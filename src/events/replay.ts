@@ -27,10 +27,10 @@ export type Replay = {
 export function openReplay(client: Sql, crossNoun: ReadonlySet<string>): Replay {
   const step = async (): Promise<bigint> => {
     const { at, late } = await progressOf(client);
-    const entries = await entriesAfter(client, at.number);
-    const last = entries.at(-1);
+    const numbers = await numbersAfter(client, at.number);
+    const last = numbers.at(-1);
     if (!last) return at.number;
-    const waiting = await replay(client, { entries, late, crossNoun });
+    const waiting = await replay(client, { entries: numbers.filter(isThere), late, crossNoun });
     await client`
       update replay_progress set number = ${last.number}, late = ${JSON.stringify(waiting)},
         batch = (select b.id from event_batches b where b.first <= ${last.number} order by b.first desc limit 1)`;
@@ -51,10 +51,8 @@ export function openReplay(client: Sql, crossNoun: ReadonlySet<string>): Replay 
   };
 }
 
-/** Whether a replay was begun into the same tables, and the log still has the events that it has read. */
-export async function isBegun(client: Sql, fingerprint: string): Promise<boolean> {
-  const [there] = await client<{ is: boolean }[]>`select to_regclass('replay_progress') is not null as is`;
-  if (!there?.is) return false;
+/** Whether the replay in the tables was begun in the same way, and the log still has the events that it has read. */
+export async function goesOn(client: Sql, fingerprint: string): Promise<boolean> {
   const [row] = await client<(Position & { fingerprint: string })[]>`
     select fingerprint, number, batch from replay_progress`;
   // A crash of the server empties this table, like all that are unlogged.
@@ -144,11 +142,16 @@ const stretch = 1_000;
 // The server keeps a batch's facts in memory, with payloads as large as messages may be.
 const largestBatch = 200;
 
-const entriesAfter = (client: Sql, number: bigint) => client<(Entry & { number: string })[]>`
-  select n.number::text as number, n.epoch, n.xid::text as xid, n.position::text as position, e.owner || '/' || e.stream as stream, e.type
+/** The next numbers, with their events unless somebody has deleted those. */
+const numbersAfter = (client: Sql, number: bigint) => client<(Partial<Entry> & { number: string })[]>`
+  select n.number::text as number, e.epoch, e.xid::text as xid, e.position::text as position,
+    e.owner || '/' || e.stream as stream, e.type
   from (select * from event_numbers where number > ${number} order by number limit ${stretch}) n
-    join events e on e.epoch = n.epoch and e.xid = n.xid and e.position = n.position
+    left join events e on e.epoch = n.epoch and e.xid = n.xid and e.position = n.position
   order by n.number`;
+
+const isThere = (one: Partial<Entry> & { number: string }): one is Entry & { number: string } =>
+  typeof one.type === "string";
 
 const entriesWithoutNumber = (client: Sql) => client<Entry[]>`
   select epoch, xid::text as xid, position::text as position, owner || '/' || stream as stream, type

@@ -3,7 +3,7 @@ import { createLogger } from "../config/logger.ts";
 import { type JobsHealth, jobsHealth } from "../events/job.ts";
 import { unnumberedSeconds } from "../events/numbering.ts";
 import { rebuild } from "../events/rebuild.ts";
-import { schemasOf } from "../events/rebuild_tables.ts";
+import { hasReplay, schemasOf } from "../events/rebuild_tables.ts";
 import type { Replayed } from "../events/replay.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
@@ -139,9 +139,8 @@ async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {
 /** Warns of the tables of a replay that was stopped, which hold what the log does. */
 async function unfinishedReplay(sql: Sql): Promise<Finding[]> {
   const { replayed } = await schemasOf(sql);
-  const [row] = await sql<{ is: boolean }[]>`select to_regnamespace(${replayed}) is not null as is`;
   const line = `tables: a replay of the log was stopped; doctor --rebuild goes on with it, or drop the schema ${replayed}`;
-  return row?.is ? [{ ok: true, warns: true, line }] : [];
+  return (await hasReplay(sql, replayed)) ? [{ ok: true, warns: true, line }] : [];
 }
 
 async function replayFindings({ database, logger }: Runtime, tell?: (line: string) => void): Promise<Finding[]> {
