@@ -33,11 +33,15 @@ export function reference(
   const search = once(async () =>
     cachedText(`${(await site()).searchIndex()}\n`, { "content-type": "application/json" }),
   );
-  const page = async (request: HttpRequest) => pageOf(await site(), request);
+  // The longest page, and the first one that people open.
+  const overview = once(async () => {
+    const { pageAt, policy } = await site();
+    return cachedText(pageAt(pathsIn.overview) ?? "", headersOf(policy));
+  });
   return [
     { path: "/openapi.json", handle: async (request) => (await json())(request) },
-    { path: pathsIn.overview, handle: page },
-    { path: `${pathsIn.overview}/*`, handle: page },
+    { path: pathsIn.overview, handle: async (request) => (await overview())(request) },
+    { path: `${pathsIn.overview}/*`, handle: async (request) => pageOf(await site(), request) },
     { path: filesIn.script, handle: async (request) => (await script())(request) },
     { path: filesIn.search, handle: async (request) => (await search())(request) },
     { path: "/docs/", handle: () => ({ status: 308, headers: { location: pathsIn.overview }, body: "" }) },
@@ -66,22 +70,22 @@ async function siteOf(document: Document, makesCalls: boolean): Promise<Site> {
   return docsSite(document, { style, makesCalls });
 }
 
-/** A page of the reference. There are hundreds, so none is cached; making and compressing one takes about a millisecond. */
+/** Another page of the reference. There are hundreds, so none is cached; making and compressing one takes about a millisecond. */
 async function pageOf({ pageAt, policy }: Site, { path, headers }: HttpRequest): Promise<Response> {
   await ownTick();
   const body = pageAt(path);
   if (body === undefined) throw new GatewayError("UNKNOWN_PATH");
-  const all = {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": policy,
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-cache",
-    etag: etagOf(body),
-  };
+  const all = { ...headersOf(policy), "cache-control": "no-cache", etag: etagOf(body) };
   if (hasEtag(headers["if-none-match"], all.etag)) return { status: 304, headers: all };
   return { status: 200, headers: all, body };
 }
+
+const headersOf = (policy: string) => ({
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": policy,
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+});
 
 const fileOf = (name: string) => readFile(new URL(`./docs/${name}`, import.meta.url), "utf8");
 
