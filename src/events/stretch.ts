@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from "../postgres/pool/connect.ts";
+import { placesFor } from "../security/places.ts";
 import { batchOf, endOfLog, eventsIn, isHeld, type StoredEvent } from "./follow.ts";
 import type { Position } from "./position.ts";
 
@@ -16,11 +17,17 @@ export type Stretch = {
   readonly isMore: boolean;
 };
 
+// Those who catch up take turns by organization, and wait as long as it takes.
+const inPlace = placesFor({ limit: 4, waitMs: 2 ** 31 - 1 });
+
 /**
  * Reads the matching events of the next stretch; undefined if the log lost the history of the position. Finding a rare event thus takes
  * many short statements instead of one long one.
  */
-export async function stretchAfter(sql: Sql, { at, where, most }: Wanted): Promise<Stretch | undefined> {
+export const stretchAfter = (sql: Sql, wanted: Wanted): Promise<Stretch | undefined> =>
+  inPlace(() => readAfter(sql, wanted));
+
+async function readAfter(sql: Sql, { at, where, most }: Wanted): Promise<Stretch | undefined> {
   const end = await endOfStretch(sql, at.number);
   const events = await sql<StoredEvent[]>`
     ${eventsIn(sql, { after: at.number, upTo: end.number, limit: most, where })}`;

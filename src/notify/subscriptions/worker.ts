@@ -2,6 +2,7 @@ import type { StoredEvent } from "../../events/follow.ts";
 import type { Position } from "../../events/position.ts";
 import { stretchAfter } from "../../events/stretch.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { type WorkedFor, workFor } from "../../security/current_share.ts";
 import type { Keyring } from "../../security/seal.ts";
 import { subscriptionSecretContext } from "../../security/webhook_secret.ts";
 import {
@@ -107,11 +108,13 @@ async function deliverSome(
   const secrets = secretsOf(options, subscription);
   if (!secrets) return { progress: begin, error: new Error("no master key opens its secret") };
   const { sql } = options;
+  const whom: WorkedFor = { shares: [[subscription.owner, subscription.id]] };
   using poster = options.openPoster();
   const post = poster.post;
   let progress = begin;
   do {
-    const read = await stretchAfter(sql, { at: progress.at, where: wantedBy(sql, subscription), most: mostAtOnce });
+    const wanted = { at: progress.at, where: wantedBy(sql, subscription), most: mostAtOnce };
+    const read = await workFor(whom, () => stretchAfter(sql, wanted));
     if (!read) return { progress, error: new Error("the log lost the position; replay the subscription from another") };
     const { events, upTo, isMore } = read;
     const isOver = () => performance.now() - since > mostMs;

@@ -3,7 +3,6 @@ import { batchOf, endOfLog, isHeld, type StoredEvent, type Tail } from "../../ev
 import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
 import { stretchAfter, stretchLength } from "../../events/stretch.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { placesFor } from "../../security/places.ts";
 
 /** The filter of a watch; empty fields match every event. */
 export type EventFilter = {
@@ -37,7 +36,7 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   let at = from;
   let behind = true;
   while (!signal.aborted) {
-    const news: News | undefined = behind ? await inPlace(() => caughtUp(sql, filter, at)) : await hearing.next();
+    const news: News | undefined = behind ? await caughtUp(sql, filter, at) : await hearing.next();
     if (!news) throw await historyLost(sql, filter, at);
     const first: bigint = news.first ?? at.number + 1n;
     // If the tail was behind, the log may have lost since what was read from it, and the tail would not notice.
@@ -54,9 +53,6 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   }
   signal.throwIfAborted();
 }
-
-// Watchers that catch up take turns by organization, and wait as long as it takes.
-const inPlace = placesFor({ limit: 4, waitMs: 2 ** 31 - 1 });
 
 /** The next events, the position they extend to, and whether the log must be read for more. */
 type News = {
