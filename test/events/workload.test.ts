@@ -221,7 +221,7 @@ function operationsOn(world: World, chance: () => number) {
     const { body } = await post("/v1/subscriptions", { url: `https://receiver.invalid/${unique("events")}` });
     const path = `/v1/subscriptions/${body.subscriptionId}`;
     await patch(path, { types: ["user.deleted"] });
-    for (const verb of ["resume", "replay", "pause"])
+    for (const verb of ["pause", "resume", "replay"])
       await post(`${path}:${verb}`, verb === "replay" ? { after: "0" } : {});
     await post(`${path}/secret:rotate`);
     return chance() < 0.8 ? done(remove(path)) : 200;

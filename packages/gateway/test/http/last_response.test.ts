@@ -1,5 +1,4 @@
 import { Duplex } from "node:stream";
-import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type ConnectionLimits, openConnections } from "../../src/http/connections.ts";
 import { hello, request } from "../http/http2/peer.ts";
@@ -32,13 +31,17 @@ test.each([
       },
     });
     const closed = new Promise((resolve) => socket.on("close", resolve));
+    const served = Promise.withResolvers<void>();
     const sessions = openConnections({
       limits,
-      serve: (exchange) => exchange.answer({ status: 200, headers: {}, body }),
+      serve(exchange) {
+        exchange.answer({ status: 200, headers: {}, body });
+        served.resolve();
+      },
     });
     sessions.accept(socket, version);
     socket.push(sent);
-    await pause(10);
+    await served.promise;
     sessions.close("all");
     if (version === "2") socket.push(Buffer.from([0, 0, 8, 6, 1, 0, 0, 0, 0, ...Buffer.from("farewell")]));
     await closed;
