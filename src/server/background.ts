@@ -22,8 +22,8 @@ import { sendsCode } from "../services/verification/phone_code.ts";
 import { returnIdleMemory } from "./idle_memory.ts";
 
 /**
- * Starts the background work: delivering SMS, mails, sign-outs and events, deleting expired data, returning unused memory. The listening port may
- * be part of the issuer, which logout tokens name.
+ * Starts the background work: delivering SMS, mails, sign-outs and events, deleting expired data, returning unused memory. The listening
+ * port may be part of the issuer, which logout tokens name.
  */
 export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
   const { deps, logger, instanceId } = runtime;
