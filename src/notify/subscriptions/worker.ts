@@ -13,7 +13,7 @@ import {
   isUnanswered,
   startDeliveries,
 } from "../deliveries.ts";
-import { hostOf, rememberSilence, type Silences } from "../silence.ts";
+import { hostOf, type Outcome, rememberSilence, type Silences } from "../silence.ts";
 import { signedHeaders } from "../webhook.ts";
 import { postInOrder } from "./in_order.ts";
 import {
@@ -76,27 +76,39 @@ async function deliver(options: WithSilences, subscription: LeasedSubscription):
   if (paused) return { kind: "superseded", progress: begin };
   const to = { owner, receiver: id, host: hostOf(url) };
   const seconds = options.silences.wait(to);
-  if (seconds > 0) return { ...hostIsSilent(seconds), progress: begin };
-  const { progress, error } = await deliverSome(options, subscription, begin);
-  options.silences.ended(to, error === undefined ? "answered" : isUnanswered(error) ? "unanswered" : "failed");
+  // Those that wait for the same host do not all come back at once.
+  const wait = { failure: "its host does not answer", seconds: seconds * (1 + Math.random()) };
+  if (seconds > 0) return untried(begin, wait);
+  const { progress, error, isCut } = await deliverSome(options, subscription, begin);
+  options.silences.ended(to, outcomeOf({ progress, error }));
+  if (isCut && progress.accepted === 0) return untried(progress, { failure: "the log cannot be read", seconds: 1 });
   if (error === undefined) return { kind: "delivered", progress };
   return { ...failed(options, subscription, { progress, error }), progress };
 }
 
-// Those that wait for the same host do not all come back at once.
-const hostIsSilent = (seconds: number): Delivery => ({
+type Wait = { readonly failure: string; readonly seconds: number };
+
+const untried = (progress: Progress, { failure, seconds }: Wait): SubscriptionDelivery => ({
   kind: "postponed",
-  failure: "its host does not answer",
-  seconds: seconds * (1 + Math.random()),
+  failure,
+  seconds,
   isUntried: true,
+  progress,
 });
+
+/** A turn that had nothing to post says nothing about the host. */
+function outcomeOf({ progress: { accepted }, error }: Ended): Outcome {
+  if (error !== undefined && isUnanswered(error)) return "unanswered";
+  return error === undefined && accepted > 0 ? "answered" : "failed";
+}
 
 const mostAtOnce = 64;
 // A subscription gives its place to others after the first, and begins no post after the second, long before its lease ends.
 const turnMs = 2_000;
 const mostMs = 30_000;
 
-type Ended = { readonly progress: Progress; readonly error?: unknown };
+/** How far a turn has come, why the receiver ended it, and whether the database did. */
+type Ended = { readonly progress: Progress; readonly error?: unknown; readonly isCut?: boolean };
 
 /** Delivers one stretch of the log after another, until a receiver refuses, the log ends, or it is the turn of others. */
 async function deliverSome(
@@ -107,15 +119,14 @@ async function deliverSome(
   const since = performance.now();
   const secrets = secretsOf(options, subscription);
   if (!secrets) return { progress: begin, error: new Error("no master key opens its secret") };
-  const { sql } = options;
-  const whom: WorkedFor = { shares: [[subscription.owner, subscription.id]] };
   using poster = options.openPoster();
   const post = poster.post;
   let progress = begin;
   do {
-    const wanted = { at: progress.at, where: wantedBy(sql, subscription), most: mostAtOnce };
-    const read = await workFor(whom, () => stretchAfter(sql, wanted));
-    if (!read) return { progress, error: new Error("the log lost the position; replay the subscription from another") };
+    const read = await nextStretch(options, subscription, progress.at);
+    if (read === "unread") return { progress, isCut: true };
+    if (read === "lost")
+      return { progress, error: new Error("the log lost the position; replay the subscription from another") };
     const { events, upTo, isMore } = read;
     const isOver = () => performance.now() - since > mostMs;
     const { accepted, error } = await postInOrder(
@@ -129,6 +140,19 @@ async function deliverSome(
     if (error !== undefined) return { progress, error };
   } while (!progress.isAtEnd && performance.now() - since < turnMs);
   return { progress };
+}
+
+/** Reads the next stretch as a share of the organization; "unread" if the database fails, for what was accepted must still be recorded. */
+async function nextStretch(options: SubscriptionWorkerOptions, subscription: LeasedSubscription, at: Position) {
+  const { sql } = options;
+  const whom: WorkedFor = { shares: [[subscription.owner, subscription.id]] };
+  const wanted = { at, where: wantedBy(sql, subscription), most: mostAtOnce };
+  try {
+    return (await workFor(whom, () => stretchAfter(sql, wanted))) ?? "lost";
+  } catch (error) {
+    options.onError(error);
+    return "unread";
+  }
 }
 
 type Receiver = { readonly url: string; readonly secrets: readonly Uint8Array[]; readonly post: Poster["post"] };
@@ -173,7 +197,7 @@ const gone = 410;
 function failed(
   options: SubscriptionWorkerOptions,
   subscription: LeasedSubscription,
-  ended: Required<Ended>,
+  ended: Required<Omit<Ended, "isCut">>,
 ): Delivery {
   const { attempts, failingSince } = subscription;
   const { progress, error } = ended;

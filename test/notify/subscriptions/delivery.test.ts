@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
 import { folds } from "../../../src/runtime/modules.ts";
 import { oneConnection } from "../../events/log_of.ts";
+import { holdTable } from "../../fixture/held_row.ts";
 import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
 import { loopback } from "../../provider/https_server.ts";
 import { openEventReceiver, signersOf } from "./receiver.ts";
@@ -106,9 +107,10 @@ test("a receiver that fails gets each event again, in the order of its object; o
     }
     if (path !== "/fails") return true;
     count += 1;
+    // With threes alone, a turn of three posts could have the first one refused for ever.
+    if (count % 3 === 0 || count % 7 === 0) return true;
     if (count % 3 === 1) response.writeHead(500).end();
-    else if (count % 3 === 2) lie(response);
-    else return true;
+    else lie(response);
     attempts.push(path);
     return false;
   };
@@ -222,6 +224,38 @@ test("a receiver that is gone is dead at once, and goes on when somebody says so
   await eventually(() => expect(receiver.at("/gone").length).toBe(2));
   expect(receiver.eventsAt("/gone")[0].objectId).toBe(projectId);
 });
+
+test("a read of the log that fails ends a turn, and what was accepted before is not posted again", async () => {
+  const { subscribed, newProject } = await tenant();
+  const first = await newProject();
+  for (let n = 0; n < 70; n += 1) await newProject();
+  await using client = oneConnection(postern.databaseUrl);
+  const begun = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<boolean>();
+  receiver.behave = (_response, path) => {
+    if (path !== "/cut") return true;
+    begun.resolve();
+    return goesOn.promise;
+  };
+  await subscribed("/cut", { types: ["project.created"], after: "0" });
+  await begun.promise;
+  {
+    await using _held = await holdTable(postern.databaseUrl, "event_batches");
+    goesOn.resolve(true);
+    // Either the second read of the turn waits, or a slow machine records what was accepted instead.
+    await eventually(async () => {
+      const ended = await client.sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where wait_event_type = 'Lock' and (query like '%select least(last%' or query like '%is_position_held%') and pid <> pg_backend_pid()`;
+      expect(ended.length).toBeGreaterThan(0);
+    });
+  }
+  await eventually(() => expect(receiver.at("/cut").length).toBe(71));
+  const ids = receiver.at("/cut").map(({ headers }) => headers["webhook-id"]);
+  expect(new Set(ids).size).toBe(71);
+  expect(receiver.eventsAt("/cut")[0].objectId).toBe(first);
+  receiver.behave = () => true;
+}, 120_000);
 
 test("receivers that never answer hold up neither their neighbours nor another organization", async () => {
   const [slow, quick] = [await tenant(), await tenant()];
