@@ -10,14 +10,20 @@ export type EventFile = AsyncDisposable & {
 
 const mostBytes = 1_048_576;
 
-/** Opens a file to append events to, and removes a line that a killed program left unfinished. */
+/** Opens a file to append events to, and removes a line that a killed program left unfinished; throws if it holds something else. */
 export async function openEventFile(path: string): Promise<EventFile> {
   const file = await open(path, "a+");
   const { size } = await file.stat();
   const end = await endOf(file, size);
+  const positions = end.lines.flatMap(positionOf);
+  // What somebody named by mistake is not cut.
+  if (positions.length === 0 && !end.isBegun) {
+    await file.close();
+    throw new Error("it holds something other than events");
+  }
   await file.truncate(end.size);
   return {
-    positions: end.lines.flatMap(positionOf),
+    positions,
     write: (event) => file.appendFile(`${JSON.stringify(event)}\n`),
     async [Symbol.asyncDispose]() {
       await file.sync().catch(() => {});
@@ -26,15 +32,19 @@ export async function openEventFile(path: string): Promise<EventFile> {
   };
 }
 
-/** The last whole lines of a file, and its size without what follows them. */
+const beginning = '{"position":';
+
+/** The last whole lines of a file, its size without what follows them, and whether it has no more than a part of its first event. */
 async function endOf(file: FileHandle, size: number) {
   const start = Math.max(0, size - mostBytes);
   const bytes = Buffer.alloc(size - start);
   await file.read(bytes, 0, bytes.length, start);
   const length = bytes.lastIndexOf("\n") + 1;
   const lines = bytes.toString("utf8", 0, length).split("\n");
+  const isBegun =
+    size <= mostBytes && length === 0 && beginning.startsWith(bytes.toString("utf8", 0, beginning.length));
   // The first one may be cut.
-  return { size: start + length, lines: start > 0 ? lines.slice(1) : lines };
+  return { size: start + length, lines: start > 0 ? lines.slice(1) : lines, isBegun };
 }
 
 function positionOf(line: string): string[] {

@@ -1,4 +1,4 @@
-import { appendFile, readFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { freshDatabase } from "../database.ts";
@@ -62,6 +62,13 @@ test("watch writes to a file that says where to go on, also after a line that wa
   await using second = running(args, env);
   await vi.waitFor(async () => expect(await ids()).toEqual(users), wait);
   expect(await second.stop("SIGINT")).toBe(0);
+
+  // A file that was named by mistake keeps its last line.
+  const notes = join(postern.config.dataDir, "notes.txt");
+  await writeFile(notes, "not an event");
+  const refused = await program([...args.slice(0, -1), notes], { env });
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("it holds something other than events")]);
+  expect(await readFile(notes, "utf8")).toBe("not an event");
 });
 
 test("replay has the events of a subscription delivered from a position", async () => {
