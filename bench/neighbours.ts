@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import type { Pace } from "../packages/gateway/bench/rounds.ts";
 import { percentile, round } from "../packages/gateway/bench/stats.ts";
+import type { Sql } from "../src/postgres/pool/connect.ts";
+import { openClient } from "../test/fixture/database_client.ts";
 import { loaded } from "./loaded.ts";
 import type { Noise } from "./neighbours/noise.ts";
 import { makeFolder, startDatabaseServer } from "./server.ts";
@@ -26,11 +28,13 @@ export async function neighbours(pace: Pace, kept?: string): Promise<Row[]> {
   const copy = `${name}_neighbours`;
   await databases.drop(copy);
   await using system = await startSystem(databases, copy, { like: name });
-  const quiet = await quietNeighbour(system);
+  await using database = openClient(system.databaseUrl);
+  const quiet = { ...(await quietNeighbour(system)), ...(await bareStatement(database.client)) };
   await measured(quiet, 2);
   const idle = await measured(quiet, pace.seconds * pace.rounds);
   const noise = await startNoise(system);
   await pause(2_000);
+  await measured(quiet, 25);
   const beside = await measured(quiet, pace.seconds * pace.rounds);
   const counts = await noise.stop();
   process.stdout.write(`the other organization meanwhile: ${JSON.stringify(counts)}\n`);
@@ -89,6 +93,16 @@ async function quietNeighbour(system: SystemUnderTest): Promise<Operations> {
     async AddUserGrant() {
       await call(`POST /v1/users/${user()}/grants`, token, { projectId: project(), roleKeys: ["reader"] });
       n++;
+    },
+  };
+}
+
+/** What the machine itself does to a lone statement beside the noise: an insert on a connection of its own, without our server. */
+async function bareStatement(sql: Sql): Promise<Operations> {
+  await sql`create table bare (n bigserial primary key, text text not null)`;
+  return {
+    async "INSERT without Postern"() {
+      await sql`insert into bare (text) values ('A')`;
     },
   };
 }
