@@ -45,14 +45,21 @@ export function decoderOf(
   return {
     fromBinary(bytes, pause) {
       const refused = (cause: unknown) => (cause instanceof GatewayError ? cause : notProtobuf(type, bytes, cause));
+      const whole = () => {
+        try {
+          return fromBinary(type, bytes, dropUnknown);
+        } catch (cause) {
+          throw refused(cause);
+        }
+      };
       try {
         count.binary(bytes);
-        const pieces = pause && piecesOfBinary(bytes);
-        if (!pieces) return fromBinary(type, bytes, dropUnknown);
-        return merged(type, pieces, pause).catch((cause) => Promise.reject(refused(cause)));
       } catch (cause) {
         throw refused(cause);
       }
+      const pieces = pause && piecesOfBinary(bytes);
+      // The decoder reads a known field as declared, whatever the tag says, so that it alone can tell whether a message is readable.
+      return pieces ? merged(type, pieces, pause).catch(whole) : whole();
     },
     fromJson: (text, pause) => fromDraft(readJsonObject(text, type), pause),
     fromDraft,

@@ -109,20 +109,33 @@ export async function jsonTextInPieces(
   return `{${fields.join()}}`;
 }
 
-/** Splits a message in the binary format between its fields; undefined if it is short. */
+/**
+ * Splits a message in the binary format between its fields; undefined if it is short, or has no such form. A decoder reads beyond no piece,
+ * so pieces that it reads one after another are the same message to it.
+ */
 export function piecesOfBinary(bytes: Uint8Array): readonly Uint8Array[] | undefined {
   if (bytes.length <= bytesOfStep) return undefined;
   const reader = new BinaryReader(bytes);
   const pieces: Uint8Array[] = [];
   let from = 0;
   while (reader.pos < bytes.length) {
-    const [number, wire] = reader.tag();
-    reader.skip(wire, number);
+    if (!isSkipped(reader)) return undefined;
     if (reader.pos - from < bytesOfStep && reader.pos < bytes.length) continue;
     pieces.push(bytes.subarray(from, reader.pos));
     from = reader.pos;
   }
   return pieces;
+}
+
+/** Skips a field; false if there is none. */
+function isSkipped(reader: BinaryReader): boolean {
+  try {
+    const [number, wire] = reader.tag();
+    reader.skip(wire, number);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A list in the JSON of a message that is long enough to be read in pieces: its field, the key that it stands under, and its items. */
