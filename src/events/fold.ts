@@ -153,10 +153,13 @@ const recordsOf = (json: string) => `select * from jsonb_to_recordset(${json}) a
 const asJson = recordsOf("$1::text::jsonb");
 
 /**
- * The facts of commands that share a statement, which waits at most a second for a row lock. The timeout is set before anything is read,
- * but after the table locks are taken, which a migration may hold up for longer.
+ * The parameter of a statement that is shared, and waits at most a second for a row lock. The timeout is set before anything is read, but
+ * after the table locks are taken, which a migration may hold up for longer.
  */
-export const asSharedJson = recordsOf("(select $1::text::jsonb from set_config('lock_timeout', '1s', true))");
+export const sharedJson = "(select $1::text::jsonb from set_config('lock_timeout', '1s', true))";
+
+/** The facts of commands that share a statement. */
+export const asSharedJson = recordsOf(sharedJson);
 
 // A nested loop would compare every fact with every finding.
 const inputText = (given: string, condition: Condition | undefined): string[] =>

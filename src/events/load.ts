@@ -1,5 +1,6 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
+import { sharedJson } from "./fold.ts";
 
 /** A read whose statement concurrent callers share; returns one key's rows. */
 export type Load<K, R> = (key: K, signal?: AbortSignal) => Promise<R[]>;
@@ -16,14 +17,16 @@ export type Question = {
    * a limit.
    */
   readonly isPlain?: true;
+  /** Whether it writes. Keys that share such a statement wait at most a second for each row that somebody else has locked. */
+  readonly isWrite?: true;
   /** A select from `asked` (n and the key's columns) that yields asked.n as "n" in addition to its own columns. */
   readonly select: string;
 };
 
 export type Key = Readonly<Record<string, unknown>>;
 
-const textOf = ({ asked, parts, select }: Question): string => `with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, ${asked})
+const textOf = ({ asked, parts, select }: Question, given = "$1::text::jsonb"): string => `with asked as materialized (
+  select * from jsonb_to_recordset(${given}) as asked (n integer, ${asked})
 )${parts === undefined ? "" : `,\n${parts}`}\n${select}`;
 
 const numbered = (keys: readonly Key[]): string => JSON.stringify(keys.map((key, n) => ({ ...key, n })));
@@ -47,6 +50,10 @@ type Statement = [text: string, parameters: string[]];
 /** Makes the statement that reads keys. */
 function statementOf(question: Question): (keys: readonly Key[]) => Statement {
   const text = textOf(question);
+  if (question.isWrite) {
+    const sharedText = textOf(question, sharedJson);
+    return (keys) => [keys.length > 1 ? sharedText : text, [numbered(keys)]];
+  }
   const columns = plainColumns(question);
   if (!columns) return (keys) => [text, [numbered(keys)]];
   const loneText = loneTextOf(question, columns);

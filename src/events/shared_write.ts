@@ -13,7 +13,7 @@ export function sharedWrite<K extends Key, R>(
   namesOf: (key: K) => readonly string[] = () => [],
 ) {
   type Job = { readonly key: K; row: R | undefined };
-  const rowsOf = asking<K, R>(sql, question);
+  const rowsOf = asking<K, R>(sql, { ...question, isWrite: true });
   const written = inBatches<Job>({
     atOnce: 2,
     most: 100,

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { sharedWrite } from "../../src/events/shared_write.ts";
 import { foreignKey } from "../../src/postgres/failure.ts";
-import { openTestLog } from "./log_of.ts";
+import { workFor } from "../../src/security/current_share.ts";
+import { oneConnection, openTestLog } from "./log_of.ts";
 
 /** A table of cats, each of whom has a home, and the write that takes them in. */
 async function openShelter(namesOf?: (cat: Cat) => readonly string[]) {
-  const opened = await openTestLog();
+  const opened = await openTestLog({ statementTimeoutMs: 600_000 });
   const { sql, statements } = opened;
   await sql.unsafe(`create table homes (home text primary key);
     create table cats (cat text primary key, home text constraint cats_home references homes);
@@ -62,4 +63,20 @@ test("keys with a common name never share a statement", async () => {
   const { takeIn, statements } = shelter;
   await Promise.all(cats(10).map(takeIn));
   expect(statements).toHaveLength(5);
+});
+
+test("a row that somebody holds locked keeps the writes of others for about a second, and its own until it is free", async () => {
+  await using shelter = await openShelter();
+  await using stranger = oneConnection(shelter.url);
+  await stranger.sql`begin`;
+  await stranger.sql`select from homes where home = 'red' for update`;
+  const all = cats(20).map((cat) => ({
+    home: cat.home,
+    taken: workFor({ shares: [[cat.home, "caller"]] }, () => shelter.takeIn(cat)),
+  }));
+  const into = (home: string) => all.filter((one) => one.home === home).map(({ taken }) => taken);
+  // A statement may take ten minutes: these end while the row is still locked.
+  expect(await Promise.race([Promise.all(into("blue")), Promise.any(into("red"))])).toHaveLength(10);
+  await stranger.sql`rollback`;
+  expect(await Promise.all(into("red"))).toHaveLength(10);
 });
