@@ -1,20 +1,28 @@
-import type { Sql } from "../postgres/pool/connect.ts";
+import type { Fragment, Sql } from "../postgres/pool/connect.ts";
 
 /** A lease on work that one node does at a time. */
 export type Lease = { readonly work: string; readonly holder: string; readonly seconds: number };
 
 /**
- * Takes or extends the lease; false while another node holds it. A lease with more than twice its duration left was taken before the
- * database's clock was set back, and counts as expired because its holder may be gone. The margin is for statements of a holder that
- * overtake each other.
+ * Whether a node may take the lease. One with more than twice its duration left was taken before the database's clock was set back, and
+ * counts as expired because its holder may be gone. The margin is for statements of a holder that overtake each other.
  */
-export async function takeLease(sql: Sql, { work, holder, seconds }: Lease): Promise<boolean> {
+const isFree = (sql: Sql, { holder, seconds }: Lease): Fragment => sql`
+  (leases.holder = ${holder} or leases.until < now() or leases.until > now() + 2 * make_interval(secs => ${seconds}))`;
+
+/** Takes or extends the lease; false while another node holds it. */
+export async function takeLease(sql: Sql, lease: Lease): Promise<boolean> {
+  const { work, holder, seconds } = lease;
   const taken = await sql`
     insert into leases (work, holder, until) values (${work}, ${holder}, now() + make_interval(secs => ${seconds}))
-    on conflict (work) do update set holder = excluded.holder, until = excluded.until
-    where leases.holder = excluded.holder or leases.until < now()
-      or leases.until > excluded.until + make_interval(secs => ${seconds})`;
+    on conflict (work) do update set holder = excluded.holder, until = excluded.until where ${isFree(sql, lease)}`;
   return taken.count === 1;
+}
+
+/** Whether another node holds the lease. Asking writes nothing, whereas a try to take it locks its row. */
+export async function isHeldByAnother(sql: Sql, lease: Lease): Promise<boolean> {
+  const rows = await sql`select from leases where work = ${lease.work} and not ${isFree(sql, lease)}`;
+  return rows.length > 0;
 }
 
 /** Returns the lease, so that another node need not wait for it to expire. */

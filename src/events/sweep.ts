@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { lookAgain } from "./follow.ts";
-import { giveLeaseBack, takeLease } from "./lease.ts";
+import { giveLeaseBack, isHeldByAnother, takeLease } from "./lease.ts";
 
 /** A kind of expired data to delete regularly. */
 export type Chore = {
@@ -22,36 +22,45 @@ export type SweepOptions = {
 
 const most = 1_000;
 
+// When a node stops, another one goes on after this.
+const longestPollMs = 5_000;
+
 /** Deletes expired data in small batches, on one node at a time. */
 export function startSweep(options: SweepOptions): AsyncDisposable {
   const { sql, chores, everyMs = 60_000, clock = () => new Date(), onError } = options;
-  const holder = randomUUID();
-  const seconds = 30 + (2 * everyMs) / 1000;
+  const lease = { work: "sweep", holder: randomUUID(), seconds: 30 + (2 * everyMs) / 1000 };
   let stopped = false;
-  let held = false;
-  const mayGoOn = async () => {
-    if (stopped) return false;
-    held = await takeLease(sql, { work: "sweep", holder, seconds });
-    return held;
-  };
-  const { stop } = lookAgain({ everyMs, onError: (error) => onError(error, "sweep"), look });
+  let mayHold = false;
+  let nextAt = 0;
+  const pollMs = Math.min(everyMs, longestPollMs);
+  const { stop } = lookAgain({ everyMs: pollMs, onError: (error) => onError(error, "sweep"), look });
 
   return {
     async [Symbol.asyncDispose]() {
       stopped = true;
       await stop();
-      if (held) await giveLeaseBack(sql, { work: "sweep", holder }).catch((error: unknown) => onError(error, "sweep"));
+      if (mayHold) await giveLeaseBack(sql, lease).catch((error: unknown) => onError(error, "sweep"));
     },
   };
 
   async function look(): Promise<boolean> {
+    if (performance.now() < nextAt || (await isHeldByAnother(sql, lease))) return false;
     await refuseAhead(sql, clock);
     for (const chore of chores) await finish(chore).catch((error: unknown) => onError(error, chore.name));
+    if (mayHold) nextAt = performance.now() + everyMs;
     return false;
   }
 
   async function finish({ batch }: Chore): Promise<void> {
     while (await mayGoOn()) if ((await batch(most)) < most) return;
+  }
+
+  async function mayGoOn(): Promise<boolean> {
+    if (stopped) return false;
+    // Until the answer arrives, it may be held: the answer could get lost.
+    mayHold = true;
+    mayHold = await takeLease(sql, lease);
+    return mayHold;
   }
 }
 

@@ -83,13 +83,18 @@ test("a node that stops leaves the rest to the next one at once, in the middle o
       return most;
     },
   };
-  const first = startSweep({ sql, chores: [endless], onError });
+  const everyMs = 3_600_000;
+  const first = startSweep({ sql, chores: [endless], everyMs, onError });
   await begun;
+  const { chore, asked, left } = pile(3);
+  await using _next = startSweep({ sql, chores: [chore, chore], everyMs, onError });
+  // It has looked once by now, and does not wait for an hour to look again.
+  const looked = () => sql`select from pg_stat_activity where query like '%from leases%' and pid <> pg_backend_pid()`;
+  await vi.waitFor(async () => expect(await looked()).not.toEqual([]), 60_000);
+  expect(asked).toEqual([]);
   await first[Symbol.asyncDispose]();
-  expect(await sql`select work from leases`).toEqual([]);
-  const { chore, left } = pile(3);
-  await using _next = startSweep({ sql, chores: [chore], onError });
   await vi.waitFor(() => expect(left()).toBe(0), 60_000);
+  expect(await sql`select work from leases`).toHaveLength(1);
 });
 
 test("everything is cleared away, batch by batch, by one node", async () => {
