@@ -1,5 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { constraintOf } from "../errors.ts";
+import { isRefusedForValues } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { type Attempted, attemptPlaces, minuteOf, reserve } from "./attempt_places.ts";
 import { type FactInit, factOf, first, type NewFact, typeOf } from "./fact.ts";
@@ -30,7 +31,7 @@ export type AttemptsOptions<C> = {
 };
 
 /** An event to write, whose id stays the same however often that is tried. */
-type Written<C> = { readonly fact: NewFact; readonly call: C };
+type Written<C> = { readonly fact: NewFact; readonly call: C; readonly of?: Attempted };
 
 type Noted<C> = Written<C> & { readonly of: Attempted; readonly minute: number };
 
@@ -63,10 +64,11 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
 
     async write(all = false) {
       await reserveNoted();
-      await append();
+      const refused = await append();
       const due = more.due(clock(), all);
       written = [...written, ...due.map(({ owner, value }) => ({ fact: moreFact(owner, value), call: own() }))];
-      await append();
+      refused.push(...(await append()));
+      if (refused.length > 0) throw refused[0];
     },
   };
 
@@ -85,13 +87,25 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
     }
   }
 
-  async function append(): Promise<void> {
+  /**
+   * Writes what there is, and keeps what the database does not take at the moment. An event that it would never take only counts; returns
+   * the errors of these.
+   */
+  async function append(): Promise<unknown[]> {
     const trying = written;
     const outcomes = await Promise.allSettled(trying.map(({ fact, call }) => log.append(call, [fact], true)));
-    const failed = outcomes.map((one) => (one.status === "rejected" && !isThere(one.reason) ? one : undefined));
-    written = trying.filter((_, nth) => failed[nth]);
-    const [error] = failed.filter((one) => one !== undefined);
-    if (error) throw error.reason;
+    const failed = trying.flatMap((one, nth) => {
+      const outcome = outcomes[nth];
+      return outcome?.status === "rejected" && !isThere(outcome.reason) ? [{ one, error: outcome.reason }] : [];
+    });
+    const [refused, later] = [failed.filter(isHopeless), failed.filter((one) => !isHopeless(one))];
+    written = later.map(({ one }) => one);
+    for (const {
+      one: { of },
+    } of refused)
+      if (of) more.count(of, { isOfUser: places.isUserFull(of), now: clock() });
+    if (later[0]) throw later[0].error;
+    return refused.map(({ error }) => error);
   }
 
   function moreFact(owner: string, value: MoreValue): NewFact {
@@ -101,6 +115,11 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
 
 /** Whether an event is refused because an earlier try wrote it, although its answer was lost. */
 const isThere = (error: unknown): boolean => constraintOf(error) === "events_pkey";
+
+const isHopeless = ({ error }: { readonly error: unknown }): boolean => {
+  const constraint = constraintOf(error);
+  return isRefusedForValues(error) || (constraint !== undefined && constraint !== "lock");
+};
 
 type MoreValue = Extract<FactInit<"attempt">, { case: "more" }>["value"];
 

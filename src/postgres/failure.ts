@@ -64,6 +64,12 @@ export function isRefusedByServer(error: unknown): boolean {
   return /^(?=.*\d)[0-9A-Z]{5}$/.test(codeOf(error) ?? "");
 }
 
+/** Whether a server refused values of a statement, so that it would refuse the same ones again. */
+export function isRefusedForValues(error: unknown): boolean {
+  // Data exceptions, violated constraints, and values too large, such as for an index.
+  return /^(22|23|54)...$/.test(codeOf(error) ?? "");
+}
+
 /** Whether the peer does not accept what it was sent, such as PgBouncer a setting in the startup message. */
 export function isProtocolRefusal(error: unknown): boolean {
   return codeOf(error) === "08P01";
