@@ -446,8 +446,11 @@ test("every file shows statements that are sent", () => {
 });
 
 // Sent only after a failed sign-in, when the queue of password hashes is full, the old password was wrong too often, a user has more
-// sessions than it may, or makes a token in one, or an event is listed before it has a number; nothing of it is composed.
+// sessions than it may, or makes a token in one, or gets a role while somebody makes a code for it, or an event is listed before it has a
+// number; nothing of it is composed.
 const unsent = [
+  ...["with mailed as (delete from mail_codes where user_id =", ") delete from phone_codes where user_id ="],
+  "and creator_id =",
   ...[
     "select numbered.position, numbered.number,",
     "as batch from event_numbers numbered where numbered.position = any(",

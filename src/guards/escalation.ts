@@ -74,7 +74,8 @@ function userFinder(field: string, lookups: Lookups): (id: string) => Promise<st
   }
 }
 
-const coversEverybody = ({ memberships }: Caller): boolean =>
+/** Whether a caller may do everything to everybody. */
+export const coversEverybody = ({ memberships }: Caller): boolean =>
   memberships.some((own) => own.scope === "instance" && given(own).size === permissions.length);
 
 function coverRoles({ method, option, lookups }: Rule): Step {

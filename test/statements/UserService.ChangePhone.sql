@@ -13,3 +13,15 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
       left join phone_codes c on c.user_id = u.user_id;
 
 -- appends: facts/user.phone_changed.sql
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
+)
+select n,
+  coalesce((
+    select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
+      'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
+    from members m left join project_grants g on g.project_grant_id = m.project_grant_id
+    where m.user_id = u.user_id and not exists (select from ended_roles e
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)
+  ), '[]'::jsonb) as memberships from asked join all_users u on u.user_id = asked.id;

@@ -23,7 +23,7 @@ import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
-import { creatorId, gainedRead } from "../members/ended_by_role.ts";
+import { creatorId, gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { aside } from "../writing/side_call.ts";
@@ -91,7 +91,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
     const permission = await gained(userId, call);
     if (permission === undefined) return;
     await revokeNew({ at, userId }, call);
-    throw refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });
+    throw gainedMeanwhile(permission);
   }
 
   /** Revokes a token of a call that fails; whatever it lost against may have seen the token and ended it too. */

@@ -1,6 +1,8 @@
 import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
 import type { Cascade } from "../../events/fold.ts";
 import { load } from "../../events/load.ts";
+import { coversEverybody } from "../../guards/escalation.ts";
 import { uncovered } from "../../guards/missing_permission.ts";
 import type { Permission } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -40,9 +42,35 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
 /** Finds what a user may do that the caller may not, among what it was given while the caller created something for it. */
 export function gainedRead(sql: Sql) {
   const membershipsOf = membershipsRead(sql);
-  return async (userId: string, call: Call): Promise<Permission | undefined> =>
-    uncovered(callerOf(call), await membershipsOf(userId))?.permission;
+  return async (userId: string, call: Call): Promise<Permission | undefined> => {
+    const caller = callerOf(call);
+    return coversEverybody(caller) ? undefined : uncovered(caller, await membershipsOf(userId))?.permission;
+  };
 }
+
+/** Makes the error for what a caller created for a user who was given more than the caller may do meanwhile. */
+export const gainedMeanwhile = (permission: Permission) =>
+  refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });
+
+/**
+ * Makes the last step of calls that create codes for users. The statement that gives a role ends the codes that are there; a code whose own
+ * statement ended later is found here: it ends too, and the call fails.
+ */
+export function endingOutgrownCodes({ sql }: Pick<Deps, "sql">) {
+  const gained = gainedRead(sql);
+  return (userId: string, call: Call) =>
+    async <A>(answer: A): Promise<A> => {
+      const { userId: creatorId } = callerOf(call);
+      const permission = userId === creatorId ? undefined : await gained(userId, call);
+      if (permission === undefined) return answer;
+      await endCodes(sql, userId, creatorId);
+      throw gainedMeanwhile(permission);
+    };
+}
+
+const endCodes = (sql: Sql, userId: string, creatorId: string) => sql`
+  with mailed as (delete from mail_codes where user_id = ${userId} and creator_id = ${creatorId})
+  delete from phone_codes where user_id = ${userId} and creator_id = ${creatorId}`;
 
 /** SQL for the user who created the access token. Tokens of earlier releases lack the column; the log has the answer. */
 export const creatorId = (token: string): string => `coalesce(${token}.creator_id, (

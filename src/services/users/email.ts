@@ -12,6 +12,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { emailCodeMatches } from "../../security/mail_code.ts";
+import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
 import {
   dropMailCodes,
@@ -43,6 +44,7 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
   const codeFor = codeMaker(deps, settings);
   const verify = emailVerification(deps, settings);
   const noticeFor = noticeOfChange(deps, settings);
+  const outgrownEnd = endingOutgrownCodes(deps);
 
   return {
     async changeEmail(request, call) {
@@ -55,7 +57,8 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
       const value = { email, verified, ...code?.named };
       const secret = { ...code?.secret, ...noticeFor(user, call) };
       const changed = factOf("user", at, { case: "emailChanged", value }, secret);
-      return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+      const answer = { details: withoutCreation(at), ...code?.answered };
+      return log.append(call, [changed], answer).then(outgrownEnd(user.id, call));
     },
 
     verifyEmail: ({ userId, verificationCode: code }, call) =>
@@ -67,7 +70,7 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
       const { named, secret, answered } = codeFor(user, email, { call, ...request });
       const at = next(user, clock());
       const requested = factOf("user", at, { case: "emailCodeRequested", value: named }, secret);
-      return log.append(call, [requested], { details: detailsAfter(at), ...answered });
+      return log.append(call, [requested], { details: detailsAfter(at), ...answered }).then(outgrownEnd(user.id, call));
     },
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 

@@ -6,6 +6,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userInForce } from "../callers/in_force.ts";
+import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import {
   type MailSends,
   type MailSettings,
@@ -21,6 +22,7 @@ export const userInvitation = (deps: Deps, settings: MailSettings) => {
   const { log, sql, clock } = deps;
   const userToInvite = inviteeRead(sql, settings);
   const codeFor = codeMaker(deps, settings);
+  const outgrownEnd = endingOutgrownCodes(deps);
 
   return {
     async inviteUser(request, call) {
@@ -32,7 +34,7 @@ export const userInvitation = (deps: Deps, settings: MailSettings) => {
       const at = next(user, clock());
       const value = { isInvitation: true, ...named };
       const requested = factOf("user", at, { case: "passwordCodeRequested", value }, secret);
-      return log.append(call, [requested], { details: detailsAfter(at), ...answered });
+      return log.append(call, [requested], { details: detailsAfter(at), ...answered }).then(outgrownEnd(id, call));
     },
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 };

@@ -13,6 +13,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { phoneCodeMatches } from "../../security/phone_code.ts";
+import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import {
   dropPhoneCode,
   keepPhoneCode,
@@ -40,6 +41,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
   const userToChange = phoneRead(sql, settings);
   const codeFor = codeMaker(deps, settings);
   const refuseWrong = wrongCodes(deps);
+  const outgrownEnd = endingOutgrownCodes(deps);
 
   return {
     async changePhone(request, call) {
@@ -51,7 +53,8 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       const at = next(user, clock());
       const value = { phone, verified: isVerified, ...code?.named };
       const changed = factOf("user", at, { case: "phoneChanged", value }, code?.secret);
-      return log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+      const answer = { details: withoutCreation(at), ...code?.answered };
+      return log.append(call, [changed], answer).then(outgrownEnd(user.id, call));
     },
 
     async verifyPhone({ userId, verificationCode }, call) {
@@ -72,7 +75,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       const { named, secret, answered } = codeFor(user, user.phone ?? "", request.returnCode !== undefined);
       const at = next(user, clock());
       const requested = factOf("user", at, { case: "phoneCodeRequested", value: named }, secret);
-      return log.append(call, [requested], { details: detailsAfter(at), ...answered });
+      return log.append(call, [requested], { details: detailsAfter(at), ...answered }).then(outgrownEnd(user.id, call));
     },
 
     async removePhone({ userId }, call) {

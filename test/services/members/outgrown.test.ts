@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openClient } from "../../fixture/database_client.ts";
+import { holdStatement } from "../../fixture/held_row.ts";
 import {
   type Answer,
   type Client,
@@ -219,5 +220,33 @@ test.each(["token", "code"] as const)(
         ]),
       ).toEqual([]);
     expect(await database.client`select from roles_given`).toEqual([]);
+  },
+);
+
+const returned = { returnCode: {} };
+
+test.each([
+  ["an invitation", "mail_sends", ":invite", returned],
+  ["a code for a new address", "mail_sends", "/email", { email: "new@example.com", ...returned }],
+  ["a code for the address", "mail_sends", "/email:resend", returned],
+  ["a code for a new number", "phone_sends", "/phone", { phone: "+41791234568", ...returned }],
+  ["a code for the number", "phone_sends", "/phone:resend", returned],
+] as const)(
+  "%s whose own statement waits until its user has become an owner does not outlive it",
+  async (_, table, path, body) => {
+    const userId = await person();
+    done(await manager.post(`/v1/users/${userId}/phone`, { phone: "+41791234567", ...returned }));
+    const held = await holdStatement(postern.databaseUrl, `lock table ${table} in share mode`);
+    const making = manager.post(`/v1/users/${userId}${path}`, body);
+    try {
+      await expect.poll(waitingForLocks).toBe(1);
+      await promote(userId);
+    } finally {
+      await held[Symbol.asyncDispose]();
+    }
+    expect(refused(await making)).toEqual([403, "PERMISSION_DENIED"]);
+    await using database = openClient(postern.databaseUrl);
+    for (const codes of ["mail_codes", "phone_codes"])
+      expect(await database.client.unsafe(`select from ${codes} where user_id = $1`, [userId])).toEqual([]);
   },
 );
