@@ -171,5 +171,6 @@ function lockOf(user: Pick<PasswordUser, "policy" | "locks">, now: Date) {
 
 function lockSecondsOf({ policy, locks }: Pick<PasswordUser, "policy" | "locks">): number {
   if (policy.untilUnlocked) return Number.POSITIVE_INFINITY;
-  return policy.lockSeconds ?? Math.min(firstLockSeconds * 2 ** locks, longestLockSeconds);
+  const growing = Math.min(firstLockSeconds * 2 ** locks, longestLockSeconds);
+  return policy.lockSeconds ?? Math.max(growing, policy.leastLockSeconds ?? 0);
 }

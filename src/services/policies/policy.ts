@@ -14,7 +14,6 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
-import { longestLockSeconds } from "./lock_seconds.ts";
 
 export const policyService = ({ log, sql, clock }: Deps) => {
   const passwordsOf = rowInForce<Passwords>(sql, passwordTable);
@@ -171,6 +170,8 @@ export type PolicyInForce = {
   readonly maximumAttempts: number;
   /** The duration of every lock; null if each lock lasts longer than the one before. */
   readonly lockSeconds: number | null;
+  /** If each lock lasts longer than the one before, how long it lasts at least; only for users with a role on the instance. */
+  readonly leastLockSeconds?: number | null;
   /** Locks last until an administrator ends them. */
   readonly untilUnlocked: boolean;
   /** Which users need a second factor: a FactorRequirement, by its name in the contract. */
@@ -214,11 +215,11 @@ const greater = (rule: string) =>
 const lesser = (rule: string) =>
   `'${rule}', coalesce(least(nullif((o.policy->>'${rule}')::integer, 0), nullif((i.policy->>'${rule}')::integer, 0)), 0)`;
 
-// Without a fixed duration, each lock lasts longer, up to the maximum.
-const longer = `'lockSeconds', (
-        select case when l.longer >= ${longestLockSeconds} or l.both is not null then l.longer end
-        from (select greatest(own, instances) as longer, own + instances as both
-          from (select (o.policy->>'lockSeconds')::numeric as own, (i.policy->>'lockSeconds')::numeric as instances) s) l)`;
+const lockSeconds = ["o", "i"].map((of) => `(${of}.policy->>'lockSeconds')::numeric`);
+
+// Without a fixed duration, each lock lasts longer. If one of the policies has one, a lock lasts at least as long as that.
+const longer = `'lockSeconds', case when ${lockSeconds.join(" + ")} is not null then greatest(${lockSeconds.join()}) end,
+      'leastLockSeconds', greatest(${lockSeconds.join()})`;
 
 // From the most lenient to the strictest.
 const requirements = ["OFF", "OPTIONAL", "REQUIRED_FOR_ADMINISTRATORS", "REQUIRED"].map(
