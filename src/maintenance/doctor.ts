@@ -5,6 +5,7 @@ import { unnumberedSeconds } from "../events/numbering.ts";
 import { rebuild } from "../events/rebuild.ts";
 import { hasReplay, schemasOf } from "../events/rebuild_tables.ts";
 import type { Replayed } from "../events/replay.ts";
+import { mostCounted, type OutboxHealth } from "../notify/health.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
@@ -108,10 +109,10 @@ async function logFinding(sql: Sql): Promise<Finding> {
 // A running node numbers an event a moment after its commit.
 const longestWaitSeconds = 10;
 
-type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
+const counted = (count: number) => (count === mostCounted ? `${count} or more` : String(count));
 
-function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: DeliveryHealth): Finding {
-  const line = `${name}: ${waiting} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${dead} given up`;
+function deliveryFinding(name: string, { waiting, oldestSeconds, dead }: OutboxHealth): Finding {
+  const line = `${name}: ${counted(waiting)} waiting, the oldest for ${Math.round(oldestSeconds)} s, ${counted(dead)} given up`;
   return { ok: dead === 0, line };
 }
 

@@ -3,7 +3,7 @@ import { counter, type Family, gauge, together } from "@postern/gateway";
 /** The load of a queue that runs a few jobs at a time. */
 export type Load = { readonly running: number; readonly waiting: number };
 
-/** The number of messages waiting, the age of the oldest, and how many were given up in the last few days. */
+/** The number of messages waiting, the age of the oldest, and how many were given up in the last few days; both up to 10,000. */
 type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 /** The load of each part of the server. */
@@ -40,18 +40,24 @@ const logBehind =
 /** A gauge for which the highest value of all processes counts: they read it from the same database, or the worst one matters. */
 const most = (name: string, help: string, value: number) => together("most", gauge(name, help, value));
 
+const upTo = "; 10,000 of them at most are counted.";
+
 const texts = {
-  sms: { name: "sms", waiting: "SMS waiting to be sent.", dead: "SMS given up in the last few days." },
-  mail: { name: "mail", waiting: "Mails waiting to be sent.", dead: "Mails given up in the last few days." },
+  sms: { name: "sms", waiting: `SMS waiting to be sent${upTo}`, dead: `SMS given up in the last few days${upTo}` },
+  mail: {
+    name: "mail",
+    waiting: `Mails waiting to be sent${upTo}`,
+    dead: `Mails given up in the last few days${upTo}`,
+  },
   logout: {
     name: "logout",
-    waiting: "Sign-outs waiting to be sent to applications.",
-    dead: "Sign-outs given up in the last few days.",
+    waiting: `Sign-outs waiting to be sent to applications${upTo}`,
+    dead: `Sign-outs given up in the last few days${upTo}`,
   },
   subscription: {
     name: "subscription",
-    waiting: "Subscriptions with events to deliver.",
-    dead: "Subscriptions that died because their receivers accepted nothing.",
+    waiting: `Subscriptions with events to deliver${upTo}`,
+    dead: `Subscriptions that died because their receivers accepted nothing${upTo}`,
     oldest: "How long the receiver of one of them has accepted nothing.",
   },
 } as const satisfies Record<string, DeliveryTexts>;

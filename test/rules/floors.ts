@@ -27,7 +27,7 @@ export const floors: readonly (readonly string[])[] = [
   ["notify/logout", "notify/mail", "notify/sms", "notify/subscriptions", "client", "workers"],
   ["deps", "notify/silence", "config"],
   ["notify/deliveries"],
-  ["contract", "events", "notify/turns", "postgres/migrate", "postgres/open"],
+  ["contract", "events", "notify/health", "notify/turns", "postgres/migrate", "postgres/open"],
   ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook"],
   ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
   ["messages", "metrics", "notify/not_taken", "postgres/failure", "postgres/process_log", "security", "tracing"],

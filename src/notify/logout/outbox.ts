@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { outboxHealth } from "../health.ts";
 import { type Turn, takeInTurns } from "../turns.ts";
 
 /** A sign-out that a worker holds under a lease, to notify an application. */
@@ -18,9 +19,6 @@ export type LeasedLogout = {
   /** The configuration of the application. */
   readonly oidc: JsonObject | null;
 };
-
-/** How many sign-outs applications have yet to learn of, the age of the oldest, and how many were given up in the last few days. */
-export type LogoutHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
@@ -70,13 +68,7 @@ export const buryLogout = (sql: Sql, { id, attempts }: LeasedLogout, failure: st
   update logout_messages set dead = now(), failure = ${failure}
   where message_id = ${id} and attempts = ${attempts} and dead is null`;
 
-export async function logoutHealth(sql: Sql): Promise<LogoutHealth> {
-  const [health] = await sql<LogoutHealth[]>`
-    select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
-      greatest(0, extract(epoch from now() - min(created) filter (where dead is null)))::float8 as "oldestSeconds"
-    from logout_messages`;
-  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
-}
+export const logoutHealth = (sql: Sql) => outboxHealth(sql, { table: "logout_messages" });
 
 /** Deletes sign-outs that were given up long ago. */
 export const logoutChores = ({ sql }: { sql: Sql }): readonly Chore[] => [

@@ -2,6 +2,7 @@ import type { Chore } from "../../events/sweep.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { MailKind } from "../../messages/mail_texts.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { outboxHealth } from "../health.ts";
 import { type Turn, takeInTurns } from "../turns.ts";
 
 /** A mail that a worker holds under a lease. */
@@ -20,9 +21,6 @@ export type LeasedMail = {
   /** Whether one of its codes is still valid, or it never had any. */
   readonly isNeeded: boolean;
 };
-
-/** The number of mails waiting, the age of the oldest, and how many were given up in the last few days. */
-export type MailHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
@@ -54,13 +52,7 @@ export const buryMail = (sql: Sql, { id, attempts }: LeasedMail, failure: string
   update mail_messages set dead = now(), failure = ${failure}, sealed = null
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;
 
-export async function mailHealth(sql: Sql): Promise<MailHealth> {
-  const [health] = await sql<MailHealth[]>`
-    select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
-      greatest(0, extract(epoch from now() - min(created) filter (where dead is null)))::float8 as "oldestSeconds"
-    from mail_messages`;
-  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
-}
+export const mailHealth = (sql: Sql) => outboxHealth(sql, { table: "mail_messages" });
 
 /** Deletes mails that were given up long ago. */
 export const mailChores = ({ sql }: { sql: Sql }): readonly Chore[] => [

@@ -1,5 +1,6 @@
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { outboxHealth } from "../health.ts";
 import { type Turn, takeInTurns } from "../turns.ts";
 
 /** An SMS that a worker holds under a lease; it is obsolete if it lacks a number or a sealed code. */
@@ -23,9 +24,6 @@ export type DeadSms = {
   readonly attempts: number;
   readonly failure: string;
 };
-
-/** The number of SMS waiting, the age of the oldest, and how many were given up in the last few days. */
-export type SmsHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 const deadDays = 7;
 
@@ -63,13 +61,7 @@ export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => 
   )
   update phone_codes c set sealed = null from buried b where c.phone_code_id = b.phone_code_id`;
 
-export async function smsHealth(sql: Sql): Promise<SmsHealth> {
-  const [health] = await sql<SmsHealth[]>`
-    select count(*) filter (where dead is null)::int as waiting, count(*) filter (where dead is not null)::int as dead,
-      greatest(0, extract(epoch from now() - min(created) filter (where dead is null)))::float8 as "oldestSeconds"
-    from sms_messages`;
-  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
-}
+export const smsHealth = (sql: Sql) => outboxHealth(sql, { table: "sms_messages" });
 
 /** Lists the SMS that were given up, the latest first. */
 export const deadSms = (sql: Sql, limit: number) => sql<DeadSms[]>`

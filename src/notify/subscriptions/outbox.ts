@@ -1,5 +1,6 @@
 import type { Position } from "../../events/position.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
+import { outboxHealth } from "../health.ts";
 import { type Turn, takeInTurns } from "../turns.ts";
 
 /** A subscription with events to deliver, which a worker holds under a lease. */
@@ -19,9 +20,6 @@ export type LeasedSubscription = Position & {
   readonly previous: Uint8Array | null;
   readonly previousEnd: Date | null;
 };
-
-/** The number of subscriptions with events to deliver, how long one of them has failed, and how many have died. */
-export type SubscriptionHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
 /** Leases subscriptions with events to deliver; no other worker takes them until the lease expires. */
 export const takeSubscriptions = (sql: Sql, turn: Turn) =>
@@ -78,11 +76,10 @@ const failing = (sql: Sql, { at, failure, hasAccepted }: Failed) => sql`
   failure = ${failure}, attempts = ${hasAccepted ? sql`1` : sql`attempts + 1`},
   failing_since = ${hasAccepted ? sql`now()` : sql`coalesce(failing_since, now())`}, ${placed(sql, at)}`;
 
-export async function subscriptionHealth(sql: Sql): Promise<SubscriptionHealth> {
-  const [health] = await sql<SubscriptionHealth[]>`
-    select w.waiting, w."oldestSeconds", d.dead from (
-      select count(*)::int as waiting, coalesce(extract(epoch from now() - min(failing_since)), 0)::float8 as "oldestSeconds"
-      from subscription_deliveries where dead is null and due < 'infinity') w,
-      (select count(*)::int as dead from subscription_deliveries where dead is not null) d`;
-  return health ?? { waiting: 0, oldestSeconds: 0, dead: 0 };
-}
+/** The subscriptions with events to deliver, the one that has failed for longest, and those that have died. */
+export const subscriptionHealth = (sql: Sql) =>
+  outboxHealth(sql, {
+    table: "subscription_deliveries",
+    waits: "dead is null and due < 'infinity'",
+    since: "failing_since",
+  });
