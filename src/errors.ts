@@ -169,7 +169,17 @@ export type MessageRule = {
   /** The fields that the rule compares; if one of them breaks a rule of its own, this rule is not checked. */
   readonly weighs: readonly string[];
   broken(message: Message): readonly Violation[];
+  /** The same, item by item, so that others can have the event loop in between. */
+  steps?(message: Message): Iterable<readonly Violation[]>;
 };
+
+/** Makes a cross-field rule of a message with many items, which takes long for all of them together. */
+export function itemsRule<D extends DescMessage>(
+  type: D,
+  steps: (message: MessageShape<D>) => Iterable<readonly Violation[]>,
+): MessageRule {
+  return { type, weighs: [], broken: (message) => [...steps(message as MessageShape<D>)].flat(), steps };
+}
 
 /** Makes a cross-field rule; `broken` returns every violation. */
 export function messageRule<D extends DescMessage>(

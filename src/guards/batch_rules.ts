@@ -1,8 +1,8 @@
 import { type DescField, type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { max_inner_items, outcomes_unless } from "../../gen/postern/v1/options_pb.ts";
-import type { Violation } from "../errors.ts";
-import { mapInPieces } from "../security/pieces.ts";
+import type { MessageRule, Violation } from "../errors.ts";
+import { mapInPieces, pause } from "../security/pieces.ts";
 
 /** Finds violations in a message of one type. */
 export type Find = (message: Message) => readonly Violation[];
@@ -40,6 +40,17 @@ export function inPieces(type: DescMessage, finders: (type: DescMessage) => read
     if (items.length <= few || items.length > most || innerItems(list.message, items) > mostInner) return undefined;
     return inTurn(ofWhole, ofItem, { batch, list, items });
   };
+}
+
+/** Finds the violations of cross-field rules, in pieces where a rule has steps. */
+export async function brokenInSteps(rules: readonly MessageRule[], message: Message): Promise<Violation[]> {
+  const found: Violation[] = [];
+  for (const rule of rules)
+    for (const broken of rule.steps?.(message) ?? [rule.broken(message)]) {
+      found.push(...broken);
+      await pause();
+    }
+  return found;
 }
 
 type Batch = {

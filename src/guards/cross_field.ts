@@ -1,5 +1,6 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { MessageRule } from "../errors.ts";
+import { brokenInSteps } from "./batch_rules.ts";
 import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";
 
@@ -9,5 +10,8 @@ import { type LateViolations, refuseTogether } from "./late_rules.ts";
  */
 export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[], late?: LateViolations): Step {
   const rules = declared.filter(({ type }) => type === input);
-  return refuseTogether(input, (request) => rules.flatMap((rule) => rule.broken(request)), late);
+  const find = rules.some(({ steps }) => steps)
+    ? (request: Message) => brokenInSteps(rules, request)
+    : (request: Message) => rules.flatMap((rule) => rule.broken(request));
+  return refuseTogether(input, find, late);
 }

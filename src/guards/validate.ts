@@ -3,7 +3,7 @@ import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { isBeside, isWithin, type MessageRule, type Violation, type WrongField } from "../errors.ts";
-import { type Find, type FindInPieces, inPieces, isBatch } from "./batch_rules.ts";
+import { brokenInSteps, type Find, type FindInPieces, inPieces, isBatch } from "./batch_rules.ts";
 import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";
 import { normalizer } from "./normalize.ts";
@@ -52,13 +52,25 @@ function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageR
     const fields = check(message);
     return withWhole(message, found, fields.length === 0 ? values : [...values, ...fields]);
   };
-  const withWhole = (message: Message, found: readonly WrongField[], broken: readonly Violation[]) =>
-    broken.length + found.length === 0 ? broken : [...broken, ...brokenWhole(own, message, [...found, ...broken])];
+  const withWhole = (message: Message, found: readonly WrongField[], broken: readonly Violation[]) => {
+    if (broken.length + found.length === 0) return broken;
+    const wrong = [...found, ...broken];
+    return [
+      ...broken,
+      ...applicable(own, wrong)
+        .flatMap((rule) => rule.broken(message))
+        .filter(isBeside(wrong)),
+    ];
+  };
+  const withWholeInSteps = async (message: Message, broken: readonly Violation[]) =>
+    broken.length === 0
+      ? broken
+      : [...broken, ...(await brokenInSteps(applicable(own, broken), message)).filter(isBeside(broken))];
   if (!isBatch(type)) return rules;
   return Object.assign(rules, {
     inPieces(message: Message) {
       batch ??= inPieces(type, (one) => fieldRulesOf(one, validator));
-      return batch?.(message)?.then((broken) => withWhole(message, [], broken));
+      return batch?.(message)?.then((broken) => withWholeInSteps(message, broken));
     },
   });
 }
@@ -99,13 +111,10 @@ function patterns(): (pattern: string, text: string) => boolean {
   };
 }
 
-/** Finds the violations of cross-field rules that single fields' violations do not already imply. */
-function brokenWhole(own: readonly MessageRule[], message: Message, wrong: readonly WrongField[]): Violation[] {
+/** The cross-field rules whose fields are not already known to be wrong. */
+function applicable(own: readonly MessageRule[], wrong: readonly WrongField[]): readonly MessageRule[] {
   const isWrong = (field: string) => wrong.some((one) => isWithin(one.field, field));
-  return own
-    .filter(({ weighs }) => !weighs.some(isWrong))
-    .flatMap((rule) => rule.broken(message))
-    .filter(isBeside(wrong));
+  return own.filter(({ weighs }) => !weighs.some(isWrong));
 }
 
 // Unknown enum values are already found in every field, with or without this rule.

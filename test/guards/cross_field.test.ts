@@ -2,9 +2,10 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
-import { ListUsersRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
+import { CreateUsersRequestSchema, ListUsersRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
 import { messageRule, reasonOf } from "../../src/errors.ts";
 import { crossFieldRules } from "../../src/guards/cross_field.ts";
+import { userBatchRules } from "../../src/services/users/create_users.ts";
 
 const call = {
   values: createContextValues(),
@@ -60,4 +61,25 @@ test("a rule binds requests of its own type only", () => {
   const { handled, run } = guarded(EventService.method.listEvents as never);
   run(create(ListUsersRequestSchema, { pageSize: 11 }));
   expect(handled).toHaveLength(1);
+});
+
+test("the phone numbers of a batch are parsed in pieces, and others have the event loop in between", async () => {
+  const human = { givenName: "Ada", familyName: "Byron", email: "ada@example.com" };
+  const items = Array.from({ length: 500 }, (_, n) => ({
+    kind: { case: "human" as const, value: { ...human, username: `u${n}`, phone: `+4179${n}` } },
+  }));
+  const settings = {
+    phoneDefaultRegion: undefined,
+    phoneSendsPerUser: 1,
+    phoneSendsPerNumber: 1,
+    phoneSendWindowSeconds: 1,
+  };
+  const check = crossFieldRules(UserService.method.createUsers, userBatchRules(settings));
+  let iterations = 0;
+  const others = setInterval(() => (iterations += 1), 0);
+  const request = create(CreateUsersRequestSchema, { items, allOrNothing: true });
+  const refusal = await Promise.resolve(check(request, call)).catch((error: unknown) => error);
+  clearInterval(others);
+  expect(reasonOf(refusal)).toBe("PHONE_INVALID");
+  expect(iterations).toBeGreaterThan(2);
 });

@@ -9,7 +9,7 @@ import {
   type UserService,
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
-import { lateRule, messageRule, type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
+import { itemsRule, lateRule, type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, type NewFact } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { mapInPieces, pause } from "../../security/pieces.ts";
@@ -181,10 +181,10 @@ function lateNosOf(
 
 /** Cross-field rules of requests to create many users: of each item, and of all together. */
 export const userBatchRules = (settings: PhoneSettings) => [
-  messageRule(CreateUsersRequestSchema, ({ items }) => [
-    ...items.flatMap((item, n) => wrongInItem(item, n, settings)),
-    ...tooManyPasswords(items),
-  ]),
+  itemsRule(CreateUsersRequestSchema, function* ({ items }) {
+    for (const [n, item] of items.entries()) yield wrongInItem(item, n, settings);
+    yield tooManyPasswords(items);
+  }),
 ];
 
 function wrongInItem({ kind }: CreateUsersItem, n: number, { phoneDefaultRegion }: PhoneSettings): Violation[] {
