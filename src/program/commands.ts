@@ -1,6 +1,7 @@
 import { call } from "./call.ts";
 import type { Commands } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { exportEvents } from "./export_events.ts";
 import { health } from "./health.ts";
 import { bootstrap, migrate, recover } from "./maintenance.ts";
 import { proto } from "./proto.ts";
@@ -25,6 +26,7 @@ export const commands: Commands = {
   replay,
   import: importFrom,
   export: exportAll,
+  "export-events": exportEvents,
   proto,
   version: showVersion,
 };

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { UsageError } from "../client/usage_error.ts";
 
 /** A file of events, a line of JSON for each. */
 export type EventFile = AsyncDisposable & {
@@ -10,8 +11,14 @@ export type EventFile = AsyncDisposable & {
 
 const mostBytes = 1_048_576;
 
+/** Opens the file that a command names. */
+export const eventFileOf = (path: string): Promise<EventFile> =>
+  openEventFile(path).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be written (${error.message})`);
+  });
+
 /** Opens a file to append events to, and removes a line that a killed program left unfinished; throws if it holds something else. */
-export async function openEventFile(path: string): Promise<EventFile> {
+async function openEventFile(path: string): Promise<EventFile> {
   const file = await open(path, "a+");
   const { size } = await file.stat();
   const end = await endOf(file, size);

@@ -1,10 +1,9 @@
 import { openConnection } from "../client/connection.ts";
 import { type EventFilter, watchEvents } from "../client/events.ts";
 import { Failure } from "../client/failure.ts";
-import { UsageError } from "../client/usage_error.ts";
 import { targetOf } from "./client_options.ts";
 import { type CommandLine, exitCodes } from "./command.ts";
-import { type EventFile, openEventFile } from "./event_file.ts";
+import { type EventFile, eventFileOf } from "./event_file.ts";
 import { abortWithReader, printLine, reportFailure } from "./messages.ts";
 import { warn } from "./output.ts";
 import { settings } from "./settings.ts";
@@ -43,9 +42,7 @@ export async function printEvents(line: CommandLine): Promise<number> {
 async function outputOf({ text }: CommandLine): Promise<EventFile> {
   const path = text("output");
   if (path === undefined) return { positions: [], write: printLine, async [Symbol.asyncDispose]() {} };
-  return openEventFile(path).catch((error: Error) => {
-    throw new UsageError(`${path} cannot be written (${error.message})`);
-  });
+  return eventFileOf(path);
 }
 
 function filterOf({ text, has }: CommandLine): EventFilter {

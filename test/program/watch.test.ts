@@ -71,6 +71,32 @@ test("watch writes to a file that says where to go on, also after a line that wa
   expect(await readFile(notes, "utf8")).toBe("not an event");
 });
 
+test("export-events writes what happened before a date, and goes on after the last whole line", async () => {
+  await using postern = await startPostern();
+  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "" };
+  const file = join(postern.config.dataDir, "events.jsonl");
+  const exported = (before: string) =>
+    program(["export-events", file, "--before", before, "--url", postern.url], { env });
+  const written = async () => (await readFile(file, "utf8")).split("\n").slice(0, -1);
+  const { userId } = await machine(postern);
+  expect((await exported("2020-01-01")).out).toContain("0 events");
+  expect(await written()).toEqual([]);
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  const { code, out } = await exported(tomorrow);
+  const lines = await written();
+  expect([code, out]).toEqual([0, expect.stringContaining(`${lines.length} events appended to ${file}`)]);
+  const { events } = (await postern.admin.get("/v1/events?instance=true&pageSize=1000")).body;
+  expect(lines.map((line) => JSON.parse(line))).toEqual(events.toReversed());
+
+  await appendFile(file, '{"position": "half a li');
+  await postern.admin.delete(`/v1/users/${userId}`);
+  await exported(tomorrow);
+  const all = await written();
+  expect(all.slice(0, lines.length)).toEqual(lines);
+  expect(all.slice(lines.length).map((line) => (JSON.parse(line) as Line).type)).toContain("user.deleted");
+  expect((await exported("yesterday")).code).toBe(2);
+});
+
 test("replay has the events of a subscription delivered from a position", async () => {
   await using postern = await startPostern();
   const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "" };
