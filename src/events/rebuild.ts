@@ -5,6 +5,7 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import { crossNounTypes } from "./cross_noun.ts";
 import type { Fold } from "./fold.ts";
 import { endOfLog } from "./follow.ts";
+import { giveLeaseBack, takeLease } from "./lease.ts";
 import { numberAll } from "./numbering.ts";
 import { basesOf, design, hasReplay, makeTables, type Schemas, schemasOf } from "./rebuild_tables.ts";
 import { goesOn, openReplay, type Replay, type Replayed } from "./replay.ts";
@@ -36,14 +37,15 @@ export async function rebuild(
   const schemas = await schemasOf(client);
   const { written, compared, expiries, unknown } = tablesOf(folds);
   const bases = await basesOf(client, [...written, ...followers]);
-  const blueprint = await design(client, folds, { ...schemas, bases });
+  await using keeping = await keepEvents(client);
+  const blueprint = await design(client, folds, { ...schemas, bases, deleted: await deletedEvents(client) });
   const replay = openReplay(client, crossNounTypes(folds));
   await within(client, { schemas }, async () => {
     if ((await hasReplay(client, schemas.replayed)) && (await goesOn(client, blueprint.fingerprint))) return;
     await makeTables(client, schemas.replayed, blueprint);
     await replay.begin(blueprint.fingerprint);
   });
-  await catchUp(client, { schemas, replay, tell });
+  await catchUp(client, { schemas, replay, tell: (replayed) => keeping.goOn().then(() => tell(replayed)) });
   const differences = await within(client, { schemas, isolation: "repeatable read" }, async () => {
     await replay.finish();
     const found = [];
@@ -59,7 +61,38 @@ export async function rebuild(
   return { equal: differences.length === 0, differences };
 }
 
-type CatchUp = { readonly schemas: Schemas; readonly replay: Replay; readonly tell: (replayed: Replayed) => void };
+// A replay that was killed delays the retention of events for this long.
+const keptSeconds = 600;
+const lease = { work: "replay", holder: "doctor" };
+
+/** Has all events kept until disposed: of an object whose end is deleted, a replay would keep what it has read before. */
+async function keepEvents(client: Sql) {
+  let renewed = Number.NEGATIVE_INFINITY;
+  await goOn();
+  return {
+    goOn,
+    [Symbol.asyncDispose]: () => giveLeaseBack(client, lease).catch(() => {}),
+  };
+
+  async function goOn(): Promise<void> {
+    if (performance.now() < renewed + 60_000) return;
+    await takeLease(client, { ...lease, seconds: keptSeconds });
+    renewed = performance.now();
+  }
+}
+
+/** How many events were ever deleted. Waits for whoever is deleting some and does not know of the replay. */
+async function deletedEvents(client: Sql): Promise<string> {
+  const rows = await client<{ deleted: string }[]>`
+    select deleted::text as deleted from retention_progress order by kind for update`;
+  return rows.map(({ deleted }) => deleted).join();
+}
+
+type CatchUp = {
+  readonly schemas: Schemas;
+  readonly replay: Replay;
+  readonly tell: (replayed: Replayed) => Promise<void>;
+};
 
 /** Replays stretches of the log until only a few events are left, because others go on writing meanwhile. */
 async function catchUp(client: Sql, { schemas, replay, tell }: CatchUp): Promise<void> {
@@ -68,7 +101,7 @@ async function catchUp(client: Sql, { schemas, replay, tell }: CatchUp): Promise
   for (let isMore = true; isMore; ) {
     const at = await within(client, { schemas }, replay.step);
     if (at >= of) of = (await endOfLog(client)).number;
-    tell({ at, of });
+    await tell({ at, of });
     isMore = of - at > few;
   }
   await numberInTurn(client);

@@ -13,6 +13,9 @@ export type Bases = ReadonlyMap<string, Base>;
 
 type Plan = Schemas & { readonly bases: Bases };
 
+/** How many events were ever deleted: a replay that has read some of them begins anew. */
+type Design = Plan & { readonly deleted: string };
+
 /** The tables to replay the log into: statements that make them, and what tells whether those that exist are still the same. */
 export type Blueprint = { readonly statements: readonly string[]; readonly fingerprint: string };
 
@@ -30,7 +33,7 @@ export async function schemasOf(client: Sql): Promise<Schemas> {
 export async function design(
   client: Sql,
   folds: ReadonlyMap<string, Fold>,
-  { schema, replayed, bases }: Plan,
+  { schema, replayed, bases, deleted }: Design,
 ): Promise<Blueprint> {
   const statements = [
     ...[...bases].map(
@@ -41,7 +44,7 @@ export async function design(
   ];
   const [row] = await client<{ migrations: string }[]>`
     select string_agg(name || checksum, ',' order by name) as migrations from migrations`;
-  const told = JSON.stringify([statements, [...bases], row?.migrations]);
+  const told = JSON.stringify([statements, [...bases], row?.migrations, deleted]);
   return { statements, fingerprint: createHash("sha256").update(told).digest("hex") };
 }
 

@@ -27,9 +27,10 @@ export type Replay = {
 export function openReplay(client: Sql, crossNoun: ReadonlySet<string>): Replay {
   const step = async (): Promise<bigint> => {
     const { at, late } = await progressOf(client);
+    const end = await endOfLog(client);
     const numbers = await numbersAfter(client, at.number);
-    const last = numbers.at(-1);
-    if (!last) return at.number;
+    // The last events may be deleted.
+    const last = numbers.at(-1) ?? { number: String(end.number) };
     const waiting = await replay(client, { entries: numbers.filter(isThere), late, crossNoun });
     await client`
       update replay_progress set number = ${last.number}, late = ${JSON.stringify(waiting)},

@@ -34,13 +34,19 @@ async function readAfter(sql: Sql, { at, where, most }: Wanted): Promise<Stretch
   // Asked last: what was read after a failover must not pass for what follows on the position.
   if (!(await isHeld(sql, at))) return undefined;
   const isFull = events.length === most;
-  return { events, upTo: isFull ? undefined : end, isMore: isFull || end.number === at.number + stretchLength };
+  return { events, upTo: isFull ? undefined : end, isMore: isFull || !end.isLast };
 }
 
-/** Finds the end of the next stretch, which is the end of the log if that comes first. */
-async function endOfStretch(sql: Sql, after: bigint): Promise<Position> {
-  const [end] = await sql<Position[]>`
-    select numbered.number, ${batchOf(sql)} as batch
-    from (select least(last, ${after + stretchLength}::bigint) as number from event_batches order by first desc limit 1) numbered`;
-  return end ?? endOfLog(sql);
+type End = Position & { readonly isLast: boolean };
+
+/** Finds the end of the next stretch, which is the end of the log if that comes first. Numbers whose events are deleted are skipped. */
+async function endOfStretch(sql: Sql, after: bigint): Promise<End> {
+  const [end] = await sql<End[]>`
+    select numbered.number, ${batchOf(sql)} as batch, "isLast"
+    from (
+      select least(last, next.number + ${stretchLength - 1n}::bigint) as number, last < next.number + ${stretchLength - 1n}::bigint as "isLast"
+      from (select last from event_batches order by first desc limit 1) b cross join lateral (
+        select coalesce((select number from event_numbers where number > ${after} order by number limit 1), last) as number) next
+    ) numbered`;
+  return end ?? { ...(await endOfLog(sql)), isLast: true };
 }

@@ -12,6 +12,8 @@ export type Chore = {
 
 export type SweepOptions = {
   readonly sql: Sql;
+  /** The name of the lease on the chores, which no other sweep has. */
+  readonly work?: string;
   readonly chores: readonly Chore[];
   readonly everyMs?: number;
   /** The clock by which chores decide what has expired. */
@@ -27,19 +29,19 @@ const longestPollMs = 5_000;
 
 /** Deletes expired data in small batches, on one node at a time. */
 export function startSweep(options: SweepOptions): AsyncDisposable {
-  const { sql, chores, everyMs = 60_000, clock = () => new Date(), onError } = options;
-  const lease = { work: "sweep", holder: randomUUID(), seconds: 30 + (2 * everyMs) / 1000 };
+  const { sql, work = "sweep", chores, everyMs = 60_000, clock = () => new Date(), onError } = options;
+  const lease = { work, holder: randomUUID(), seconds: 30 + (2 * everyMs) / 1000 };
   let stopped = false;
   let mayHold = false;
   let nextAt = 0;
   const pollMs = Math.min(everyMs, longestPollMs);
-  const { stop } = lookAgain({ everyMs: pollMs, onError: (error) => onError(error, "sweep"), look });
+  const { stop } = lookAgain({ everyMs: pollMs, onError: (error) => onError(error, work), look });
 
   return {
     async [Symbol.asyncDispose]() {
       stopped = true;
       await stop();
-      if (mayHold) await giveLeaseBack(sql, lease).catch((error: unknown) => onError(error, "sweep"));
+      if (mayHold) await giveLeaseBack(sql, lease).catch((error: unknown) => onError(error, work));
     },
   };
 

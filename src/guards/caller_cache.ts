@@ -201,6 +201,8 @@ const revokesBy = {
   "policy.factor_reset": nobody,
   "policy.privacy_set": nobody,
   "policy.privacy_reset": nobody,
+  "policy.retention_set": nobody,
+  "policy.retention_reset": nobody,
   "factor.enrolment_started": nobody,
   "factor.totp_added": nobody,
   "factor.passkey_added": nobody,

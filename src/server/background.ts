@@ -1,6 +1,7 @@
 import { type Config, mailOf, smsOf } from "../config/config.ts";
 import { lookAgain } from "../events/follow.ts";
 import { startJobs } from "../events/job_runner.ts";
+import { expiredEvents } from "../events/retention.ts";
 import { startSweep } from "../events/sweep.ts";
 import { startLogoutWorker } from "../notify/logout/worker.ts";
 import { mailSender } from "../notify/mail/sender.ts";
@@ -37,6 +38,8 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   const logouts = issuer === undefined ? [] : [deliverLogouts(runtime, config, { ...parts, issuer })];
   return stoppedTogether([
     startSweep({ sql, chores, clock, onError }),
+    // What there is to delete may take hours, for which nothing else waits.
+    startSweep({ sql, work: "retention", chores: expiredEvents(sql, clock), clock, onError }),
     doJobs(runtime, (error) => onError(error, "jobs")),
     deliverSms(runtime, config, (error) => onError(error, "sms")),
     deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),

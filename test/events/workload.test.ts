@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
+import { expiredEvents } from "../../src/events/retention.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { folds } from "../../src/runtime/modules.ts";
 import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
@@ -341,6 +343,10 @@ function operationsOn(world: World, chance: () => number) {
     },
     () => done(remove(`/v1/policies/${among(["password", "lockout"])}?instance=${chance() < 0.5}`)),
     () => done(remove("/v1/policies/lockout")),
+    () =>
+      chance() < 0.5
+        ? done(remove("/v1/policies/retention"))
+        : done(put("/v1/policies/retention", { policy: { signInDays: 1 + Math.floor(chance() * 900) } })),
     () => done(put("/v1/policies/lockout", { policy: { ...onlyOne, lockDuration: `${Math.ceil(chance() * 9)}s` } })),
   ];
 }
@@ -385,7 +391,44 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   expect(await missing()).toEqual([]);
   expect(statuses.filter((status) => status >= 500)).toEqual([]);
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+
+  // Without the events of what is gone, also while only some of them are deleted.
+  await postern.admin.put("/v1/policies/retention", { policy: { signInDays: 1, administrationDays: 1 } });
+  for (const rounds of [3, Number.POSITIVE_INFINITY]) {
+    // Then the last numbers of the log are among those that go.
+    const last = await postern.admin.post("/v1/users/machine", { username: unique("last"), name: "Last" });
+    const { body: token } = await postern.admin.post(`/v1/users/${last.body.userId}/tokens`);
+    await postern.admin.delete(`/v1/users/${last.body.userId}/tokens/${token.tokenId}`);
+    await client.sql`select number_events(true)`;
+    await client.sql`update retention_policies set sign_in_days = 0, administration_days = 0`;
+    for (const { batch } of expiredEvents(client.sql, () => new Date()))
+      for (let round = 0; round < rounds; round++) if ((await batch(37)) < 37) break;
+    await client.sql`update retention_policies set sign_in_days = 1, administration_days = 1`;
+    expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+  }
+  expect(await leftOver(client.sql)).toEqual([]);
 });
+
+/** The nouns of objects that are gone although the log has events of them that a policy deletes. */
+async function leftOver(sql: Sql): Promise<string[]> {
+  const tables = {
+    ...{ user: "all_users.user_id", session: "sessions.session_id", access_token: "access_tokens.token_id" },
+    ...{ project: "all_projects.project_id", project_grant: "all_project_grants.project_grant_id" },
+    ...{ user_grant: "user_grants.user_grant_id", member: "members.member_id", consent: "consents.consent_id" },
+    subscription: "subscriptions.subscription_id",
+  };
+  const living = Object.entries(tables).map(([noun, column]) => {
+    const [table, id] = column.split(".");
+    return `select '${noun}' as noun, ${id} as id from ${table}`;
+  });
+  const rows = await sql.unsafe<{ noun: string }[]>(`
+    with living as (${living.join(" union all ")})
+    select distinct split_part(type, '.', 1) as noun from events e
+    where not exists (select from living l where l.noun = split_part(e.type, '.', 1) and l.id = e.stream)
+      and not exists (select from all_users u where type like 'factor.%' and u.user_id = e.about_user_id)`);
+  const always = ["instance", "organization", "application", "policy", "signing_key"];
+  return rows.map(({ noun }) => noun).filter((noun) => !always.includes(noun));
+}
 
 /** A change of a table by hand, and the statement that takes it back. */
 type Change = { readonly table: string; readonly change: string; readonly back: string };

@@ -64,6 +64,13 @@ export const policyRows: Readonly<Record<string, Row>> = {
     objectless: true,
     request: () => ({}),
   },
+  "PolicyService.GetRetentionPolicy": { needs: "instance.read", decides: "instance", request: () => ({}) },
+  "PolicyService.SetRetentionPolicy": {
+    needs: "instance.write",
+    decides: "instance",
+    request: () => ({ policy: { signInDays: 36_500 } }),
+  },
+  "PolicyService.ResetRetentionPolicy": { needs: "instance.write", decides: "instance", request: () => ({}) },
   "PolicyService.ResetPasswordPolicy": {
     needs: "policy.write",
     decides: "organization",

@@ -6,8 +6,12 @@ select coalesce((select case when b.last >= $1 then b.id = $2 else pg_is_in_reco
 from event_batches b where b.first <= $3 order by b.first desc limit 1), false) as held;
 
 select numbered.number,
-(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch
-  from (select least(last, $1::bigint) as number from event_batches order by first desc limit 1) numbered;
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isLast"
+  from (
+    select least(last, next.number + $1::bigint) as number, last < next.number + $2::bigint as "isLast"
+    from (select last from event_batches order by first desc limit 1) b cross join lateral (
+      select coalesce((select number from event_numbers where number > $3 order by number limit 1), last) as number) next
+  ) numbered;
 
 select numbered.number,
 (select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, events.*
@@ -26,10 +30,11 @@ owner = $3
 
 select true as held;
 
-select exists (select from events where (events.epoch, events.xid, events.position) >= ($1, $2::text::xid8, $3)) as "isReached",
+select exists (select from events where (events.epoch, events.xid, events.position) >= ($1, $2::text::xid8, $3))
+  or exists (select from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > ($4, $5::text::xid8)) as "isReached",
 least(
-  (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > ($4, $5::text::xid8)
+  (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > ($6, $7::text::xid8)
    order by b.epoch, pg_snapshot_xmax(b.snapshot), b.first limit 1),
   (select min(n.number) from events e join event_numbers n on n.position = e.position
-   where e.epoch = $6 and e.xid = any($7::text[]::xid8[]))
+   where e.epoch = $8 and e.xid = any($9::text[]::xid8[]))
 ) as number;

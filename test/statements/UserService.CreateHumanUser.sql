@@ -2,7 +2,8 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, login_name text, user_id text)
 )
 select n, l.user_id as "takenBy", l.owner as "takenIn",
-               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id offset 0) as "idUsed", (
+               asked.user_id is not null and (exists (select from events e where e.stream = asked.user_id offset 0)
+                 or exists (select from burned_ids b where b.id = asked.user_id offset 0)) as "idUsed", (
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, 8),
     'requiresUpper', coalesce(p.requires_upper, true),

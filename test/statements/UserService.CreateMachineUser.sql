@@ -9,7 +9,8 @@ asked as materialized (
 found as materialized (
   select found.*, "takenBy" is null and not "idUsed" as holds
     from (select n, l.user_id as "takenBy", l.owner as "takenIn",
-               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id offset 0) as "idUsed" from asked left join login_names l on l.login_name = asked.login_name offset 0) found
+               asked.user_id is not null and (exists (select from events e where e.stream = asked.user_id offset 0)
+                 or exists (select from burned_ids b where b.id = asked.user_id offset 0)) as "idUsed" from asked left join login_names l on l.login_name = asked.login_name offset 0) found
 ),
 input as materialized (
   select * from given where n = any(array(select n from found where holds))

@@ -2,17 +2,52 @@
 // @generated from file postern/v1/options.proto (package postern.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file postern/v1/options.proto.
  */
 export const file_postern_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEi0wQKBkFjY2VzcxIQCgZhbnlvbmUYASABKAhIABITCglzaWduZWRfaW4YAiABKAhIABIUCgpwZXJtaXNzaW9uGAMgASgJSAASDAoEdXNlchgEIAEoCRIMCgRzZWxmGAUgASgIEhMKC3NlbGZfdW5sZXNzGAYgAygJEhQKDG9yZ2FuaXphdGlvbhgHIAEoCBIPCgdvYmplY3RzGAggAygJEhAKCGluc3RhbmNlGAkgASgJEhsKE2luc3RhbmNlX3Blcm1pc3Npb24YCiABKAkSDwoHcGFydGlhbBgLIAEoCBITCgtjb3ZlcnNfdXNlchgMIAEoCRIYChBjb3ZlcnNfdXNlcl93aGVuGA0gAygJEhQKDGNvdmVyc19yb2xlcxgOIAEoCRIQCghvd25fdXNlchgPIAEoCRIYChBvd25fb3JnYW5pemF0aW9uGBAgASgIEhIKCmdpdmVzX3JvbGUYESABKAkSFwoPZ2l2ZXNfcm9sZV93aGVuGBIgASgJEhUKDWFib3V0X29uZXNlbGYYEyABKAgSEQoJZW5yb2xtZW50GBQgASgIEhUKDWFkZHJlc3NfbGltaXQYIyABKAkSFgoOaW5zdGFuY2Vfb3duZXIYHiABKAgSFgoOY292ZXJzX2F0X2hvbWUYICABKAgSFQoNZnJlc2hfc2lnbl9pbhgfIAEoCBIYChBmcmVzaF9mb3Jfb3RoZXJzGCUgASgIEhQKDGRlbGV0ZWRfdXNlchgmIAEoCBIXCg90b2tlbl9zdGFuZHNfaW4YJCABKAhCBQoDd2hvOkwKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyEi5wb3N0ZXJuLnYxLkFjY2Vzc1IGYWNjZXNzOkUKDW1lc3NhZ2VfYnl0ZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjThgMgASgNUgxtZXNzYWdlQnl0ZXM6OgoHYXV0aHplbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB2F1dGh6ZW46MwoEdHJpbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoCFIEdHJpbTpCCgxjYWxsZXJfYWxpYXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSC2NhbGxlckFsaWFzOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtczo+CgptYXhfdmFsdWVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjchgMgASgNUgltYXhWYWx1ZXM6OgoIb25lX2xpbmUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNqGAyABKAhSB29uZUxpbmU6QAoLYWxsX3Zpc2libGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNuGAyABKAhSCmFsbFZpc2libGU6SAoPb3V0Y29tZXNfdW5sZXNzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjdhgMgASgJUg5vdXRjb21lc1VubGVzczo8CgljaG9zZW5faWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGN6GAyABKAhSCGNob3NlbklkOjsKCHBlcnNvbmFsEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjfhgMgASgIUghwZXJzb25hbEKbAQoOY29tLnBvc3Rlcm4udjFCDE9wdGlvbnNQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Chhwb3N0ZXJuL3YxL29wdGlvbnMucHJvdG8SCnBvc3Rlcm4udjEiXQoITGlmZXRpbWUSKAoJcmV0ZW50aW9uGAEgASgOMhUucG9zdGVybi52MS5SZXRlbnRpb24SFgoOZW5kc193aXRoX3VzZXIYAiABKAgSDwoHZXhwaXJlcxgDIAEoCSLTBAoGQWNjZXNzEhAKBmFueW9uZRgBIAEoCEgAEhMKCXNpZ25lZF9pbhgCIAEoCEgAEhQKCnBlcm1pc3Npb24YAyABKAlIABIMCgR1c2VyGAQgASgJEgwKBHNlbGYYBSABKAgSEwoLc2VsZl91bmxlc3MYBiADKAkSFAoMb3JnYW5pemF0aW9uGAcgASgIEg8KB29iamVjdHMYCCADKAkSEAoIaW5zdGFuY2UYCSABKAkSGwoTaW5zdGFuY2VfcGVybWlzc2lvbhgKIAEoCRIPCgdwYXJ0aWFsGAsgASgIEhMKC2NvdmVyc191c2VyGAwgASgJEhgKEGNvdmVyc191c2VyX3doZW4YDSADKAkSFAoMY292ZXJzX3JvbGVzGA4gASgJEhAKCG93bl91c2VyGA8gASgJEhgKEG93bl9vcmdhbml6YXRpb24YECABKAgSEgoKZ2l2ZXNfcm9sZRgRIAEoCRIXCg9naXZlc19yb2xlX3doZW4YEiABKAkSFQoNYWJvdXRfb25lc2VsZhgTIAEoCBIRCgllbnJvbG1lbnQYFCABKAgSFQoNYWRkcmVzc19saW1pdBgjIAEoCRIWCg5pbnN0YW5jZV9vd25lchgeIAEoCBIWCg5jb3ZlcnNfYXRfaG9tZRggIAEoCBIVCg1mcmVzaF9zaWduX2luGB8gASgIEhgKEGZyZXNoX2Zvcl9vdGhlcnMYJSABKAgSFAoMZGVsZXRlZF91c2VyGCYgASgIEhcKD3Rva2VuX3N0YW5kc19pbhgkIAEoCEIFCgN3aG8qcQoJUmV0ZW50aW9uEhkKFVJFVEVOVElPTl9VTlNQRUNJRklFRBAAEhQKEFJFVEVOVElPTl9BTFdBWVMQARIcChhSRVRFTlRJT05fQURNSU5JU1RSQVRJT04QAhIVChFSRVRFTlRJT05fU0lHTl9JThADOkwKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyEi5wb3N0ZXJuLnYxLkFjY2Vzc1IGYWNjZXNzOkUKDW1lc3NhZ2VfYnl0ZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjThgMgASgNUgxtZXNzYWdlQnl0ZXM6OgoHYXV0aHplbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB2F1dGh6ZW46MwoEdHJpbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoCFIEdHJpbTpCCgxjYWxsZXJfYWxpYXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSC2NhbGxlckFsaWFzOkcKD21heF9pbm5lcl9pdGVtcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoDVINbWF4SW5uZXJJdGVtczo+CgptYXhfdmFsdWVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjchgMgASgNUgltYXhWYWx1ZXM6OgoIb25lX2xpbmUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNqGAyABKAhSB29uZUxpbmU6QAoLYWxsX3Zpc2libGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNuGAyABKAhSCmFsbFZpc2libGU6SAoPb3V0Y29tZXNfdW5sZXNzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjdhgMgASgJUg5vdXRjb21lc1VubGVzczo8CgljaG9zZW5faWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGN6GAyABKAhSCGNob3NlbklkOjsKCHBlcnNvbmFsEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjfhgMgASgIUghwZXJzb25hbDpRCghsaWZldGltZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY4IYDIAEoCzIULnBvc3Rlcm4udjEuTGlmZXRpbWVSCGxpZmV0aW1lOjMKBGVuZHMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGOGGAyABKAhSBGVuZHNCmwEKDmNvbS5wb3N0ZXJuLnYxQgxPcHRpb25zUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+
+/**
+ * How long the events of an object are kept.
+ *
+ * @generated from message postern.v1.Lifetime
+ */
+export type Lifetime = Message<"postern.v1.Lifetime"> & {
+  /**
+   * The days in the retention policy that apply.
+   *
+   * @generated from field: postern.v1.Retention retention = 1;
+   */
+  retention: Retention;
+
+  /**
+   * The objects of a user end with the user, also without an event of their own.
+   *
+   * @generated from field: bool ends_with_user = 2;
+   */
+  endsWithUser: boolean;
+
+  /**
+   * The field of the first event that says when an object ends if nothing ends it earlier.
+   *
+   * @generated from field: string expires = 3;
+   */
+  expires: string;
+};
+
+/**
+ * Describes the message postern.v1.Lifetime.
+ * Use `create(LifetimeSchema)` to create a new message.
+ */
+export const LifetimeSchema: GenMessage<Lifetime> = /*@__PURE__*/
+  messageDesc(file_postern_v1_options, 0);
 
 /**
  * Who may call an rpc. If several scopes are named, the permission in any one of them is enough.
@@ -234,7 +269,55 @@ export type Access = Message<"postern.v1.Access"> & {
  * Use `create(AccessSchema)` to create a new message.
  */
 export const AccessSchema: GenMessage<Access> = /*@__PURE__*/
-  messageDesc(file_postern_v1_options, 0);
+  messageDesc(file_postern_v1_options, 1);
+
+/**
+ * Which part of the retention policy applies to events of a type of object.
+ *
+ * @generated from enum postern.v1.Retention
+ */
+export const Retention = {
+  /**
+   * Unspecified; no type has this.
+   *
+   * @generated from enum value: RETENTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Always kept: there are few such objects, and others depend on their events.
+   *
+   * @generated from enum value: RETENTION_ALWAYS = 1;
+   */
+  ALWAYS: 1,
+
+  /**
+   * Kept for `administration_days` after the object ended.
+   *
+   * @generated from enum value: RETENTION_ADMINISTRATION = 2;
+   */
+  ADMINISTRATION: 2,
+
+  /**
+   * Kept for `sign_in_days` after the object ended.
+   *
+   * @generated from enum value: RETENTION_SIGN_IN = 3;
+   */
+  SIGN_IN: 3,
+} as const;
+
+/**
+ * Which part of the retention policy applies to events of a type of object.
+ *
+ * @generated from enum postern.v1.Retention
+ */
+export type Retention = (typeof Retention)[keyof typeof Retention] | UnknownEnum;
+
+/**
+ * Describes the enum postern.v1.Retention.
+ */
+export const RetentionSchema: GenEnum<Retention> = /*@__PURE__*/
+  enumDesc(file_postern_v1_options, 0);
 
 /**
  * Who may call the rpc. The server does not start if an rpc does not have this option.
@@ -338,4 +421,20 @@ export const chosen_id: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  */
 export const personal: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_postern_v1_options, 11);
+
+/**
+ * In `Fact`: how long events about objects of this type are kept. A test fails if a type does not say so.
+ *
+ * @generated from extension: postern.v1.Lifetime lifetime = 50016;
+ */
+export const lifetime: GenExtension<FieldOptions, Lifetime> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 12);
+
+/**
+ * In the facts of a type: the last event of an object, which leaves nothing of its state.
+ *
+ * @generated from extension: bool ends = 50017;
+ */
+export const ends: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
+  extDesc(file_postern_v1_options, 13);
 

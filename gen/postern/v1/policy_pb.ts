@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/policy.proto.
  */
 export const file_postern_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSKgAgoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHBIlCh1yZXNldF9yZXF1aXJlc192ZXJpZmllZF9lbWFpbBgJIAEoCCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIkcKDVByaXZhY3lQb2xpY3kSJQoMcmVzdG9yZV9kYXlzGAEgASgNQgq6SAfIAQEqAhgZSACIAQFCDwoNX3Jlc3RvcmVfZGF5cyJPCgxGYWN0b3JQb2xpY3kSPwoLcmVxdWlyZW1lbnQYASABKA4yHS5wb3N0ZXJuLnYxLkZhY3RvclJlcXVpcmVtZW50Qgu6SAjIAQGCAQIQASIsChhHZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgigQEKGUdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USKgoGcG9saWN5GAEgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilgEKGFNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIyCgZwb2xpY3kYAiABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiQQoZU2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIisKF0dldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIn8KGEdldExvY2tvdXRQb2xpY3lSZXNwb25zZRIpCgZwb2xpY3kYASABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpQBChdTZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIxCgZwb2xpY3kYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJAChhTZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKUBAoKUG9saWN5RmFjdBIyCgxwYXNzd29yZF9zZXQYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5SAASMAoLbG9ja291dF9zZXQYAiABKAsyGS5wb3N0ZXJuLnYxLkxvY2tvdXRQb2xpY3lIABIuCgpmYWN0b3Jfc2V0GAMgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3lIABIwCgtwcml2YWN5X3NldBgEIAEoCzIZLnBvc3Rlcm4udjEuUHJpdmFjeVBvbGljeUgAEj4KDnBhc3N3b3JkX3Jlc2V0GBQgASgLMiQucG9zdGVybi52MS5Qb2xpY3lGYWN0LlBhc3N3b3JkUmVzZXRIABI8Cg1sb2Nrb3V0X3Jlc2V0GBUgASgLMiMucG9zdGVybi52MS5Qb2xpY3lGYWN0LkxvY2tvdXRSZXNldEgAEjoKDGZhY3Rvcl9yZXNldBgWIAEoCzIiLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5GYWN0b3JSZXNldEgAEjwKDXByaXZhY3lfcmVzZXQYFyABKAsyIy5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUHJpdmFjeVJlc2V0SAAaDwoNUGFzc3dvcmRSZXNldBoOCgxMb2Nrb3V0UmVzZXQaDQoLRmFjdG9yUmVzZXQaDgoMUHJpdmFjeVJlc2V0QgYKBGZhY3QiLgoaUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQwobUmVzZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiLQoZUmVzZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJCChpSZXNldExvY2tvdXRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIioKFkdldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifQoXR2V0RmFjdG9yUG9saWN5UmVzcG9uc2USKAoGcG9saWN5GAEgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpIBChZTZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjAKBnBvbGljeRgCIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiPwoXU2V0RmFjdG9yUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIsChhSZXNldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQQoZUmVzZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIisKF0dldFByaXZhY3lQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIn8KGEdldFByaXZhY3lQb2xpY3lSZXNwb25zZRIpCgZwb2xpY3kYASABKAsyGS5wb3N0ZXJuLnYxLlByaXZhY3lQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpQBChdTZXRQcml2YWN5UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIxCgZwb2xpY3kYAiABKAsyGS5wb3N0ZXJuLnYxLlByaXZhY3lQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJAChhTZXRQcml2YWN5UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyItChlSZXNldFByaXZhY3lQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkIKGlJlc2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqyQEKEUZhY3RvclJlcXVpcmVtZW50EiIKHkZBQ1RPUl9SRVFVSVJFTUVOVF9VTlNQRUNJRklFRBAAEhoKFkZBQ1RPUl9SRVFVSVJFTUVOVF9PRkYQARIfChtGQUNUT1JfUkVRVUlSRU1FTlRfT1BUSU9OQUwQAhIfChtGQUNUT1JfUkVRVUlSRU1FTlRfUkVRVUlSRUQQAxIyCi5GQUNUT1JfUkVRVUlSRU1FTlRfUkVRVUlSRURfRk9SX0FETUlOSVNUUkFUT1JTEAQyoBAKDVBvbGljeVNlcnZpY2USogEKEUdldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLkdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiQJACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIXEhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSsAEKEVNldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiToq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAho6ASoaFS92MS9wb2xpY2llcy9wYXNzd29yZBKbAQoQR2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuR2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXNwb25zZSI8kAIBirUYGTgBSghpbnN0YW5jZRoLcG9saWN5LnJlYWSC0+STAhYSFC92MS9wb2xpY2llcy9sb2Nrb3V0EqwBChBTZXRMb2Nrb3V0UG9saWN5EiMucG9zdGVybi52MS5TZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlc3BvbnNlIk2KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIZOgEqGhQvdjEvcG9saWNpZXMvbG9ja291dBKzAQoTUmVzZXRQYXNzd29yZFBvbGljeRImLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJy5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJLirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFyoVL3YxL3BvbGljaWVzL3Bhc3N3b3JkEq8BChJSZXNldExvY2tvdXRQb2xpY3kSJS5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlIkqKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIWKhQvdjEvcG9saWNpZXMvbG9ja291dBKaAQoPR2V0RmFjdG9yUG9saWN5EiIucG9zdGVybi52MS5HZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiMucG9zdGVybi52MS5HZXRGYWN0b3JQb2xpY3lSZXNwb25zZSI+kAIBirUYHDgBSghpbnN0YW5jZYABARoLcG9saWN5LnJlYWSC0+STAhUSEy92MS9wb2xpY2llcy9mYWN0b3ISqAEKD1NldEZhY3RvclBvbGljeRIiLnBvc3Rlcm4udjEuU2V0RmFjdG9yUG9saWN5UmVxdWVzdBojLnBvc3Rlcm4udjEuU2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiTIq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhg6ASoaEy92MS9wb2xpY2llcy9mYWN0b3ISqwEKEVJlc2V0RmFjdG9yUG9saWN5EiQucG9zdGVybi52MS5SZXNldEZhY3RvclBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJlc2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiSYq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhUqEy92MS9wb2xpY2llcy9mYWN0b3ISqgEKEEdldFByaXZhY3lQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldFByaXZhY3lQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiS5ACAYq1GCg4AUoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWQaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvcHJpdmFjeRKsAQoQU2V0UHJpdmFjeVBvbGljeRIjLnBvc3Rlcm4udjEuU2V0UHJpdmFjeVBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldFByaXZhY3lQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL3ByaXZhY3kSrwEKElJlc2V0UHJpdmFjeVBvbGljeRIlLnBvc3Rlcm4udjEuUmVzZXRQcml2YWN5UG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuUmVzZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiSoq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhYqFC92MS9wb2xpY2llcy9wcml2YWN5QpoBCg5jb20ucG9zdGVybi52MUILUG9saWN5UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSKgAgoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHBIlCh1yZXNldF9yZXF1aXJlc192ZXJpZmllZF9lbWFpbBgJIAEoCCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIkcKDVByaXZhY3lQb2xpY3kSJQoMcmVzdG9yZV9kYXlzGAEgASgNQgq6SAfIAQEqAhgZSACIAQFCDwoNX3Jlc3RvcmVfZGF5cyKRAQoPUmV0ZW50aW9uUG9saWN5EiYKDHNpZ25faW5fZGF5cxgBIAEoDUILukgIKgYYlJ0CKAFIAIgBARItChNhZG1pbmlzdHJhdGlvbl9kYXlzGAIgASgNQgu6SAgqBhiUnQIoAUgBiAEBQg8KDV9zaWduX2luX2RheXNCFgoUX2FkbWluaXN0cmF0aW9uX2RheXMiTwoMRmFjdG9yUG9saWN5Ej8KC3JlcXVpcmVtZW50GAEgASgOMh0ucG9zdGVybi52MS5GYWN0b3JSZXF1aXJlbWVudEILukgIyAEBggECEAEiLAoYR2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIoEBChlHZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEioKBnBvbGljeRgBIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3kSEgoKaXNfZGVmYXVsdBgCIAEoCBIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIpYBChhTZXRQYXNzd29yZFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMgoGcG9saWN5GAIgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkEKGVNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIrChdHZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJ/ChhHZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USKQoGcG9saWN5GAEgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKUAQoXU2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMQoGcG9saWN5GAIgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiQAoYU2V0TG9ja291dFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMingUKClBvbGljeUZhY3QSMgoMcGFzc3dvcmRfc2V0GAEgASgLMhoucG9zdGVybi52MS5QYXNzd29yZFBvbGljeUgAEjAKC2xvY2tvdXRfc2V0GAIgASgLMhkucG9zdGVybi52MS5Mb2Nrb3V0UG9saWN5SAASLgoKZmFjdG9yX3NldBgDIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5SAASMAoLcHJpdmFjeV9zZXQYBCABKAsyGS5wb3N0ZXJuLnYxLlByaXZhY3lQb2xpY3lIABI0Cg1yZXRlbnRpb25fc2V0GAUgASgLMhsucG9zdGVybi52MS5SZXRlbnRpb25Qb2xpY3lIABI+Cg5wYXNzd29yZF9yZXNldBgUIAEoCzIkLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5QYXNzd29yZFJlc2V0SAASPAoNbG9ja291dF9yZXNldBgVIAEoCzIjLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5Mb2Nrb3V0UmVzZXRIABI6CgxmYWN0b3JfcmVzZXQYFiABKAsyIi5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuRmFjdG9yUmVzZXRIABI8Cg1wcml2YWN5X3Jlc2V0GBcgASgLMiMucG9zdGVybi52MS5Qb2xpY3lGYWN0LlByaXZhY3lSZXNldEgAEkAKD3JldGVudGlvbl9yZXNldBgYIAEoCzIlLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5SZXRlbnRpb25SZXNldEgAGg8KDVBhc3N3b3JkUmVzZXQaDgoMTG9ja291dFJlc2V0Gg0KC0ZhY3RvclJlc2V0Gg4KDFByaXZhY3lSZXNldBoQCg5SZXRlbnRpb25SZXNldEIGCgRmYWN0Ii4KGlJlc2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkMKG1Jlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIi0KGVJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQgoaUmVzZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIqChZHZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIn0KF0dldEZhY3RvclBvbGljeVJlc3BvbnNlEigKBnBvbGljeRgBIAEoCzIYLnBvc3Rlcm4udjEuRmFjdG9yUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKSAQoWU2V0RmFjdG9yUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIwCgZwb2xpY3kYAiABKAsyGC5wb3N0ZXJuLnYxLkZhY3RvclBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIj8KF1NldEZhY3RvclBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiLAoYUmVzZXRGYWN0b3JQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkEKGVJlc2V0RmFjdG9yUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIrChdHZXRQcml2YWN5UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJ/ChhHZXRQcml2YWN5UG9saWN5UmVzcG9uc2USKQoGcG9saWN5GAEgASgLMhkucG9zdGVybi52MS5Qcml2YWN5UG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKUAQoXU2V0UHJpdmFjeVBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMQoGcG9saWN5GAIgASgLMhkucG9zdGVybi52MS5Qcml2YWN5UG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiQAoYU2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiLQoZUmVzZXRQcml2YWN5UG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJCChpSZXNldFByaXZhY3lQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIhsKGUdldFJldGVudGlvblBvbGljeVJlcXVlc3QibwoaR2V0UmV0ZW50aW9uUG9saWN5UmVzcG9uc2USKwoGcG9saWN5GAEgASgLMhsucG9zdGVybi52MS5SZXRlbnRpb25Qb2xpY3kSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKGAQoZU2V0UmV0ZW50aW9uUG9saWN5UmVxdWVzdBIzCgZwb2xpY3kYASABKAsyGy5wb3N0ZXJuLnYxLlJldGVudGlvblBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAIgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkIKGlNldFJldGVudGlvblBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiHQobUmVzZXRSZXRlbnRpb25Qb2xpY3lSZXF1ZXN0IkQKHFJlc2V0UmV0ZW50aW9uUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyrJAQoRRmFjdG9yUmVxdWlyZW1lbnQSIgoeRkFDVE9SX1JFUVVJUkVNRU5UX1VOU1BFQ0lGSUVEEAASGgoWRkFDVE9SX1JFUVVJUkVNRU5UX09GRhABEh8KG0ZBQ1RPUl9SRVFVSVJFTUVOVF9PUFRJT05BTBACEh8KG0ZBQ1RPUl9SRVFVSVJFTUVOVF9SRVFVSVJFRBADEjIKLkZBQ1RPUl9SRVFVSVJFTUVOVF9SRVFVSVJFRF9GT1JfQURNSU5JU1RSQVRPUlMQBDL5EwoNUG9saWN5U2VydmljZRKiAQoRR2V0UGFzc3dvcmRQb2xpY3kSJC5wb3N0ZXJuLnYxLkdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBolLnBvc3Rlcm4udjEuR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJAkAIBirUYHDgBSghpbnN0YW5jZYABARoLcG9saWN5LnJlYWSC0+STAhcSFS92MS9wb2xpY2llcy9wYXNzd29yZBKwAQoRU2V0UGFzc3dvcmRQb2xpY3kSJC5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBolLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJOirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGjoBKhoVL3YxL3BvbGljaWVzL3Bhc3N3b3JkEpsBChBHZXRMb2Nrb3V0UG9saWN5EiMucG9zdGVybi52MS5HZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuR2V0TG9ja291dFBvbGljeVJlc3BvbnNlIjyQAgGKtRgZOAFKCGluc3RhbmNlGgtwb2xpY3kucmVhZILT5JMCFhIUL3YxL3BvbGljaWVzL2xvY2tvdXQSrAEKEFNldExvY2tvdXRQb2xpY3kSIy5wb3N0ZXJuLnYxLlNldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5TZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiTYq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhk6ASoaFC92MS9wb2xpY2llcy9sb2Nrb3V0ErMBChNSZXNldFBhc3N3b3JkUG9saWN5EiYucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBonLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIkuKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIXKhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSrwEKElJlc2V0TG9ja291dFBvbGljeRIlLnBvc3Rlcm4udjEuUmVzZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuUmVzZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiSoq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhYqFC92MS9wb2xpY2llcy9sb2Nrb3V0EpoBCg9HZXRGYWN0b3JQb2xpY3kSIi5wb3N0ZXJuLnYxLkdldEZhY3RvclBvbGljeVJlcXVlc3QaIy5wb3N0ZXJuLnYxLkdldEZhY3RvclBvbGljeVJlc3BvbnNlIj6QAgGKtRgcOAFKCGluc3RhbmNlgAEBGgtwb2xpY3kucmVhZILT5JMCFRITL3YxL3BvbGljaWVzL2ZhY3RvchKoAQoPU2V0RmFjdG9yUG9saWN5EiIucG9zdGVybi52MS5TZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiMucG9zdGVybi52MS5TZXRGYWN0b3JQb2xpY3lSZXNwb25zZSJMirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGDoBKhoTL3YxL3BvbGljaWVzL2ZhY3RvchKrAQoRUmVzZXRGYWN0b3JQb2xpY3kSJC5wb3N0ZXJuLnYxLlJlc2V0RmFjdG9yUG9saWN5UmVxdWVzdBolLnBvc3Rlcm4udjEuUmVzZXRGYWN0b3JQb2xpY3lSZXNwb25zZSJJirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFSoTL3YxL3BvbGljaWVzL2ZhY3RvchKqAQoQR2V0UHJpdmFjeVBvbGljeRIjLnBvc3Rlcm4udjEuR2V0UHJpdmFjeVBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLkdldFByaXZhY3lQb2xpY3lSZXNwb25zZSJLkAIBirUYKDgBSghpbnN0YW5jZVINaW5zdGFuY2UucmVhZBoLcG9saWN5LnJlYWSC0+STAhYSFC92MS9wb2xpY2llcy9wcml2YWN5EqwBChBTZXRQcml2YWN5UG9saWN5EiMucG9zdGVybi52MS5TZXRQcml2YWN5UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuU2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlIk2KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIZOgEqGhQvdjEvcG9saWNpZXMvcHJpdmFjeRKvAQoSUmVzZXRQcml2YWN5UG9saWN5EiUucG9zdGVybi52MS5SZXNldFByaXZhY3lQb2xpY3lSZXF1ZXN0GiYucG9zdGVybi52MS5SZXNldFByaXZhY3lQb2xpY3lSZXNwb25zZSJKirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFioUL3YxL3BvbGljaWVzL3ByaXZhY3kSmQEKEkdldFJldGVudGlvblBvbGljeRIlLnBvc3Rlcm4udjEuR2V0UmV0ZW50aW9uUG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuR2V0UmV0ZW50aW9uUG9saWN5UmVzcG9uc2UiNJACAYq1GA8aDWluc3RhbmNlLnJlYWSC0+STAhgSFi92MS9wb2xpY2llcy9yZXRlbnRpb24SmgEKElNldFJldGVudGlvblBvbGljeRIlLnBvc3Rlcm4udjEuU2V0UmV0ZW50aW9uUG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuU2V0UmV0ZW50aW9uUG9saWN5UmVzcG9uc2UiNYq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIbOgEqGhYvdjEvcG9saWNpZXMvcmV0ZW50aW9uEp0BChRSZXNldFJldGVudGlvblBvbGljeRInLnBvc3Rlcm4udjEuUmVzZXRSZXRlbnRpb25Qb2xpY3lSZXF1ZXN0GigucG9zdGVybi52MS5SZXNldFJldGVudGlvblBvbGljeVJlc3BvbnNlIjKKtRgQGg5pbnN0YW5jZS53cml0ZYLT5JMCGCoWL3YxL3BvbGljaWVzL3JldGVudGlvbkKaAQoOY29tLnBvc3Rlcm4udjFCC1BvbGljeVByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * The rules that a password must satisfy.
@@ -166,6 +166,39 @@ export const PrivacyPolicySchema: GenMessage<PrivacyPolicy> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 2);
 
 /**
+ * How long events are kept. The days count from the end of the object that the events are about; then all of its events are deleted.
+ * Events of objects that still exist are kept, and so are those of the instance, organizations, applications, policies and signing
+ * keys, but after as many days they lose the address and the user agent of their origin; only sessions that are open keep theirs.
+ * Without a policy, every event is kept as it is.
+ *
+ * @generated from message postern.v1.RetentionPolicy
+ */
+export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
+  /**
+   * For how many days the events of sessions, access tokens, sign-ins to applications and attempts are kept after these have ended; if
+   * absent, always.
+   *
+   * @generated from field: optional uint32 sign_in_days = 1;
+   */
+  signInDays?: number | undefined;
+
+  /**
+   * For how many days the events of users, factors, consents, memberships, projects, project grants, user grants and subscriptions are
+   * kept after these are gone; if absent, always.
+   *
+   * @generated from field: optional uint32 administration_days = 2;
+   */
+  administrationDays?: number | undefined;
+};
+
+/**
+ * Describes the message postern.v1.RetentionPolicy.
+ * Use `create(RetentionPolicySchema)` to create a new message.
+ */
+export const RetentionPolicySchema: GenMessage<RetentionPolicy> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 3);
+
+/**
  * The rules for factors in addition to the password.
  *
  * @generated from message postern.v1.FactorPolicy
@@ -184,7 +217,7 @@ export type FactorPolicy = Message<"postern.v1.FactorPolicy"> & {
  * Use `create(FactorPolicySchema)` to create a new message.
  */
 export const FactorPolicySchema: GenMessage<FactorPolicy> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 3);
+  messageDesc(file_postern_v1_policy, 4);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyRequest
@@ -203,7 +236,7 @@ export type GetPasswordPolicyRequest = Message<"postern.v1.GetPasswordPolicyRequ
  * Use `create(GetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const GetPasswordPolicyRequestSchema: GenMessage<GetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 4);
+  messageDesc(file_postern_v1_policy, 5);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyResponse
@@ -236,7 +269,7 @@ export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyRes
  * Use `create(GetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const GetPasswordPolicyResponseSchema: GenMessage<GetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 5);
+  messageDesc(file_postern_v1_policy, 6);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyRequest
@@ -270,7 +303,7 @@ export type SetPasswordPolicyRequest = Message<"postern.v1.SetPasswordPolicyRequ
  * Use `create(SetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const SetPasswordPolicyRequestSchema: GenMessage<SetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 6);
+  messageDesc(file_postern_v1_policy, 7);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyResponse
@@ -289,7 +322,7 @@ export type SetPasswordPolicyResponse = Message<"postern.v1.SetPasswordPolicyRes
  * Use `create(SetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const SetPasswordPolicyResponseSchema: GenMessage<SetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 7);
+  messageDesc(file_postern_v1_policy, 8);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyRequest
@@ -308,7 +341,7 @@ export type GetLockoutPolicyRequest = Message<"postern.v1.GetLockoutPolicyReques
  * Use `create(GetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const GetLockoutPolicyRequestSchema: GenMessage<GetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 8);
+  messageDesc(file_postern_v1_policy, 9);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyResponse
@@ -341,7 +374,7 @@ export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyRespo
  * Use `create(GetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const GetLockoutPolicyResponseSchema: GenMessage<GetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 9);
+  messageDesc(file_postern_v1_policy, 10);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyRequest
@@ -375,7 +408,7 @@ export type SetLockoutPolicyRequest = Message<"postern.v1.SetLockoutPolicyReques
  * Use `create(SetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const SetLockoutPolicyRequestSchema: GenMessage<SetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 10);
+  messageDesc(file_postern_v1_policy, 11);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyResponse
@@ -394,7 +427,7 @@ export type SetLockoutPolicyResponse = Message<"postern.v1.SetLockoutPolicyRespo
  * Use `create(SetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const SetLockoutPolicyResponseSchema: GenMessage<SetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11);
+  messageDesc(file_postern_v1_policy, 12);
 
 /**
  * The events of a policy.
@@ -439,6 +472,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
     case: "privacySet";
   } | {
     /**
+     * The new retention policy.
+     *
+     * @generated from field: postern.v1.RetentionPolicy retention_set = 5;
+     */
+    value: RetentionPolicy;
+    case: "retentionSet";
+  } | {
+    /**
      * The password policy was removed.
      *
      * @generated from field: postern.v1.PolicyFact.PasswordReset password_reset = 20;
@@ -469,6 +510,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
      */
     value: PolicyFact_PrivacyReset;
     case: "privacyReset";
+  } | {
+    /**
+     * The retention policy was removed.
+     *
+     * @generated from field: postern.v1.PolicyFact.RetentionReset retention_reset = 24;
+     */
+    value: PolicyFact_RetentionReset;
+    case: "retentionReset";
   } | { case: undefined; value?: undefined };
 };
 
@@ -477,7 +526,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
  * Use `create(PolicyFactSchema)` to create a new message.
  */
 export const PolicyFactSchema: GenMessage<PolicyFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12);
+  messageDesc(file_postern_v1_policy, 13);
 
 /**
  * @generated from message postern.v1.PolicyFact.PasswordReset
@@ -490,7 +539,7 @@ export type PolicyFact_PasswordReset = Message<"postern.v1.PolicyFact.PasswordRe
  * Use `create(PolicyFact_PasswordResetSchema)` to create a new message.
  */
 export const PolicyFact_PasswordResetSchema: GenMessage<PolicyFact_PasswordReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12, 0);
+  messageDesc(file_postern_v1_policy, 13, 0);
 
 /**
  * @generated from message postern.v1.PolicyFact.LockoutReset
@@ -503,7 +552,7 @@ export type PolicyFact_LockoutReset = Message<"postern.v1.PolicyFact.LockoutRese
  * Use `create(PolicyFact_LockoutResetSchema)` to create a new message.
  */
 export const PolicyFact_LockoutResetSchema: GenMessage<PolicyFact_LockoutReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12, 1);
+  messageDesc(file_postern_v1_policy, 13, 1);
 
 /**
  * @generated from message postern.v1.PolicyFact.FactorReset
@@ -516,7 +565,7 @@ export type PolicyFact_FactorReset = Message<"postern.v1.PolicyFact.FactorReset"
  * Use `create(PolicyFact_FactorResetSchema)` to create a new message.
  */
 export const PolicyFact_FactorResetSchema: GenMessage<PolicyFact_FactorReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12, 2);
+  messageDesc(file_postern_v1_policy, 13, 2);
 
 /**
  * @generated from message postern.v1.PolicyFact.PrivacyReset
@@ -529,7 +578,20 @@ export type PolicyFact_PrivacyReset = Message<"postern.v1.PolicyFact.PrivacyRese
  * Use `create(PolicyFact_PrivacyResetSchema)` to create a new message.
  */
 export const PolicyFact_PrivacyResetSchema: GenMessage<PolicyFact_PrivacyReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12, 3);
+  messageDesc(file_postern_v1_policy, 13, 3);
+
+/**
+ * @generated from message postern.v1.PolicyFact.RetentionReset
+ */
+export type PolicyFact_RetentionReset = Message<"postern.v1.PolicyFact.RetentionReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.PolicyFact.RetentionReset.
+ * Use `create(PolicyFact_RetentionResetSchema)` to create a new message.
+ */
+export const PolicyFact_RetentionResetSchema: GenMessage<PolicyFact_RetentionReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 13, 4);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyRequest
@@ -548,7 +610,7 @@ export type ResetPasswordPolicyRequest = Message<"postern.v1.ResetPasswordPolicy
  * Use `create(ResetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13);
+  messageDesc(file_postern_v1_policy, 14);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyResponse
@@ -567,7 +629,7 @@ export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolic
  * Use `create(ResetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const ResetPasswordPolicyResponseSchema: GenMessage<ResetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 14);
+  messageDesc(file_postern_v1_policy, 15);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyRequest
@@ -586,7 +648,7 @@ export type ResetLockoutPolicyRequest = Message<"postern.v1.ResetLockoutPolicyRe
  * Use `create(ResetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 15);
+  messageDesc(file_postern_v1_policy, 16);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyResponse
@@ -605,7 +667,7 @@ export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyR
  * Use `create(ResetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const ResetLockoutPolicyResponseSchema: GenMessage<ResetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 16);
+  messageDesc(file_postern_v1_policy, 17);
 
 /**
  * @generated from message postern.v1.GetFactorPolicyRequest
@@ -624,7 +686,7 @@ export type GetFactorPolicyRequest = Message<"postern.v1.GetFactorPolicyRequest"
  * Use `create(GetFactorPolicyRequestSchema)` to create a new message.
  */
 export const GetFactorPolicyRequestSchema: GenMessage<GetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 17);
+  messageDesc(file_postern_v1_policy, 18);
 
 /**
  * @generated from message postern.v1.GetFactorPolicyResponse
@@ -657,7 +719,7 @@ export type GetFactorPolicyResponse = Message<"postern.v1.GetFactorPolicyRespons
  * Use `create(GetFactorPolicyResponseSchema)` to create a new message.
  */
 export const GetFactorPolicyResponseSchema: GenMessage<GetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 18);
+  messageDesc(file_postern_v1_policy, 19);
 
 /**
  * @generated from message postern.v1.SetFactorPolicyRequest
@@ -691,7 +753,7 @@ export type SetFactorPolicyRequest = Message<"postern.v1.SetFactorPolicyRequest"
  * Use `create(SetFactorPolicyRequestSchema)` to create a new message.
  */
 export const SetFactorPolicyRequestSchema: GenMessage<SetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 19);
+  messageDesc(file_postern_v1_policy, 20);
 
 /**
  * @generated from message postern.v1.SetFactorPolicyResponse
@@ -710,7 +772,7 @@ export type SetFactorPolicyResponse = Message<"postern.v1.SetFactorPolicyRespons
  * Use `create(SetFactorPolicyResponseSchema)` to create a new message.
  */
 export const SetFactorPolicyResponseSchema: GenMessage<SetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 20);
+  messageDesc(file_postern_v1_policy, 21);
 
 /**
  * @generated from message postern.v1.ResetFactorPolicyRequest
@@ -729,7 +791,7 @@ export type ResetFactorPolicyRequest = Message<"postern.v1.ResetFactorPolicyRequ
  * Use `create(ResetFactorPolicyRequestSchema)` to create a new message.
  */
 export const ResetFactorPolicyRequestSchema: GenMessage<ResetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 21);
+  messageDesc(file_postern_v1_policy, 22);
 
 /**
  * @generated from message postern.v1.ResetFactorPolicyResponse
@@ -748,7 +810,7 @@ export type ResetFactorPolicyResponse = Message<"postern.v1.ResetFactorPolicyRes
  * Use `create(ResetFactorPolicyResponseSchema)` to create a new message.
  */
 export const ResetFactorPolicyResponseSchema: GenMessage<ResetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 22);
+  messageDesc(file_postern_v1_policy, 23);
 
 /**
  * @generated from message postern.v1.GetPrivacyPolicyRequest
@@ -767,7 +829,7 @@ export type GetPrivacyPolicyRequest = Message<"postern.v1.GetPrivacyPolicyReques
  * Use `create(GetPrivacyPolicyRequestSchema)` to create a new message.
  */
 export const GetPrivacyPolicyRequestSchema: GenMessage<GetPrivacyPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 23);
+  messageDesc(file_postern_v1_policy, 24);
 
 /**
  * @generated from message postern.v1.GetPrivacyPolicyResponse
@@ -800,7 +862,7 @@ export type GetPrivacyPolicyResponse = Message<"postern.v1.GetPrivacyPolicyRespo
  * Use `create(GetPrivacyPolicyResponseSchema)` to create a new message.
  */
 export const GetPrivacyPolicyResponseSchema: GenMessage<GetPrivacyPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 24);
+  messageDesc(file_postern_v1_policy, 25);
 
 /**
  * @generated from message postern.v1.SetPrivacyPolicyRequest
@@ -834,7 +896,7 @@ export type SetPrivacyPolicyRequest = Message<"postern.v1.SetPrivacyPolicyReques
  * Use `create(SetPrivacyPolicyRequestSchema)` to create a new message.
  */
 export const SetPrivacyPolicyRequestSchema: GenMessage<SetPrivacyPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 25);
+  messageDesc(file_postern_v1_policy, 26);
 
 /**
  * @generated from message postern.v1.SetPrivacyPolicyResponse
@@ -853,7 +915,7 @@ export type SetPrivacyPolicyResponse = Message<"postern.v1.SetPrivacyPolicyRespo
  * Use `create(SetPrivacyPolicyResponseSchema)` to create a new message.
  */
 export const SetPrivacyPolicyResponseSchema: GenMessage<SetPrivacyPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 26);
+  messageDesc(file_postern_v1_policy, 27);
 
 /**
  * @generated from message postern.v1.ResetPrivacyPolicyRequest
@@ -872,7 +934,7 @@ export type ResetPrivacyPolicyRequest = Message<"postern.v1.ResetPrivacyPolicyRe
  * Use `create(ResetPrivacyPolicyRequestSchema)` to create a new message.
  */
 export const ResetPrivacyPolicyRequestSchema: GenMessage<ResetPrivacyPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 27);
+  messageDesc(file_postern_v1_policy, 28);
 
 /**
  * @generated from message postern.v1.ResetPrivacyPolicyResponse
@@ -891,7 +953,124 @@ export type ResetPrivacyPolicyResponse = Message<"postern.v1.ResetPrivacyPolicyR
  * Use `create(ResetPrivacyPolicyResponseSchema)` to create a new message.
  */
 export const ResetPrivacyPolicyResponseSchema: GenMessage<ResetPrivacyPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 28);
+  messageDesc(file_postern_v1_policy, 29);
+
+/**
+ * @generated from message postern.v1.GetRetentionPolicyRequest
+ */
+export type GetRetentionPolicyRequest = Message<"postern.v1.GetRetentionPolicyRequest"> & {
+};
+
+/**
+ * Describes the message postern.v1.GetRetentionPolicyRequest.
+ * Use `create(GetRetentionPolicyRequestSchema)` to create a new message.
+ */
+export const GetRetentionPolicyRequestSchema: GenMessage<GetRetentionPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 30);
+
+/**
+ * @generated from message postern.v1.GetRetentionPolicyResponse
+ */
+export type GetRetentionPolicyResponse = Message<"postern.v1.GetRetentionPolicyResponse"> & {
+  /**
+   * The policy; empty if none is set.
+   *
+   * @generated from field: postern.v1.RetentionPolicy policy = 1;
+   */
+  policy?: RetentionPolicy | undefined;
+
+  /**
+   * The version, dates and owner of the policy; absent if none is set.
+   *
+   * @generated from field: postern.v1.Details details = 2;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.GetRetentionPolicyResponse.
+ * Use `create(GetRetentionPolicyResponseSchema)` to create a new message.
+ */
+export const GetRetentionPolicyResponseSchema: GenMessage<GetRetentionPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 31);
+
+/**
+ * @generated from message postern.v1.SetRetentionPolicyRequest
+ */
+export type SetRetentionPolicyRequest = Message<"postern.v1.SetRetentionPolicyRequest"> & {
+  /**
+   * The whole new policy.
+   *
+   * @generated from field: postern.v1.RetentionPolicy policy = 1;
+   */
+  policy?: RetentionPolicy | undefined;
+
+  /**
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a policy that is not set.
+   *
+   * @generated from field: optional uint64 expected_sequence = 2;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetRetentionPolicyRequest.
+ * Use `create(SetRetentionPolicyRequestSchema)` to create a new message.
+ */
+export const SetRetentionPolicyRequestSchema: GenMessage<SetRetentionPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 32);
+
+/**
+ * @generated from message postern.v1.SetRetentionPolicyResponse
+ */
+export type SetRetentionPolicyResponse = Message<"postern.v1.SetRetentionPolicyResponse"> & {
+  /**
+   * The version, dates and owner of the policy.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetRetentionPolicyResponse.
+ * Use `create(SetRetentionPolicyResponseSchema)` to create a new message.
+ */
+export const SetRetentionPolicyResponseSchema: GenMessage<SetRetentionPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 33);
+
+/**
+ * @generated from message postern.v1.ResetRetentionPolicyRequest
+ */
+export type ResetRetentionPolicyRequest = Message<"postern.v1.ResetRetentionPolicyRequest"> & {
+};
+
+/**
+ * Describes the message postern.v1.ResetRetentionPolicyRequest.
+ * Use `create(ResetRetentionPolicyRequestSchema)` to create a new message.
+ */
+export const ResetRetentionPolicyRequestSchema: GenMessage<ResetRetentionPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 34);
+
+/**
+ * @generated from message postern.v1.ResetRetentionPolicyResponse
+ */
+export type ResetRetentionPolicyResponse = Message<"postern.v1.ResetRetentionPolicyResponse"> & {
+  /**
+   * The last version of the policy, with its dates and owner; absent if nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetRetentionPolicyResponse.
+ * Use `create(ResetRetentionPolicyResponseSchema)` to create a new message.
+ */
+export const ResetRetentionPolicyResponseSchema: GenMessage<ResetRetentionPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 35);
 
 /**
  * The users who need a factor in addition to the password.
@@ -1079,6 +1258,37 @@ export const PolicyService: GenService<{
     methodKind: "unary";
     input: typeof ResetPrivacyPolicyRequestSchema;
     output: typeof ResetPrivacyPolicyResponseSchema;
+  },
+  /**
+   * Returns the retention policy of the instance.
+   *
+   * @generated from rpc postern.v1.PolicyService.GetRetentionPolicy
+   */
+  getRetentionPolicy: {
+    methodKind: "unary";
+    input: typeof GetRetentionPolicyRequestSchema;
+    output: typeof GetRetentionPolicyResponseSchema;
+  },
+  /**
+   * Replaces the retention policy of the instance. Within a minute, one of the nodes begins to delete the events that the policy no longer
+   * keeps. They cannot be brought back: `postern export-events` writes them to a file first.
+   *
+   * @generated from rpc postern.v1.PolicyService.SetRetentionPolicy
+   */
+  setRetentionPolicy: {
+    methodKind: "unary";
+    input: typeof SetRetentionPolicyRequestSchema;
+    output: typeof SetRetentionPolicyResponseSchema;
+  },
+  /**
+   * Removes the retention policy of the instance, so that every event is kept. If nothing was set, nothing changes.
+   *
+   * @generated from rpc postern.v1.PolicyService.ResetRetentionPolicy
+   */
+  resetRetentionPolicy: {
+    methodKind: "unary";
+    input: typeof ResetRetentionPolicyRequestSchema;
+    output: typeof ResetRetentionPolicyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_policy, 0);

@@ -41,7 +41,7 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
     const first: bigint = news.first ?? at.number + 1n;
     // If the tail was behind, the log may have lost since what was read from it, and the tail would not notice.
     if (first <= at.number && !(await isHeld(sql, at))) throw await historyLost(sql, filter, at);
-    // Numbers have no gaps: if the tail was ahead, what lies between has not been read yet.
+    // If the tail was ahead, what lies between has not been read yet, unless it was deleted.
     behind = news.missed || first > at.number + 1n;
     if (first > at.number + 1n) continue;
     for (const one of news.events) {
@@ -140,7 +140,8 @@ async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begi
   // Read first: what gets a number after this is read, whether the next statement sees its number or not.
   const end = await endOfLog(sql);
   const [row] = await sql<{ isReached: boolean; number: bigint | null }[]>`
-    select exists (select from events where (events.epoch, events.xid, events.position) >= (${epoch}, ${xid}::text::xid8, ${position})) as "isReached",
+    select exists (select from events where (events.epoch, events.xid, events.position) >= (${epoch}, ${xid}::text::xid8, ${position}))
+        or exists (select from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > (${epoch}, ${xid}::text::xid8)) as "isReached",
       least(
         (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > (${epoch}, ${xid}::text::xid8)
          order by b.epoch, pg_snapshot_xmax(b.snapshot), b.first limit 1),

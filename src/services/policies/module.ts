@@ -4,15 +4,16 @@ import { handlers, serving } from "../module.ts";
 import { factorPolicies, factorPolicyFolds } from "./factor_policy.ts";
 import { policyFolds, policyRules, policyService } from "./policy.ts";
 import { privacyPolicies, privacyPolicyFolds } from "./privacy_policy.ts";
+import { retentionPolicies, retentionPolicyFolds } from "./retention_policy.ts";
 
 type Parts = { readonly deps: Deps };
 
 export const policies = {
   serves: [
     serving(PolicyService, ({ deps }: Parts) =>
-      handlers(policyService(deps), factorPolicies(deps), privacyPolicies(deps)),
+      handlers(policyService(deps), factorPolicies(deps), privacyPolicies(deps), retentionPolicies(deps)),
     ),
   ],
-  folds: { policy: { ...policyFolds, ...factorPolicyFolds, ...privacyPolicyFolds } },
+  folds: { policy: { ...policyFolds, ...factorPolicyFolds, ...privacyPolicyFolds, ...retentionPolicyFolds } },
   rules: () => policyRules,
 };

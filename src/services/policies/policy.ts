@@ -99,9 +99,16 @@ const lockoutStream = "lockout-policy";
 
 export const factorStream = "factor-policy";
 export const privacyStream = "privacy-policy";
+export const retentionStream = "retention-policy";
 
 /** The streams of policy facts, one of each in every organization, so no object may have one of them as its id. */
-export const policyStreams: readonly string[] = [passwordStream, lockoutStream, factorStream, privacyStream];
+export const policyStreams: readonly string[] = [
+  passwordStream,
+  lockoutStream,
+  factorStream,
+  privacyStream,
+  retentionStream,
+];
 
 export const policyRules = [
   messageRule(SetLockoutPolicyRequestSchema, ({ policy }) =>
@@ -150,7 +157,7 @@ export const policyFolds = {
   },
   passwordReset: { views: [`delete from password_policies p using $facts f where p.owner = f.owner`] },
   lockoutReset: { views: [`delete from lockout_policies l using $facts f where l.owner = f.owner`] },
-} satisfies Omit<NounFolds<"policy">, "factorSet" | "factorReset" | "privacySet" | "privacyReset">;
+} satisfies Pick<NounFolds<"policy">, "passwordSet" | "lockoutSet" | "passwordReset" | "lockoutReset">;
 
 /** The policies in force for an organization's users. */
 export type PolicyInForce = {

@@ -39,9 +39,11 @@ export type TakenNames = {
 /** The state that decides about a new user. */
 export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
 
-// The log knows every id ever used, for users and everything else; concurrent uses of an id are decided by chosen_ids.
+// The log knows every id ever used, for users and everything else, but for users whose events are no longer kept; concurrent uses of an id
+// are decided by chosen_ids.
 const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn",
-               asked.user_id is not null and exists (select from events e where e.stream = asked.user_id offset 0) as "idUsed"`;
+               asked.user_id is not null and (exists (select from events e where e.stream = asked.user_id offset 0)
+                 or exists (select from burned_ids b where b.id = asked.user_id offset 0)) as "idUsed"`;
 const withLoginName = "asked left join login_names l on l.login_name = asked.login_name";
 
 /** The query for the state that decides about a new user. */

@@ -1,0 +1,73 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type DescField, getOption } from "@bufbuild/protobuf";
+import { FactSchema } from "../../gen/postern/v1/event_pb.ts";
+import { ends, lifetime, Retention } from "../../gen/postern/v1/options_pb.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
+import { personalFields } from "./personal.ts";
+import type { Chore } from "./sweep.ts";
+
+/** What the contract says about the events of a kind, for the function of the database that deletes them. */
+export type Expiring = {
+  /** The types of the last event of an object. */
+  readonly ends: readonly string[];
+  /** The field of an object's first event that says when it ends, by noun. */
+  readonly expires: Readonly<Record<string, string>>;
+  /** The nouns of objects that end with their user, also without an event of their own. */
+  readonly withUser: readonly string[];
+  /** The nouns of whose older events the personal fields of the origin go. */
+  readonly blanks: readonly string[];
+  /** The personal fields of an origin. */
+  readonly origin: readonly string[];
+};
+
+/** The kinds of events that a retention policy tells apart, by their names in the database. */
+export const expiring: Readonly<Record<"administration" | "sign_in", Expiring>> = {
+  administration: expiringOf([Retention.ADMINISTRATION, Retention.ALWAYS]),
+  sign_in: expiringOf([Retention.SIGN_IN]),
+};
+
+function expiringOf(retentions: readonly Retention[]): Expiring {
+  const nouns = FactSchema.fields.filter((noun) => retentions.includes(getOption(noun, lifetime).retention));
+  const withExpiry = nouns.filter((noun) => getOption(noun, lifetime).expires);
+  return {
+    ends: nouns.flatMap((noun) => endsOf(noun).map(({ name }) => `${noun.name}.${name}`)),
+    expires: Object.fromEntries(withExpiry.map((noun) => [noun.name, expiryOf(noun)])),
+    withUser: nouns.filter((noun) => getOption(noun, lifetime).endsWithUser).map(({ name }) => name),
+    // What expires shows where it began as long as it is there.
+    blanks: nouns.filter((noun) => !withExpiry.includes(noun)).map(({ name }) => name),
+    origin: personalFields().origin ?? [],
+  };
+}
+
+function endsOf(noun: DescField): readonly DescField[] {
+  return (noun.message?.fields ?? []).filter((fact) => getOption(fact, ends));
+}
+
+/** The JSON name of the field in the first fact about an object. */
+function expiryOf(noun: DescField): string {
+  const { expires } = getOption(noun, lifetime);
+  const field = noun.message?.fields[0]?.message?.fields.find(({ name }) => name === expires);
+  if (!field) throw new Error(`the first event of ${noun.name} has no field ${expires}`);
+  return field.jsonName;
+}
+
+/** Deletes the events that the retention policy of the instance no longer keeps. There may be millions, so it rests as long as it works. */
+export const expiredEvents = (sql: Sql, clock: () => Date): readonly Chore[] =>
+  Object.entries(expiring).map(([kind, contract]) => ({
+    name: `events of kind ${kind}`,
+    async batch(most) {
+      const began = performance.now();
+      const done = await expire(sql, { kind, contract: JSON.stringify(contract), now: clock(), most });
+      if (done >= most) await pause(performance.now() - began);
+      return done;
+    },
+  }));
+
+type Expire = { readonly kind: string; readonly contract: string; readonly now: Date; readonly most: number };
+
+/** Searches a stretch of the log; returns `most` if there is more to do. */
+async function expire(sql: Sql, { kind, contract, now, most }: Expire): Promise<number> {
+  const [row] = await sql<{ examined: number; gone: number }[]>`
+    select examined, gone from expire_events(${kind}, ${contract}::text::jsonb, ${now}, ${most})`;
+  return Math.max(row?.examined ?? 0, row?.gone ?? 0);
+}

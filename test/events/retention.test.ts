@@ -1,0 +1,128 @@
+import { randomBytes } from "node:crypto";
+import { expect, test, vi } from "vitest";
+import { expiredEvents } from "../../src/events/retention.ts";
+import type { Sql } from "../../src/postgres/pool/connect.ts";
+import { newToken } from "../../src/security/token.ts";
+import { freshDatabase } from "../database.ts";
+import { openClient } from "../fixture/database_client.ts";
+import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
+import { oneConnection } from "./log_of.ts";
+
+type Event = {
+  readonly position: string;
+  readonly type: string;
+  readonly objectId: string;
+  readonly origin?: { address?: string };
+};
+
+const done = ({ status, body }: Answer) => {
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body;
+};
+
+/** Makes every event older, as if they had happened earlier. */
+async function age(databaseUrl: string, days: number): Promise<void> {
+  await using database = openClient(databaseUrl);
+  await database.client.unsafe(`set session_replication_role = replica;
+    update events set time = time - interval '${days} days'`);
+}
+
+async function expireAll(sql: Sql): Promise<void> {
+  for (const { batch } of expiredEvents(sql, () => new Date())) while ((await batch(100)) >= 100);
+}
+
+const typesOf = async ({ admin }: Postern, objectId: string): Promise<string[]> =>
+  done(await admin.get(`/v1/events?instance=true&objectId=${objectId}`)).events.map(({ type }: Event) => type);
+
+/** Reads a watch over NDJSON up to an event of the type. */
+async function watched({ url, admin }: Postern, after: string, type: string): Promise<Event[]> {
+  const headers = { authorization: `Bearer ${admin.token}`, accept: "application/x-ndjson" };
+  const signal = AbortSignal.timeout(60_000);
+  const { body } = await fetch(`${url}/v1/events:watch?instance=true&after=${after}`, { headers, signal });
+  let text = "";
+  for await (const piece of (body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    if (text.includes(`"${type}"`) && text.endsWith("\n")) break;
+  }
+  return text.split("\n").flatMap((line) => (line ? [JSON.parse(line).result?.event ?? JSON.parse(line).event] : []));
+}
+
+/** Objects that have ended, and those of the same kinds that have not. */
+async function endedAndNot(postern: Postern) {
+  const { admin } = postern;
+  const chosen = `user-${randomBytes(4).toString("hex")}`;
+  const [ended, staying] = [await signedUp(postern), await signedUp(postern)];
+  const { sessionId } = done(await admin.post("/v1/sessions", { loginName: staying.username, password }));
+  const { sessionId: open } = done(await admin.post("/v1/sessions", { loginName: staying.username, password }));
+  await admin.post("/v1/sessions", { loginName: staying.username, password: "wrong" });
+  const robot = await machine(postern);
+  done(await admin.post("/v1/users/machine", { username: chosen, name: "Chosen", userId: chosen }));
+  const { projectId } = done(await admin.post("/v1/projects", { name: "Ended" }));
+  const { projectId: kept } = done(await admin.post("/v1/projects", { name: "Kept" }));
+  const { userGrantId } = done(await admin.post(`/v1/users/${staying.userId}/grants`, { projectId }));
+  const { events } = done(await admin.get("/v1/events?instance=true&pageSize=1"));
+  done(await admin.delete(`/v1/sessions/${sessionId}`));
+  done(await admin.delete(`/v1/users/${robot.userId}/tokens/${robot.tokenId}`));
+  done(await admin.delete(`/v1/projects/${projectId}`));
+  for (const id of [ended.userId, chosen]) done(await admin.delete(`/v1/users/${id}`));
+  const attempt = await vi.waitFor(async () => {
+    const found = done(
+      await admin.get(`/v1/events?aboutUserId=${staying.userId}&types=attempt.password_refused`),
+    ).events;
+    expect(found).toHaveLength(1);
+    return (found as Event[])[0]?.objectId ?? "";
+  }, wait);
+  return {
+    position: (events as Event[])[0]?.position ?? "",
+    signIns: [sessionId, robot.tokenId, attempt] as readonly string[],
+    users: [ended.userId, chosen] as readonly string[],
+    others: [projectId, userGrantId] as readonly string[],
+    living: [staying.userId, open, kept, robot.userId] as readonly string[],
+  };
+}
+
+const password = "Blue-Kettle-42";
+const wait = { timeout: 60_000 };
+
+test("a node deletes what the policy no longer keeps, and nothing that still exists or was used up", async () => {
+  await using database = await freshDatabase();
+  await using client = oneConnection(database.url);
+  const of = { databaseUrl: database.url, adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
+  const first = await startPostern(of);
+  const { position, signIns, users, others, living } = await endedAndNot(first);
+  const policy = { signInDays: 30, administrationDays: 60 };
+  done(await first.admin.put("/v1/policies/retention", { policy }));
+  expect(done(await first.admin.get("/v1/policies/retention"))).toMatchObject({ policy, details: { sequence: "1" } });
+  await expireAll(client.sql);
+  for (const id of [...signIns, ...users, ...others]) expect([id, await typesOf(first, id)]).not.toEqual([id, []]);
+  await first[Symbol.asyncDispose]();
+
+  await age(database.url, 45);
+  await using postern = await startPostern(of);
+  for (const id of signIns)
+    await vi.waitFor(async () => expect([id, await typesOf(postern, id)]).toEqual([id, []]), wait);
+  for (const id of [...users, ...others]) expect([id, await typesOf(postern, id)]).not.toEqual([id, []]);
+
+  await age(database.url, 20);
+  await expireAll(client.sql);
+  for (const id of [...users, ...others]) expect([id, await typesOf(postern, id)]).toEqual([id, []]);
+  for (const id of living) expect([id, await typesOf(postern, id)]).not.toEqual([id, []]);
+  const [row] = await client.sql<{ numbers: number; events: number }[]>`
+    select (select count(*)::int from event_numbers) as numbers, (select count(*)::int from events) as events`;
+  expect(row?.numbers).toBe(row?.events);
+
+  // Whoever follows the log goes on with what it still has.
+  const later = await watched(postern, position, "policy.retention_set");
+  expect(later.map(({ objectId }) => objectId).filter((id) => [...users, ...signIns].includes(id))).toEqual([]);
+  expect((await watched(postern, "0", "policy.retention_set")).map(({ type }) => type)).toContain("project.created");
+  // Nobody sees any more where it came from that something was done, but that a session is still open.
+  const origins = (await watched(postern, "0", "policy.retention_set")).filter(({ origin }) => origin?.address);
+  expect(new Set(origins.map(({ type }) => type))).toEqual(new Set(["session.created"]));
+
+  for (const userId of users) {
+    const { status, body } = await postern.admin.post("/v1/users/machine", { username: "new", name: "New", userId });
+    expect([status, body.details[0].reason]).toEqual([409, "ID_TAKEN"]);
+  }
+  done(await postern.admin.delete("/v1/policies/retention"));
+  expect(done(await postern.admin.get("/v1/policies/retention"))).toEqual({ policy: {} });
+});
