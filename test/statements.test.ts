@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Node, ObjectLiteralExpression } from "typescript/unstable/ast";
 import {
   isNoSubstitutionTemplateLiteral,
@@ -12,7 +12,6 @@ import {
   isTemplateExpression,
 } from "typescript/unstable/ast/is";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { systemCall } from "../src/deps.ts";
 import { reserve } from "../src/events/attempt_places.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
@@ -33,7 +32,6 @@ import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
 import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/passwords/known_browser.ts";
 import { countFailure } from "../src/services/passwords/name_wait.ts";
 import { answerRequests } from "../src/services/passwords/password_reset_worker.ts";
-import { type PageRequest, queryOf, tokenOf } from "../src/services/reading/page.ts";
 import { resealedSubscriptions } from "../src/services/subscriptions/subscription_secret.ts";
 import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
@@ -46,6 +44,7 @@ import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
 import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
+import { grantsInState, secondOfSearch, secondPage, userQueries } from "./statement_calls.ts";
 
 const folder = join(root, "test/statements");
 const there = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
@@ -148,9 +147,11 @@ test("each rpc sends the statements of its file", async () => {
     handlers.heard();
     for (const call of calls) await handlers.run(method, call);
     const statements = sent(handlers.heard());
-    await show(`${name}.sql`, name === "EventService.ListEvents" ? statements.filter(isOfEveryList) : statements);
+    await show(`${name}.sql`, [...new Set(pagesRead.includes(name) ? statements.filter(isOfEveryList) : statements)]);
   }
 });
+
+const pagesRead = ["EventService.ListEvents", "UserExportService.ExportUser"];
 
 /** Whether a list sends it always, and not only when a worker of the service appended an event a moment ago that has no number yet. */
 const isOfEveryList = (statement: string) => !/number_events\(|from event_numbers numbered$/m.test(statement);
@@ -173,17 +174,6 @@ async function usualCalls(method: DescMethod, fixture: Fixture): Promise<Handler
   const request = JSON.parse(JSON.stringify(await (rows[name] as Row).request(fixture)));
   return [{ request }, ...secondPage(method, request)];
 }
-
-/** The call for the second page, behind keys that no row has. */
-function secondPage({ input, name }: DescMethod, request: JsonObject): HandlerCall[] {
-  if (!input.field.pageToken) return [];
-  const query = queryOf(input, fromJson(input, request) as PageRequest);
-  const keys = name === "ListEvents" ? ["2999-01-01T00:00:00.000Z", "1"] : ["a", "b"].slice(0, keysOf(name));
-  return [{ request: { ...request, pageToken: tokenOf(query, keys) } }];
-}
-
-const keysOf = (name: string) =>
-  /^List(Users|Organizations|Projects|ProjectRoles|Applications|UserRoles|EndedUserRoles)$/.test(name) ? 2 : 1;
 
 /** Calls of the rpcs that ask something else of the database when their requests are others. */
 async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerCall[]>>> {
@@ -279,29 +269,6 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
     "UserService.CreateHumanUser": [{ request: { ...person, phone: "+41446681800", password: "Blue-Kettle-42" } }],
     "UserService.ChangePhone": [{ request: { userId, phone: "+41446681801" } }],
   };
-}
-
-const grantsInState = (state: string): HandlerCall[] => [
-  { request: { state } },
-  { request: { userId: "u", state } },
-  { request: { userId: "u", projectId: "p", state } },
-  { request: { projectId: "p", state } },
-  { request: { projectId: "p", roleKey: "r", state } },
-];
-
-const userQueries = [
-  { order: "NAME_ORDER_DESCENDING", filter: { state: "USER_STATE_LOCKED", kind: "USER_KIND_HUMAN" } },
-  { order: "NAME_ORDER_NEWEST", filter: { state: "USER_STATE_INACTIVE" } },
-  { filter: { email: "a@b.c", state: "USER_STATE_ACTIVE", kind: "USER_KIND_MACHINE", search: "ada" } },
-  { filter: { search: "ada byron" } },
-  { filter: { namePrefix: "ada", phonePrefix: "+41" }, order: "NAME_ORDER_DESCENDING" },
-];
-
-/** The second page of a search. */
-function secondOfSearch() {
-  const filter = { search: "ada" };
-  const query = queryOf(ListUsersRequestSchema, create(ListUsersRequestSchema, { filter }));
-  return { filter, pageToken: tokenOf(query, ["ada", "a"]) };
 }
 
 const time = "2026-01-01T00:00:00Z";

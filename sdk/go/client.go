@@ -42,6 +42,7 @@ type Client struct {
 	Projects      posternv1.ProjectServiceClient
 	Sessions      posternv1.SessionServiceClient
 	Subscriptions posternv1.SubscriptionServiceClient
+	UserExports   posternv1.UserExportServiceClient
 	UserGrants    posternv1.UserGrantServiceClient
 	UserRoles     posternv1.UserRoleServiceClient
 	Users         posternv1.UserServiceClient
@@ -76,6 +77,7 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		Projects:      posternv1.NewProjectServiceClient(conn),
 		Sessions:      posternv1.NewSessionServiceClient(conn),
 		Subscriptions: posternv1.NewSubscriptionServiceClient(conn),
+		UserExports:   posternv1.NewUserExportServiceClient(conn),
 		UserGrants:    posternv1.NewUserGrantServiceClient(conn),
 		UserRoles:     posternv1.NewUserRoleServiceClient(conn),
 		Users:         posternv1.NewUserServiceClient(conn),

@@ -6,6 +6,7 @@ export const permissions = [
   "user.read",
   "user.write",
   "user.erase",
+  "user.export",
   "user.grant.read",
   "user.grant.write",
   "project.read",

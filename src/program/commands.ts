@@ -8,7 +8,7 @@ import { proto } from "./proto.ts";
 import { replay } from "./replay.ts";
 import { rotateSigningKeys } from "./rotate_signing_keys.ts";
 import { serve } from "./serve.ts";
-import { exportAll, importFrom } from "./transfers.ts";
+import { exportAll, exportUser, importFrom } from "./transfers.ts";
 import { showVersion } from "./version.ts";
 import { watch } from "./watch.ts";
 
@@ -27,6 +27,7 @@ export const commands: Commands = {
   import: importFrom,
   export: exportAll,
   "export-events": exportEvents,
+  "export-user": exportUser,
   proto,
   version: showVersion,
 };

@@ -55,6 +55,23 @@ export const exportAll: Command = {
   },
 };
 
+/** Exports what is kept about one user. */
+export const exportUser: Command = {
+  about: "write everything that is kept about a user as one JSON document",
+  takes: { least: 1, most: 1, shown: "USER-ID" },
+  options: options.filter(({ name }) => name !== "organization"),
+  description: [
+    "The document has the user's names and addresses, factors, sessions, access tokens, roles, connected applications and events. It contains no secrets, and nothing about anybody else except for ids. You need the role ORG_OWNER, or a token of the user.",
+  ],
+  examples: [["postern export-user 06h2m9t4cw7xk3qz8vnr0003 > user.json", "export a user who asked for their data"]],
+  async run(line) {
+    const config = settings();
+    const { exportUserTo } = await import("../transfer/export.ts");
+    await exportUserTo(process.stdout, config, { ...transferOptions(line), userId: line.words[0] ?? "" });
+    return exitCodes.done;
+  },
+};
+
 function transferOptions({ text }: CommandLine) {
   return { url: text("url"), tokenFile: text("token-file"), organization: text("organization") };
 }

@@ -30,6 +30,7 @@ import { projects } from "../services/projects/module.ts";
 import { sessions } from "../services/sessions/module.ts";
 import type { SignIns } from "../services/sessions/sign_in.ts";
 import { subscriptions } from "../services/subscriptions/module.ts";
+import { userExports } from "../services/user_exports/module.ts";
 import { userGrants } from "../services/user_grants/module.ts";
 import { users } from "../services/users/module.ts";
 
@@ -71,7 +72,7 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 
 const modules = [
   ...[log, notify, expiry],
-  ...[account, accessTokens, passwords, users, members, sessions, factors, policies],
+  ...[account, accessTokens, passwords, users, userExports, members, sessions, factors, policies],
   ...[organizations, projects, applications, userGrants, consents, decisions, audit, subscriptions, jobs, provider],
 ] as const satisfies readonly Module[];
 

@@ -6,6 +6,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import type { Config } from "../config/config.ts";
@@ -31,6 +32,7 @@ export type Clients = Disposable & {
   readonly projects: Client<typeof ProjectService>;
   readonly applications: Client<typeof ApplicationService>;
   readonly grants: Client<typeof UserGrantService>;
+  readonly exports: Client<typeof UserExportService>;
 };
 
 /** Connects to the service, and finds out which organization to work in. */
@@ -58,6 +60,7 @@ export async function openClients(
     projects: createClient(ProjectService, transport),
     applications: createClient(ApplicationService, transport),
     grants: createClient(UserGrantService, transport),
+    exports: createClient(UserExportService, transport),
     [Symbol.dispose]: () => agent.destroy(),
   };
 }

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
 import type { Project } from "../../gen/postern/v1/project_pb.ts";
+import { UserRecordSchema } from "../../gen/postern/v1/user_export_pb.ts";
 import { PostalAddressSchema, type User, UserState } from "../../gen/postern/v1/user_pb.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/setting.ts";
@@ -15,14 +16,41 @@ const pageSize = 1000;
  * Exports an organization as lines for an import: users, projects with their roles, applications, and user grants. Secrets are never
  * exported: no passwords, no client secrets, and no hashes of either.
  */
-export async function exportTo(out: Writable, config: Config, options: TransferOptions): Promise<void> {
+export const exportTo = (out: Writable, config: Config, options: TransferOptions): Promise<void> =>
+  within(config, options, async (clients) => {
+    for await (const item of itemsOf(clients)) await write(out, `${JSON.stringify(item)}\n`);
+  });
+
+/** Exports everything that is kept about a user, as one JSON document with a record a line. */
+export const exportUserTo = (out: Writable, config: Config, { userId, ...options }: TransferOptions & OfUser) =>
+  within(config, options, async (clients) => {
+    let before = `{"userId": ${JSON.stringify(userId)}, "records": [\n`;
+    for await (const record of recordsOf(clients, userId)) {
+      await write(out, `${before}${JSON.stringify(record)}`);
+      before = ",\n";
+    }
+    await write(out, "\n]}\n");
+  });
+
+type OfUser = { readonly userId: string };
+
+async function within(config: Config, options: TransferOptions, work: (clients: Clients) => Promise<void>) {
   try {
     using clients = await openClients(config, options);
-    for await (const item of itemsOf(clients)) if (!out.write(`${JSON.stringify(item)}\n`)) await once(out, "drain");
+    await work(clients);
   } catch (error) {
     if (error instanceof ConnectError) throw new ConfigError(`The export ended: ${error.message}`);
     throw error;
   }
+}
+
+async function write(out: Writable, text: string): Promise<void> {
+  if (!out.write(text)) await once(out, "drain");
+}
+
+async function* recordsOf({ exports }: Clients, userId: string): AsyncGenerator<JsonValue> {
+  for await (const { records } of pages((page) => exports.exportUser({ userId, ...page })))
+    for (const record of records) yield toJson(UserRecordSchema, record, { alwaysEmitImplicit: true });
 }
 
 async function* itemsOf(clients: Clients): AsyncGenerator<JsonObject> {

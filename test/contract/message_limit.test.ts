@@ -49,6 +49,7 @@ const larger = {
   "SubscriptionService/ListSubscriptions": 24_576,
   "SubscriptionService/ReplaySubscription": 38_912,
   "SubscriptionService/UpdateSubscription": 152_576,
+  "UserExportService/ExportUser": 26_624,
   "UserGrantService/AddUserGrant": 262_144,
   "UserGrantService/AddUserGrantRoles": 262_144,
   "UserGrantService/AddUserGrants": 1_048_576,

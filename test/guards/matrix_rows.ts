@@ -243,6 +243,7 @@ export const rows: Readonly<Record<string, Row>> = {
     freshSignIn: true,
     request: async (f) => ({ userId: await f.newErased() }),
   },
+  "UserExportService.ExportUser": { needs: "user.export", decides: "user", request: ({ userId }) => ({ userId }) },
   "UserService.UpdateHumanUser": {
     needs: "user.write",
     decides: "user",

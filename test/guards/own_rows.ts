@@ -42,6 +42,7 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.CreateAccessToken": { says: "OK" },
   "UserService.ListAccessTokens": { says: "OK" },
   "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },
+  "UserExportService.ExportUser": { says: "OK" },
   "UserRoleService.ListUserRoles": { says: "OK" },
   "UserRoleService.EndUserRoles": { says: "ORGANIZATION_NOT_FOUND", request: { organizationId: "none" } },
   "UserRoleService.ListEndedUserRoles": { says: "OK" },

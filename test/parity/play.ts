@@ -15,6 +15,7 @@ import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { SubscriptionService } from "../../gen/postern/v1/subscription_pb.ts";
+import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { UserRoleService } from "../../gen/postern/v1/user_role_pb.ts";
@@ -41,6 +42,7 @@ const services: readonly DescService[] = [
     SessionService,
     SubscriptionService,
     UserService,
+    UserExportService,
     UserGrantService,
     UserRoleService,
   ],

@@ -239,11 +239,11 @@ const cases: readonly Case[] = [
   },
   ...["members_of_user", "user_grants_of_user"].map((index) => ({
     ...{ name: `a page of the roles of a user, wherever, by ${index}`, index, most: 40 },
-    ask: ({ sql }: Parts) => rolesOf(sql, idOf("user", 7), { limit: 11, after: ["a", "b"], query: () => "" }),
+    ask: ({ sql }: Parts) => rolesOf(sql, idOf("user", 7), { limit: 11, after: ["a", "b"] }),
   })),
   {
     ...{ name: "a page of the roles of a user that were ended", index: "ended_roles_pkey", most: 5 },
-    ask: ({ sql }) => endedRolesOf(sql, idOf("user", 7), { limit: 11, after: undefined, query: () => "" }),
+    ask: ({ sql }) => endedRolesOf(sql, idOf("user", 7), { limit: 11, after: undefined }),
   },
   {
     ...{ name: "the roles that an organization gave a user", index: "members_of_user", most: 15 },

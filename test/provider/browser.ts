@@ -17,8 +17,8 @@ export type Browser = {
   readonly send: (url: string, request?: RequestInit) => Promise<Shown>;
 };
 
-/** Opens a browser at a node; as behind a proxy, its forms name the origin of the issuer. */
-export function openBrowser(node: string): Browser {
+/** Opens a browser at a node; as behind a proxy, its forms name the origin of the issuer. It sends the headers with each request. */
+export function openBrowser(node: string, always: Readonly<Record<string, string>> = {}): Browser {
   const cookies = new Map<string, string>();
   const issuer = fetch(`${node}/.well-known/openid-configuration`).then(async (response) => {
     const description = (await response.json()) as { issuer: string };
@@ -58,7 +58,7 @@ export function openBrowser(node: string): Browser {
     const response = await fetch(url, {
       ...request,
       redirect: "manual",
-      headers: { ...(cookie ? { cookie } : {}), ...(headers as Record<string, string>) },
+      headers: { ...always, ...(cookie ? { cookie } : {}), ...(headers as Record<string, string>) },
     });
     for (const set of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]*)=([^;]*)/.exec(set) ?? [];

@@ -17,7 +17,7 @@ export const floors: readonly (readonly string[])[] = [
   ["provider/request"],
   ["provider/pages"],
   ["provider/http"],
-  ["services/account", "services/applications"],
+  ["services/account", "services/applications", "services/user_exports"],
   ["services/users"],
   ["services/access_tokens", "services/sessions", "services/subscriptions", "services/expiry"],
   ["services/factors", "services/organizations", "services/passwords", "services/user_grants"],

@@ -26,6 +26,7 @@ from postern.v1 import (
     project_pb2_grpc,
     session_pb2_grpc,
     subscription_pb2_grpc,
+    user_export_pb2_grpc,
     user_grant_pb2_grpc,
     user_pb2_grpc,
     user_role_pb2_grpc,
@@ -66,6 +67,7 @@ class Postern:
         self.projects = project_pb2_grpc.ProjectServiceStub(channel)
         self.sessions = session_pb2_grpc.SessionServiceStub(channel)
         self.subscriptions = subscription_pb2_grpc.SubscriptionServiceStub(channel)
+        self.user_exports = user_export_pb2_grpc.UserExportServiceStub(channel)
         self.user_grants = user_grant_pb2_grpc.UserGrantServiceStub(channel)
         self.user_roles = user_role_pb2_grpc.UserRoleServiceStub(channel)
         self.users = user_pb2_grpc.UserServiceStub(channel)

@@ -13,6 +13,7 @@ import { PolicyService } from "./gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "./gen/postern/v1/project_pb.ts";
 import { SessionService } from "./gen/postern/v1/session_pb.ts";
 import { SubscriptionService } from "./gen/postern/v1/subscription_pb.ts";
+import { UserExportService } from "./gen/postern/v1/user_export_pb.ts";
 import { UserGrantService } from "./gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "./gen/postern/v1/user_pb.ts";
 import { UserRoleService } from "./gen/postern/v1/user_role_pb.ts";
@@ -38,6 +39,7 @@ export function posternOf(transport: Transport) {
     projects: createClient(ProjectService, transport),
     sessions: createClient(SessionService, transport),
     subscriptions: createClient(SubscriptionService, transport),
+    userExports: createClient(UserExportService, transport),
     userGrants: createClient(UserGrantService, transport),
     userRoles: createClient(UserRoleService, transport),
     users: createClient(UserService, transport),

@@ -19,13 +19,13 @@ import {
 } from "../../events/fact.ts";
 import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
-import { lostRace } from "../../events/log.ts";
+import { lostRace, type Origin } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { creatorId, gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
 import { countOfSession } from "../passwords/password.ts";
-import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
 import { aside } from "../writing/side_call.ts";
 
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
@@ -238,22 +238,24 @@ type AccessTokenRow = Versioned & {
 const columns = `t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
   t.name, t.permissions, t.maker_id as "makerId", ${creatorId("t")} as "creatorId", t.version, t.created, t.changed`;
 
-type ListedToken = AccessTokenRow & { readonly lastUsed: Date | null };
+type ListedToken = AccessTokenRow & { readonly lastUsed: Date | null; readonly lastUsedOrigin: Origin | null };
 
-const tokensOf = (sql: Sql, userId: string, { after, limit }: Page) => sql<ListedToken[]>`
-  select ${sql.unsafe(columns)}, b.last_used as "lastUsed" from access_tokens t left join bearers b on b.token_id = t.token_id
+export const tokensOf = (sql: Sql, userId: string, { after, limit }: PagePart) => sql<ListedToken[]>`
+  select ${sql.unsafe(columns)}, b.last_used as "lastUsed", b.last_used_origin as "lastUsedOrigin"
+  from access_tokens t left join bearers b on b.token_id = t.token_id
   where t.user_id = ${userId} and ${after ? sql`t.token_id < ${after[0] ?? ""}` : sql`true`}
   order by t.token_id desc limit ${limit}`;
 
-const accessToken = ({ userId, expirationDate, name, permissions, creatorId, lastUsed, ...row }: ListedToken) => ({
+export const accessToken = ({ expirationDate, name, permissions, creatorId, lastUsed, ...row }: ListedToken) => ({
   id: row.id,
   details: details(row),
-  userId,
+  userId: row.userId,
   ...(expirationDate === null ? {} : { expirationDate: timestampFromDate(shownDate(expirationDate)) }),
   name,
   permissions: [...permissions],
   ...(creatorId === null ? {} : { creatorId }),
   ...(lastUsed === null ? {} : { lastUsedDate: timestampFromDate(lastUsed) }),
+  ...(row.lastUsedOrigin ? { lastUsedOrigin: row.lastUsedOrigin } : {}),
 });
 
 const lastMoment = new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999));

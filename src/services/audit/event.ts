@@ -119,7 +119,7 @@ function responseOf(row: StoredEvent & { [response]?: WatchEventsResponse }): Wa
 export const eventJson = (row: StoredEvent): JsonValue =>
   toJson(EventSchema, create(EventSchema, event(row)), { alwaysEmitImplicit: true });
 
-function event(row: StoredEvent) {
+export function event(row: StoredEvent) {
   return {
     position: formatPosition(row),
     type: row.type,
@@ -149,13 +149,14 @@ function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined 
 
 type Before = { readonly before: EventCursor | undefined; readonly limit: number };
 
-/** An event read for a page; see `cut`. It has no number until it is numbered. */
-type ReadEvent = Omit<StoredEvent, keyof Position> & {
+/** An event that may not be numbered yet. */
+export type Unnumbered = Omit<StoredEvent, keyof Position> & {
   readonly number: bigint | null;
   readonly batch: string | null;
-  readonly isMatch: boolean;
-  readonly isLast: boolean;
 };
+
+/** An event read for a page; see `cut`. */
+type ReadEvent = Unnumbered & { readonly isMatch: boolean; readonly isLast: boolean };
 
 // Ordered by time rather than by position, because an index leads to any past time. Events that match the whole filter may be rare, so a
 // page ends after a fixed number of rows read from the one index used.
@@ -217,12 +218,15 @@ async function isKnown(sql: Sql, owner: string, id: string): Promise<boolean> {
 }
 
 /** Numbers events that were committed a moment ago: each event has one position, whoever reads it first. */
-async function numbered(sql: Sql, rows: readonly ReadEvent[]): Promise<readonly (ReadEvent & StoredEvent)[]> {
+export async function numbered<R extends Unnumbered>(
+  sql: Sql,
+  rows: readonly R[],
+): Promise<readonly (R & StoredEvent)[]> {
   const without = rows.filter(({ number }) => number === null).map(({ position }) => String(position));
   if (without.length > 0) await numberAll(sql);
   const found = without.length > 0 ? await numbersOf(sql, without) : [];
   const byPosition = new Map(found.map(({ position, ...number }) => [position, number]));
-  return rows.map((row) => ({ ...row, ...byPosition.get(row.position) }) as ReadEvent & StoredEvent);
+  return rows.map((row) => ({ ...row, ...byPosition.get(row.position) }) as R & StoredEvent);
 }
 
 const numbersOf = (sql: Sql, positions: readonly string[]) => sql<(Position & Pick<StoredEvent, "position">)[]>`

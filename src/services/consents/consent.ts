@@ -10,7 +10,7 @@ import { loadOne } from "../../events/load.ts";
 import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
-import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
 
 /** The applications that users have signed in to, and the consents they gave to those of other organizations. */
 export const consentService = ({ log, sql, clock, ids }: Deps) => {
@@ -132,9 +132,11 @@ type ApplicationRow = {
   readonly offlineSinceDate: Date | null;
 };
 
-const applicationsOf = (sql: Sql, userId: string, { after, limit, now }: Page & { readonly now: Date }) => sql<
-  ApplicationRow[]
->`
+export const applicationsOf = (
+  sql: Sql,
+  userId: string,
+  { after, limit, now }: PagePart & { readonly now: Date },
+) => sql<ApplicationRow[]>`
   select a.app_id as "appId", a.name, a.owner as "organizationId", h.name as "organizationName",
     c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
     s.offline is not null as "isOffline", s.offline as "offlineSinceDate"
@@ -155,7 +157,7 @@ const applicationsOf = (sql: Sql, userId: string, { after, limit, now }: Page & 
   where a.app_id > ${after?.[0] ?? ""}
   order by a.app_id limit ${limit}`;
 
-const application = ({ scopes, consentDate, lastSignInDate, offlineSinceDate, ...row }: ApplicationRow) => ({
+export const application = ({ scopes, consentDate, lastSignInDate, offlineSinceDate, ...row }: ApplicationRow) => ({
   ...row,
   scopes: [...(scopes ?? [])],
   ...(consentDate === null ? {} : { consentDate: timestampFromDate(consentDate) }),

@@ -99,7 +99,7 @@ const kinds: Readonly<Record<FactorKindName, FactorKind>> = {
 
 export const factorKindOf = (kind: FactorKindName): FactorKind => kinds[kind];
 
-const factor = ({ kind, name, isSynced, lastUsed, codesLeft, ...row }: FactorRow) => ({
+export const factor = ({ kind, name, isSynced, lastUsed, codesLeft, ...row }: FactorRow) => ({
   id: row.id,
   details: details(row),
   kind: factorKindOf(kind),

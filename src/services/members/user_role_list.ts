@@ -4,7 +4,7 @@ import { details, type Versioned } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { roleKindName } from "../callers/ended_roles.ts";
 import { grantIsLeft, membershipIsLeft } from "../callers/in_force.ts";
-import type { Page } from "../reading/page.ts";
+import type { PagePart } from "../reading/page.ts";
 
 type RolesRow = Versioned & {
   readonly kind: RoleKind;
@@ -17,7 +17,7 @@ type RolesRow = Versioned & {
 };
 
 /** Reads a page of a user's memberships and user grants, using the indexes that are in that order. */
-export function rolesOf(sql: Sql, userId: string, { after, limit }: Page) {
+export function rolesOf(sql: Sql, userId: string, { after, limit }: PagePart) {
   const [owner = "", id = ""] = after ?? [];
   return sql<RolesRow[]>`
     select r.kind, r.owner, r.id, r.version, r.created, r.changed, r.scope, h.name as "organizationName",
@@ -67,7 +67,7 @@ type EndedRow = {
 };
 
 /** Reads a page of the organizations that may give a user no roles. */
-export function endedRolesOf(sql: Sql, userId: string, { after, limit }: Page) {
+export function endedRolesOf(sql: Sql, userId: string, { after, limit }: PagePart) {
   const [organizationId = "", kind = ""] = after ?? [];
   return sql<EndedRow[]>`
     select e.organization_id as "organizationId", coalesce(h.name, '') as "organizationName", e.kind,

@@ -15,6 +15,9 @@ export type Page = {
   readonly query: () => string;
 };
 
+/** How many rows to read, and after which keys. */
+export type PagePart = Pick<Page, "after" | "limit">;
+
 /** The most rows that one page reads, however many it then skips; more than the largest page size. */
 export const mostRead = 2000;
 

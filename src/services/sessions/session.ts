@@ -13,7 +13,7 @@ import { acrOf } from "../callers/authentication_class.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { handlers } from "../module.ts";
 import { countSignIn } from "../passwords/password.ts";
-import { cut, type Page, pageOf, pageRule } from "../reading/page.ts";
+import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
 import { callSession } from "./new_session.ts";
 import { passkeySessions } from "./passkey_session.ts";
@@ -142,7 +142,9 @@ type ListedSession = SessionRow & {
   readonly lastUsedOrigin: Origin | null;
 };
 
-const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: Page) => sql<ListedSession[]>`
+export const openConnections = (sql: Sql, userId: string, now: Date, { after, limit }: PagePart) => sql<
+  ListedSession[]
+>`
   select ${sql.unsafe(columns)}, s.origin, coalesce(b.last_used, w.last_used) as "lastUsed",
     coalesce(b.last_used_origin, w.last_used_origin) as "lastUsedOrigin"
   from sessions s left join bearers b on b.session_id = s.session_id left join browser_sessions w on w.session_id = s.session_id
@@ -169,7 +171,7 @@ const outlasting = (sql: Sql, userId: string, now: Date) => sql<Outlasting[]>`
 const signOnEnded = ({ owner, signOnId, ...of }: Outlasting, now: Date): NewFact =>
   factOf("signOn", first(owner, signOnId, now), { case: "ended", value: { ...of, reason: SignOnEnd.SESSIONS_ENDED } });
 
-const session = ({ userId, expirationDate, amr, enrolmentOnly, origin, ...row }: ListedSession) => ({
+export const session = ({ userId, expirationDate, amr, enrolmentOnly, origin, ...row }: ListedSession) => ({
   id: row.id,
   details: details(row),
   userId,

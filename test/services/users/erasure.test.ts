@@ -8,8 +8,8 @@ import { newToken } from "../../../src/security/token.ts";
 import { dueErasures } from "../../../src/services/users/erasure.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { openClient } from "../../fixture/database_client.ts";
-import { enrolTotp } from "../../fixture/factors.ts";
 import { heldJobs } from "../../fixture/many_holders.ts";
+import { everyRow, personWithTraces, refusingProvider, word } from "../../fixture/person.ts";
 import {
   type Answer,
   type Client,
@@ -27,14 +27,17 @@ let runtime: Runtime;
 /** An ORG_OWNER who has just signed in. */
 let owner: Client;
 let ownerId: string;
+let provider: Awaited<ReturnType<typeof refusingProvider>>;
 beforeAll(async () => {
-  postern = await startPostern(settings);
+  provider = await refusingProvider();
+  postern = await startPostern({ ...settings, ...provider.settings });
   runtime = await openRuntime(postern.config, { logger: createLogger(postern.config), join: true });
   ({ client: owner, userId: ownerId } = await withRole("ORG_OWNER"));
 });
 afterAll(async () => {
   await runtime?.[Symbol.asyncDispose]();
   await postern?.[Symbol.asyncDispose]();
+  await provider?.[Symbol.asyncDispose]();
 });
 
 const done = ({ status, body }: Answer) => {
@@ -64,18 +67,8 @@ async function isReplayed() {
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
 }
 
-/** Every row of every table, as text: what a dump has. */
-async function everything(): Promise<string> {
-  await using database = openClient(postern.databaseUrl);
-  const tables = await database.client<{ name: string }[]>`
-    select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`;
-  const texts: string[] = [];
-  for (const { name } of tables) {
-    const rows = await database.client.unsafe<{ row: string }[]>(`select t::text as row from ${name} t`);
-    texts.push(...rows.map(({ row }) => `${name} ${row}`));
-  }
-  return texts.join("\n");
-}
+const everything = async (): Promise<string> =>
+  (await everyRow(postern.databaseUrl)).map(({ table, row }) => `${table} ${row}`).join("\n");
 
 const linesWith = (all: string, word: string) =>
   all.split("\n").filter((line) => line.toLowerCase().includes(word.toLowerCase()));
@@ -154,35 +147,7 @@ test("only an owner who has just signed in erases users, and only with a reason 
   done(await owner.post(`/v1/users/${userId}:erase`));
 });
 
-// Words that stand nowhere else.
-const word = () => `zq${randomBytes(5).toString("hex")}`;
-
-/** A person who has left traces everywhere; answers their words, too. */
-async function traces(organizationId: string) {
-  const at = within(organizationId);
-  const words = {
-    ...{ username: word(), second: word(), given: word(), family: word(), mail: word(), street: word() },
-    ...{ token: word(), factor: word(), agent: word() },
-    ...{ phone: "+14155550142", other: "+14155550143", address: "203.0.113.77" },
-  };
-  const { username, given, family, mail, phone, agent } = words;
-  const from = { "x-forwarded-for": words.address, "user-agent": agent };
-  const password = "Blue-Kettle-42";
-  const human = {
-    ...{ username, givenName: given, familyName: family, email: `${mail}@example.com`, phone, password },
-    address: { streetAddress: words.street },
-  };
-  const { userId } = done(await postern.admin.post("/v1/users/human", human, at));
-  const session = done(await postern.as().post("/v1/sessions", { loginName: username, password }, from));
-  const own = postern.as(session.token);
-  done(await own.post(`/v1/users/${userId}/tokens`, { name: words.token }, from));
-  done(await own.post(`/v1/users/${userId}/phone`, { phone: words.other }, { ...from, "idempotency-key": "once" }));
-  const { factorId } = await enrolTotp(own);
-  done(await own.put(`/v1/users/me/factors/${factorId}/name`, { name: words.factor }, from));
-  done(await postern.admin.put(`/v1/users/${userId}/username`, { username: words.second }, at));
-  done(await postern.admin.call("PATCH", `/v1/users/${userId}/human`, { address: { locality: words.street } }, at));
-  return { userId, own, words, from, at };
-}
+const traces = (organizationId: string) => personWithTraces(postern, organizationId);
 
 test("after an erasure without time to restore, no table has anything personal of the user", async () => {
   const { organizationId, client } = await hasty();

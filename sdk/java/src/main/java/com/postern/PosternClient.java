@@ -20,6 +20,7 @@ import com.postern.v1.PolicyServiceGrpc;
 import com.postern.v1.ProjectServiceGrpc;
 import com.postern.v1.SessionServiceGrpc;
 import com.postern.v1.SubscriptionServiceGrpc;
+import com.postern.v1.UserExportServiceGrpc;
 import com.postern.v1.UserGrantServiceGrpc;
 import com.postern.v1.UserRoleServiceGrpc;
 import com.postern.v1.UserServiceGrpc;
@@ -117,6 +118,10 @@ public final class PosternClient implements AutoCloseable {
 
   public SubscriptionServiceGrpc.SubscriptionServiceBlockingStub subscriptions() {
     return SubscriptionServiceGrpc.newBlockingStub(channel);
+  }
+
+  public UserExportServiceGrpc.UserExportServiceBlockingStub userExports() {
+    return UserExportServiceGrpc.newBlockingStub(channel);
   }
 
   public UserGrantServiceGrpc.UserGrantServiceBlockingStub userGrants() {

@@ -1,0 +1,51 @@
+import { create, type DescMethod, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
+import { type PageRequest, queryOf, tokenOf } from "../src/services/reading/page.ts";
+import { sections } from "../src/services/user_exports/user_record.ts";
+import type { HandlerCall } from "./sent_statements.ts";
+
+/** The call for the second page, behind keys that no row has. */
+export function secondPage({ input, name }: DescMethod, request: JsonObject): HandlerCall[] {
+  if (!input.field.pageToken) return [];
+  const query = queryOf(input, fromJson(input, request) as PageRequest);
+  if (name === "ExportUser") return [...sections.keys()].map((at) => ofSection(request, query, at));
+  const keys = name === "ListEvents" ? ["2999-01-01T00:00:00.000Z", "1"] : ["a", "b"].slice(0, keysOf(name));
+  return [{ request: { ...request, pageToken: tokenOf(query, keys) } }];
+}
+
+/** The call for the next page of one section alone. */
+function ofSection(request: JsonObject, query: string, section: number): HandlerCall {
+  const keys =
+    [
+      ["1", ""],
+      ["a", "b"],
+      ["1.0", "1"],
+    ].find((some) => sections[section]?.isPlace(some)) ?? [];
+  return { request: { ...request, pageToken: tokenOf(query, [String(section), ...keys]) } };
+}
+
+const keysOf = (name: string) =>
+  /^List(Users|Organizations|Projects|ProjectRoles|Applications|UserRoles|EndedUserRoles)$/.test(name) ? 2 : 1;
+
+export const grantsInState = (state: string): HandlerCall[] => [
+  { request: { state } },
+  { request: { userId: "u", state } },
+  { request: { userId: "u", projectId: "p", state } },
+  { request: { projectId: "p", state } },
+  { request: { projectId: "p", roleKey: "r", state } },
+];
+
+export const userQueries = [
+  { order: "NAME_ORDER_DESCENDING", filter: { state: "USER_STATE_LOCKED", kind: "USER_KIND_HUMAN" } },
+  { order: "NAME_ORDER_NEWEST", filter: { state: "USER_STATE_INACTIVE" } },
+  { filter: { email: "a@b.c", state: "USER_STATE_ACTIVE", kind: "USER_KIND_MACHINE", search: "ada" } },
+  { filter: { search: "ada byron" } },
+  { filter: { namePrefix: "ada", phonePrefix: "+41" }, order: "NAME_ORDER_DESCENDING" },
+];
+
+/** The second page of a search. */
+export function secondOfSearch() {
+  const filter = { search: "ada" };
+  const query = queryOf(ListUsersRequestSchema, create(ListUsersRequestSchema, { filter }));
+  return { filter, pageToken: tokenOf(query, ["ada", "a"]) };
+}

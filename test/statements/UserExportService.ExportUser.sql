@@ -1,0 +1,167 @@
+select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed from all_users u where u.owner = $1 and u.user_id = $2 limit $3 offset $4;
+
+select p.changed, p.must_change as "mustChange",
+  (select count(*) from password_history h where h.user_id = p.user_id)::integer as earlier
+from passwords p where p.user_id = $1 limit $2 offset $3;
+
+select email as address, purpose, expiration_date as expires from mail_codes
+where user_id = $1 and expiration_date > $2
+union all
+select phone, 'phone', expiration_date from phone_codes where user_id = $3 and expiration_date > $4
+order by purpose, expires limit $5 offset $6;
+
+select f.factor_id as id, f.owner, f.user_id as "userId", f.kind, f.name, f.is_synced as "isSynced",
+f.last_used as "lastUsed", f.version, f.created, f.changed,
+(select count(*) from recovery_codes r where r.factor_id = f.factor_id)::integer as "codesLeft" from factors f where f.user_id = $1 order by f.factor_id limit $2 offset $3;
+
+select t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
+t.name, t.permissions, t.maker_id as "makerId", coalesce(t.creator_id, (
+  select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as "creatorId", t.version, t.created, t.changed, b.last_used as "lastUsed", b.last_used_origin as "lastUsedOrigin"
+from access_tokens t left join bearers b on b.token_id = t.token_id
+where t.user_id = $1 and true
+order by t.token_id desc limit $2;
+
+select s.session_id as id, s.owner, s.user_id as "userId", s.expiration_date as "expirationDate",
+s.amr, s.enrolment_only as "enrolmentOnly", s.version, s.created, s.changed, s.origin, coalesce(b.last_used, w.last_used) as "lastUsed",
+  coalesce(b.last_used_origin, w.last_used_origin) as "lastUsedOrigin"
+from sessions s left join bearers b on b.session_id = s.session_id left join browser_sessions w on w.session_id = s.session_id
+where s.user_id = $1 and s.expiration_date > $2
+  and true
+order by s.session_id desc limit $3;
+
+select o.sign_on_id as id, o.app_id as "appId", o.session_id as "sessionId", o.scope, o.created,
+  o.expiration_date as expires, b.last_used as "lastUsed", b.last_used_origin as "lastUsedOrigin"
+from sign_ons o left join browser_sessions b on b.session_id = o.session_id
+where o.user_id = $1 and true
+order by o.app_id, o.sign_on_id limit $2;
+
+select a.app_id as "appId", a.name, a.owner as "organizationId", h.name as "organizationName",
+  c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
+  s.offline is not null as "isOffline", s.offline as "offlineSinceDate"
+from (
+  select app_id from consents where user_id = $1
+  union
+  select app_id from sign_ons where user_id = $2 and expiration_date > $3
+) k
+join applications a on a.app_id = k.app_id
+join organizations h on h.organization_id = a.owner
+left join consents c on c.user_id = $4 and c.app_id = k.app_id
+cross join lateral (
+  select max(o.created) as last, min(o.created) filter (where exists (
+    select from refresh_tokens r
+    where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > $5)) as offline
+  from sign_ons o where o.user_id = $6 and o.app_id = k.app_id and o.expiration_date > $7
+) s
+where a.app_id > $8
+order by a.app_id limit $9;
+
+select r.kind, r.owner, r.id, r.version, r.created, r.changed, r.scope, h.name as "organizationName",
+  r."projectGrantId", coalesce(r."projectId", p.project_id) as "projectId",
+  coalesce(r.roles, array(
+    select k.role_key from user_grant_roles k where k.user_grant_id = r.id order by k.role_key)) as roles,
+  h.deleted is not true and r."isLeft" as "isMatch"
+from (
+  (select $1::integer as kind, m.owner, m.member_id as id, m.version, m.created, m.changed, m.scope, m.roles,
+    m.project_id as "projectId", m.project_grant_id as "projectGrantId", not exists (select from ended_roles e
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) as "isLeft"
+  from members m where (m.user_id collate "C") = $2
+    and ((m.owner collate "C"), (m.member_id collate "C")) > ($3, $4)
+  order by (m.owner collate "C"), (m.member_id collate "C") limit $5)
+  union all
+  (select $6::integer, g.owner, g.user_grant_id, g.version, g.created, g.changed, null, null,
+    g.project_id, g.project_grant_id, not exists (select from ended_roles e
+  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)
+  from user_grants g where (g.user_id collate "C") = $7
+    and ((g.owner collate "C"), (g.user_grant_id collate "C")) > ($8, $9)
+  order by (g.owner collate "C"), (g.user_grant_id collate "C") limit $10)
+) r
+left join lateral (select * from organizations where organization_id = r.owner limit 1) h on true
+left join lateral (
+  select project_id from project_grants where project_grant_id = r."projectGrantId" limit 1) p on true
+order by (r.owner collate "C"), (r.id collate "C") limit $11;
+
+select e.organization_id as "organizationId", coalesce(h.name, '') as "organizationName", e.kind,
+  e.by_administrator as "byAdministrator", e.ended, h.deleted is false as "isMatch"
+from ended_roles e
+left join lateral (select * from organizations where organization_id = e.organization_id limit 1) h on true
+where e.user_id = $1 and (e.organization_id, e.kind) > ($2, $3)
+order by e.organization_id, e.kind limit $4;
+
+select created, expiration_date as expires from known_browsers where user_id = $1 order by created limit $2 offset $3;
+
+select email as address, kind, created from mail_messages where user_id = $1
+union all
+select c.phone, 'phone_code', m.created from phone_codes c join sms_messages m using (phone_code_id) where c.user_id = $2
+order by created limit $3 offset $4;
+
+select email as address, time from mail_sends where user_id = $1
+union all
+select phone, time from phone_sends where user_id = $2
+order by time limit $3 offset $4;
+
+select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, extract(epoch from time)::text as seconds
+  from (
+    select * from events where about_user_id = $1
+      and true
+    order by time, events.position limit $2
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  order by time, events.position;
+
+select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, extract(epoch from time)::text as seconds
+  from (
+    select * from events where actor = $1
+      and true
+    order by time, events.position limit $2
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  order by time, events.position;
+
+select t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
+t.name, t.permissions, t.maker_id as "makerId", coalesce(t.creator_id, (
+  select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as "creatorId", t.version, t.created, t.changed, b.last_used as "lastUsed", b.last_used_origin as "lastUsedOrigin"
+from access_tokens t left join bearers b on b.token_id = t.token_id
+where t.user_id = $1 and t.token_id < $2
+order by t.token_id desc limit $3;
+
+select s.session_id as id, s.owner, s.user_id as "userId", s.expiration_date as "expirationDate",
+s.amr, s.enrolment_only as "enrolmentOnly", s.version, s.created, s.changed, s.origin, coalesce(b.last_used, w.last_used) as "lastUsed",
+  coalesce(b.last_used_origin, w.last_used_origin) as "lastUsedOrigin"
+from sessions s left join bearers b on b.session_id = s.session_id left join browser_sessions w on w.session_id = s.session_id
+where s.user_id = $1 and s.expiration_date > $2
+  and s.session_id < $3
+order by s.session_id desc limit $4;
+
+select o.sign_on_id as id, o.app_id as "appId", o.session_id as "sessionId", o.scope, o.created,
+  o.expiration_date as expires, b.last_used as "lastUsed", b.last_used_origin as "lastUsedOrigin"
+from sign_ons o left join browser_sessions b on b.session_id = o.session_id
+where o.user_id = $1 and (o.app_id, o.sign_on_id) > ($2, $3)
+order by o.app_id, o.sign_on_id limit $4;
+
+select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, extract(epoch from time)::text as seconds
+  from (
+    select * from events where about_user_id = $1
+      and (time, events.position) > (to_timestamp($2::text::float8), $3::text::bigint)
+    order by time, events.position limit $4
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  order by time, events.position;
+
+select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, extract(epoch from time)::text as seconds
+  from (
+    select * from events where actor = $1
+      and (time, events.position) > (to_timestamp($2::text::float8), $3::text::bigint)
+    order by time, events.position limit $4
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  order by time, events.position;
