@@ -4,11 +4,12 @@ import { type Reason, reasons } from "../src/errors.ts";
 import { errorText, isTextKey, text } from "../src/messages/catalogue.ts";
 import { callRows } from "./errors/calls.ts";
 import { factorRows } from "./errors/factors.ts";
-import { nounRows } from "./errors/nouns.ts";
+import { failingDomain, nounRows } from "./errors/nouns.ts";
 import { germanOf, type Row, type Scene } from "./errors/provocation.ts";
 import { troubleRows } from "./errors/troubles.ts";
 import { fixtureOf } from "./fixture/organization.ts";
 import { type Postern, startPostern } from "./harness.ts";
+import { type DnsServer, openDnsServer } from "./services/domains/dns_server.ts";
 
 // A reason that code could not answer would have no row that passes; the compiler refuses one without a row.
 const rows: Readonly<Record<Reason, Row>> = {
@@ -28,14 +29,20 @@ const statusOf: Readonly<Partial<Record<Code, number>>> = {
 
 let postern: Postern;
 let scene: Scene;
+let dns: DnsServer;
 
 beforeAll(async () => {
-  postern = await startPostern();
+  dns = await openDnsServer();
+  dns.zone.set(`_postern-challenge.${failingDomain}`, "failed");
+  postern = await startPostern({ domainNameServers: [dns.address] });
   const fixture = await fixtureOf(postern, postern.organizationId);
   const germanAs = (token?: string) => germanOf(postern.as(token));
   scene = { postern, fixture, admin: postern.admin, german: germanOf(postern.admin), germanAs };
 }, 60_000);
-afterAll(() => postern[Symbol.asyncDispose]());
+afterAll(async () => {
+  await postern?.[Symbol.asyncDispose]();
+  await dns?.[Symbol.asyncDispose]();
+});
 
 test("every reason of the list has a row that provokes it, and nothing else has", () => {
   expect(Object.keys(rows).sort()).toEqual(Object.keys(reasons).sort());

@@ -26,6 +26,8 @@ import { beginAt } from "../src/services/audit/event_watch.ts";
 import { useWrite } from "../src/services/callers/bearer_use.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";
+import { checkRecord, noteCheck } from "../src/services/domains/domain_check.ts";
+import { takeDomains } from "../src/services/domains/domain_worker.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
 import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
@@ -383,12 +385,14 @@ test("requests for a new password are answered by the statements of their file",
   await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));
 });
 
-test("messages are taken in turns, and postponed, by the statements of their file", async () => {
+test("messages and domains are taken in turns, and postponed, by the statements of their file", async () => {
   const { sql } = handlers.deps;
   const turn = { most: 1, leaseSeconds: 60, rooms: new Map(), roomOfOthers: 1, after: "" };
   handlers.heard();
-  for (const take of [takeLogouts, takeMails, takeSms]) await take(sql, turn);
+  for (const take of [takeLogouts, takeMails, takeSms, takeDomains]) await take(sql, turn);
   await postponeLogouts(sql, { id: "m", appId: "a", attempts: 1 }, { failure: "f", seconds: 1 });
+  await checkRecord(handlers.deps)({ owner: "o", id: "d" }, { result: "missing", answer: "" }, systemCall("r"));
+  await noteCheck(sql, "d", { result: "missing", answer: "" });
   await show("outboxes.sql", handlers.heard());
 });
 

@@ -33,6 +33,7 @@ type Client struct {
 	Applications  posternv1.ApplicationServiceClient
 	Authorization posternv1.AuthorizationServiceClient
 	Consents      posternv1.ConsentServiceClient
+	Domains       posternv1.DomainServiceClient
 	Events        posternv1.EventServiceClient
 	Factors       posternv1.FactorServiceClient
 	Jobs          posternv1.JobServiceClient
@@ -68,6 +69,7 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		Applications:  posternv1.NewApplicationServiceClient(conn),
 		Authorization: posternv1.NewAuthorizationServiceClient(conn),
 		Consents:      posternv1.NewConsentServiceClient(conn),
+		Domains:       posternv1.NewDomainServiceClient(conn),
 		Events:        posternv1.NewEventServiceClient(conn),
 		Factors:       posternv1.NewFactorServiceClient(conn),
 		Jobs:          posternv1.NewJobServiceClient(conn),

@@ -1,3 +1,4 @@
+import { Resolver } from "node:dns";
 import { isIP } from "node:net";
 import { serversOf } from "../postgres/pool/servers.ts";
 import { phonePlans } from "./phone_plans.ts";
@@ -84,6 +85,22 @@ export function subnets(name: string, meaning: string): Setting<readonly string[
     const wrong = all.find((one) => !isSubnet(one));
     if (wrong === undefined) return all;
     throw new ConfigError(`${name} must be addresses or subnets such as 10.0.0.0/8, not ${JSON.stringify(wrong)}`);
+  };
+  return { name, meaning, default: "", read };
+}
+
+/** Name servers, comma-separated. */
+export function nameServers(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (written: string) => {
+    const all = written === "" ? [] : written.split(",").map((one) => one.trim());
+    try {
+      if (all.length > 0) new Resolver().setServers(all);
+      return all;
+    } catch {
+      throw new ConfigError(
+        `${name} must be addresses such as 192.0.2.1 or [2001:db8::1]:53, not ${JSON.stringify(written)}`,
+      );
+    }
   };
   return { name, meaning, default: "", read };
 }

@@ -1,4 +1,4 @@
-import { subnets, text, whole } from "./setting.ts";
+import { nameServers, subnets, text, whole } from "./setting.ts";
 
 /** Settings of sessions, and of sign-ins to applications. */
 export const signInSettings = {
@@ -78,6 +78,10 @@ export const signInSettings = {
     259_200,
     "How long to retry the delivery of events to a subscription whose receiver accepts nothing",
     { most: 2_592_000 },
+  ),
+  domainNameServers: nameServers(
+    "DOMAIN_NAME_SERVERS",
+    "Name servers to ask for the TXT records of domains, instead of the system's: `192.0.2.1` or `[2001:db8::1]:53`, separated by commas",
   ),
   outgoingPrivateNetworks: subnets(
     "OUTGOING_PRIVATE_NETWORKS",

@@ -225,6 +225,11 @@ const revokesBy = {
   "subscription.replayed": nobody,
   "subscription.secret_rotated": nobody,
   "subscription.deleted": nobody,
+  "domain.added": nobody,
+  "domain.verified": nobody,
+  "domain.record_missed": nobody,
+  "domain.lost": nobody,
+  "domain.removed": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

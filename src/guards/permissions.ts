@@ -22,6 +22,8 @@ export const permissions = [
   "event.read",
   "subscription.read",
   "subscription.write",
+  "domain.read",
+  "domain.write",
   "authorization.evaluate",
 ] as const;
 

@@ -4,7 +4,9 @@ import type { NotTaken } from "./not_taken.ts";
 import { roomFor, type Taken, type Turn } from "./turns.ts";
 
 /** A message that a worker holds under a lease, and the organization that it is for. */
-export type Leased = { readonly id: string; readonly owner: string; readonly attempts: number };
+export type Leased = Owned & { readonly attempts: number };
+
+type Owned = { readonly id: string; readonly owner: string };
 
 /** The outcome of a try to deliver a message; it never contains the address, the text or the code. */
 export type Delivery = (
@@ -17,7 +19,7 @@ export type Delivery = (
 };
 
 /** The means to deliver messages of one kind. */
-export type DeliveryOptions<M extends Leased, D extends Delivery = Delivery> = {
+export type DeliveryOptions<M extends Owned, D extends Delivery = Delivery> = {
   /** Calls back when this node wrote a message; returns a function that stops it. Messages of other nodes are found by polling. */
   readonly onWritten: (look: () => void) => () => void;
   readonly timeoutMs: number;
@@ -45,7 +47,7 @@ const settleSeconds = 60;
  * Delivers the messages of an outbox. Each one is leased to one node at a time; it is sent twice only if a worker ended between
  * sending it and recording that. Organizations take turns, and none holds more than two thirds of a node's places.
  */
-export function startDeliveries<M extends Leased, D extends Delivery = Delivery>(
+export function startDeliveries<M extends Owned, D extends Delivery = Delivery>(
   options: DeliveryOptions<M, D>,
 ): AsyncDisposable {
   const { onWritten, timeoutMs, everyMs = 1000, onError } = options;

@@ -17,6 +17,7 @@ import { applications } from "../services/applications/module.ts";
 import { audit } from "../services/audit/module.ts";
 import { consents } from "../services/consents/module.ts";
 import { decisions } from "../services/decisions/module.ts";
+import { domains } from "../services/domains/module.ts";
 import { expiryChores } from "../services/expiry.ts";
 import { factors } from "../services/factors/module.ts";
 import { jobs } from "../services/jobs/module.ts";
@@ -73,7 +74,8 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 const modules = [
   ...[log, notify, expiry],
   ...[account, accessTokens, passwords, users, userExports, members, sessions, factors, policies],
-  ...[organizations, projects, applications, userGrants, consents, decisions, audit, subscriptions, jobs, provider],
+  ...[organizations, domains, projects, applications, userGrants],
+  ...[consents, decisions, audit, subscriptions, jobs, provider],
 ] as const satisfies readonly Module[];
 
 type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;

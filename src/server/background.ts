@@ -17,14 +17,15 @@ import { type SigningKeys, signingKeys } from "../provider/tokens/signing_keys.t
 import { choresOf, folds } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { eventJson } from "../services/audit/event.ts";
+import { startDomainChecks } from "../services/domains/domain_worker.ts";
 import { startPasswordResets } from "../services/passwords/password_reset_worker.ts";
 import { sendsMail } from "../services/verification/mail_code.ts";
 import { sendsCode } from "../services/verification/phone_code.ts";
 import { returnIdleMemory } from "./idle_memory.ts";
 
 /**
- * Starts the background work: delivering SMS, mails, sign-outs and events, deleting expired data, returning unused memory. The listening
- * port may be part of the issuer, which logout tokens name.
+ * Starts the background work: delivering SMS, mails, sign-outs and events, looking up domains, deleting expired data, returning unused
+ * memory. The listening port may be part of the issuer, which logout tokens name.
  */
 export function startErrands(runtime: Runtime, config: Config, port: number): AsyncDisposable {
   const { deps, logger, instanceId } = runtime;
@@ -45,6 +46,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
     deliverMails(runtime, { ...config, port }, (error) => onError(error, "mail")),
     ...logouts,
     deliverEvents(runtime, config, (error) => onError(error, "subscriptions")),
+    lookUpDomains(runtime, config, (error) => onError(error, "domains")),
     writeAttempts(runtime, (error) => onError(error, "attempts")),
     startPasswordResets(deps, config, (error) => onError(error, "password resets")),
     returnIdleMemory(),
@@ -138,6 +140,13 @@ function deliverLogouts({ deps, onAppended, logger }: Runtime, config: Config, p
     timeoutMs: outwardTimeoutMs,
     onDelivery: ({ id, userId, appId, sessionId, attempts }, delivery) =>
       logger.info({ logout: id, userId, appId, sessionId, attempts, ...delivery }, "logout"),
+    onError,
+  });
+}
+
+function lookUpDomains({ deps, logger }: Runtime, config: Config, onError: OnError): AsyncDisposable {
+  return startDomainChecks(deps, config, {
+    onChange: ({ id, owner, ...change }) => logger.info({ domain: id, organization: owner, ...change }, "domain"),
     onError,
   });
 }

@@ -32,6 +32,7 @@ const larger = {
   "AuthorizationService/Evaluate": 65_536,
   "AuthorizationService/EvaluateMany": 1_048_576,
   "ConsentService/ListConnectedApplications": 26_624,
+  "DomainService/ListDomains": 24_576,
   "EventService/ListEvents": 155_648,
   "EventService/WatchEvents": 167_936,
   "JobService/ListJobs": 24_576,

@@ -32,6 +32,14 @@ const keysPath = async ({ fixture }: Scene) =>
 
 const app = ({ fixture }: Scene) => `/v1/projects/${fixture.projectId}/applications/oidc`;
 
+/** A domain whose name servers fail. */
+export const failingDomain = "failing.example";
+
+async function verifiedDomain({ admin, german }: Scene, name: string) {
+  const { domainId } = (await admin.post("/v1/domains", { name })).body;
+  return german.post(`/v1/domains/${domainId}:verify`);
+}
+
 /** The refusals for objects that are missing, exist already, or are in the wrong state. */
 export const nounRows = {
   ORGANIZATION_NOT_FOUND: { by: ({ german }) => german.get("/v1/organizations/none"), details: ["ResourceInfo"] },
@@ -50,6 +58,25 @@ export const nounRows = {
       return german.post("/v1/subscriptions", wanted);
     },
   },
+  DOMAIN_NOT_FOUND: { by: ({ german }) => german.get("/v1/domains/none"), details: ["ResourceInfo"] },
+  DOMAIN_EXISTS: nameTaken("/v1/domains", () => ({ name: `${fresh("domain")}.example` })),
+  DOMAIN_TAKEN: {
+    async by({ postern, admin, german }) {
+      const wanted = { name: `${fresh("domain")}.example`, withoutDns: true };
+      await admin.post("/v1/domains", wanted, { "x-service-orgid": await organization(postern) });
+      return german.post("/v1/domains", wanted);
+    },
+  },
+  DOMAIN_LIMIT: {
+    async by({ postern, admin, german }) {
+      const inside = { "x-service-orgid": await organization(postern) };
+      for (let n = 0; n < 100; n += 1) await admin.post("/v1/domains", { name: `d${n}.example` }, inside);
+      return german.post("/v1/domains", { name: "one-more.example" }, inside);
+    },
+  },
+  DOMAIN_INVALID: { by: ({ german }) => german.post("/v1/domains", { name: "no domain" }), details: ["BadRequest"] },
+  DOMAIN_RECORD_MISSING: { by: (scene) => verifiedDomain(scene, `${fresh("domain")}.example`) },
+  DOMAIN_CHECK_FAILED: { by: (scene) => verifiedDomain(scene, failingDomain) },
   APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),
   APPLICATION_KEY_NOT_FOUND: {
     by: async (scene) => scene.german.delete(`${await keysPath(scene)}/none`),

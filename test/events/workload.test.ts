@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
 import { expiredEvents } from "../../src/events/retention.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
@@ -13,13 +13,17 @@ import { mailsTo } from "../notify/mail_log.ts";
 import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
 import { openBrowser } from "../provider/browser.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
+import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
 const seed = Number(process.hrtime.bigint() % 1_000_000n);
+let dns: DnsServer;
 let postern: Postern;
 let handlers: Handlers;
 beforeAll(async () => {
+  dns = await openDnsServer();
   postern = await startPostern({
+    domainNameServers: [dns.address],
     ...{ phoneSendsPerUser: 1000, phoneSendsPerNumber: 1000 },
     ...{ mailSendsPerUser: 1000, mailSendsPerAddress: 1000 },
   });
@@ -28,6 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await handlers?.[Symbol.asyncDispose]();
   await postern?.[Symbol.asyncDispose]();
+  await dns?.[Symbol.asyncDispose]();
 });
 
 /** The objects made so far, applications and tokens by their paths; a chosen one may be gone already. */
@@ -351,6 +356,26 @@ function operationsOn(world: World, chance: () => number) {
   ];
 }
 
+/** A domain that was proven, missed, lost and removed, and one that stays. */
+async function domainsComeAndGo(sql: Sql): Promise<void> {
+  const { post, get, delete: remove } = postern.admin;
+  const [gone, staying] = await Promise.all(
+    ["gone", "staying"].map(async (name) => (await post("/v1/domains", { name: `${name}.example` })).body),
+  );
+  dns.zone.set(gone.record.name, { texts: [gone.record.value] });
+  await post(`/v1/domains/${gone.domainId}:verify`);
+  await post(`/v1/domains/${staying.domainId}:verify`, { withoutDns: true });
+  dns.zone.set(gone.record.name, "absent");
+  for (const state of ["RECORD_MISSING", "LOST"]) {
+    await sql`update domains set missing_since = missing_since - interval '3 days' where domain_id = ${gone.domainId}`;
+    await sql`update domain_checks set due = now() where domain_id = ${gone.domainId}`;
+    const isIn = async () =>
+      expect((await get(`/v1/domains/${gone.domainId}`)).body.domain.state).toBe(`DOMAIN_STATE_${state}`);
+    await vi.waitFor(isIn, { timeout: 60_000 });
+  }
+  await remove(`/v1/domains/${gone.domainId}`);
+}
+
 /** Chance that comes out the same for the same seed. */
 function chanceOf(from: number): () => number {
   let state = from;
@@ -377,6 +402,7 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   const operations = operationsOn(world, chance);
   const statuses: number[] = [];
   await using client = oneConnection(postern.databaseUrl);
+  await domainsComeAndGo(client.sql);
   const missing = async () => {
     const ofEarlierReleases = ["factor.refused"];
     const types = await client.sql<{ type: string }[]>`select distinct type from events`;

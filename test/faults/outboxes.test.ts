@@ -5,6 +5,7 @@ import { take as takeSms } from "../../src/notify/sms/outbox.ts";
 import type { Taken, Turn } from "../../src/notify/turns.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
+import { takeDomains } from "../../src/services/domains/domain_worker.ts";
 import { openClient, warningsOnly } from "../fixture/database_client.ts";
 import { planAsTheService } from "../plans/plan.ts";
 import { counting, openScales, type Scales } from "../weight/blocks.ts";
@@ -18,21 +19,39 @@ const [slack, ofOneVisit, mostVisits] = [240, 4, 500];
 const turn: Turn = { most: 24, leaseSeconds: 60, rooms: new Map(), roomOfOthers: 16, after: "" };
 
 type Take = (sql: Sql, turn: Turn) => Promise<Taken<{ readonly owner: string }>>;
-type Outbox = { readonly table: string; readonly take: Take; readonly columns: string; readonly values: string };
+type Outbox = {
+  readonly table: string;
+  readonly take: Take;
+  readonly columns: string;
+  readonly values: string;
+  /** Another table, and what fills it after the first. */
+  readonly beside?: { readonly table: string; readonly fill: string };
+};
 
 const outboxes: readonly Outbox[] = [
   {
     ...{ table: "logout_messages", take: takeLogouts },
-    ...{ columns: "message_id, session_id, user_id, app_id", values: "'m' || n, 's' || n, 'u', 'a' || n" },
+    ...{
+      columns: "message_id, session_id, user_id, app_id, created",
+      values: "'m' || n, 's' || n, 'u', 'a' || n, now()",
+    },
   },
   {
     ...{ table: "mail_messages", take: takeMails },
-    columns: "mail_id, user_id, kind, email, language, expiration_date",
-    values: "'m' || n, 'u', 'verify_email', 'e', 'en', now() + interval '1 day'",
+    columns: "mail_id, user_id, kind, email, language, expiration_date, created",
+    values: "'m' || n, 'u', 'verify_email', 'e', 'en', now() + interval '1 day', now()",
   },
   {
     ...{ table: "sms_messages", take: takeSms },
-    ...{ columns: "phone_code_id, user_id", values: "'m' || n, 'u'" },
+    ...{ columns: "phone_code_id, user_id, created", values: "'m' || n, 'u', now()" },
+  },
+  {
+    ...{ table: "domain_checks", take: takeDomains, columns: "domain_id", values: "'m' || n" },
+    beside: {
+      table: "domains",
+      fill: `insert into domains (owner, domain_id, name, token, proven, without_dns, version, created, changed)
+        select owner, domain_id, domain_id || '.example', 't', true, false, 1, now(), now() from domain_checks on conflict do nothing`,
+    },
   },
 ];
 
@@ -61,12 +80,21 @@ describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
   }, 600_000);
   afterAll(() => opened.disposeAsync());
 
-  async function fill({ table, columns, values }: Outbox, { owner, due, from, to }: Record<string, string | number>) {
+  async function empty({ table, beside }: Outbox) {
+    await client.unsafe(`truncate ${[table, ...(beside ? [beside.table] : [])].join()}`);
+  }
+
+  async function fill(
+    { table, columns, values, beside }: Outbox,
+    { owner, due, from, to }: Record<string, string | number>,
+  ) {
     await client.unsafe(
-      `insert into ${table} (${columns}, owner, created, due)
-       select ${values}, ${owner}, now(), now() ${due} - interval '1 second' * random() from generate_series(${from}, ${to}) n`,
+      `insert into ${table} (${columns}, owner, due)
+       select ${values}, ${owner}, now() ${due} - interval '1 second' * random() from generate_series(${from}, ${to}) n`,
     );
     await client.unsafe(`vacuum analyze ${table}`);
+    if (beside) await client.unsafe(beside.fill);
+    if (beside) await client.unsafe(`vacuum analyze ${beside.table}`);
   }
 
   /** The blocks of one batch, and whose messages it took. */
@@ -80,7 +108,7 @@ describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
 
   test.each(outboxes)("the next batch of $table costs the same, whatever waits", async (outbox) => {
     for (const { taken, ...rows } of Object.values(scenes)) {
-      await client.unsafe(`truncate ${outbox.table}`);
+      await empty(outbox);
       await fill(outbox, { ...rows, from: 1, to: fewer });
       const small = await batch(outbox);
       await fill(outbox, { ...rows, from: fewer + 1, to: more });
@@ -93,8 +121,7 @@ describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
   test.each(outboxes)(
     "of $table, one that is due is found among many that are not, beside one that fills it",
     async (outbox) => {
-      const { table } = outbox;
-      await client.unsafe(`truncate ${table}`);
+      await empty(outbox);
       await fill(outbox, { owner: "'a'", due: "- interval '1 hour'", from: 1, to: more });
       await fill(outbox, { owner: "'o' || n", due: "+ interval '1 hour'", from: more + 1, to: more + organizations });
       await fill(outbox, { owner: "'z'", due: "- interval '1 minute'", from: 0, to: 0 });

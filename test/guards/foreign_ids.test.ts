@@ -42,6 +42,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   key_id: async () => (await other.newKey()).keyId,
   job_id: () => other.newJob(),
   subscription_id: () => other.newSubscription(),
+  domain_id: () => other.newDomain(),
   user_grant_id: () => other.newUserGrant(),
   "subject.id": () => other.userId,
   "resource.id": () => other.projectId,

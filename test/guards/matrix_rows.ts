@@ -5,6 +5,7 @@ import type { Fixture } from "../fixture/organization.ts";
 import { apiApplicationRows } from "./api_application_rows.ts";
 import { brandingRows } from "./branding_rows.ts";
 import { consentRows } from "./consent_rows.ts";
+import { domainRows } from "./domain_rows.ts";
 import { factorRows } from "./factor_rows.ts";
 import { memberRows } from "./member_rows.ts";
 import { policyRows } from "./policy_rows.ts";
@@ -444,6 +445,7 @@ export const rows: Readonly<Record<string, Row>> = {
   ...policyRows,
   ...brandingRows,
   ...subscriptionRows,
+  ...domainRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "JobService.GetJob": { needs: "project.read", decides: "organization", reaches: "own", request: jobOf },

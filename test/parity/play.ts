@@ -6,6 +6,7 @@ import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
 import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
+import { DomainService } from "../../gen/postern/v1/domain_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import { JobService } from "../../gen/postern/v1/job_pb.ts";
@@ -30,6 +31,7 @@ const services: readonly DescService[] = [
     ApplicationService,
     AuthorizationService,
     ConsentService,
+    DomainService,
     EventService,
     FactorService,
     JobService,

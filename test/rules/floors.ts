@@ -19,7 +19,7 @@ export const floors: readonly (readonly string[])[] = [
   ["provider/http"],
   ["services/account", "services/applications", "services/user_exports"],
   ["services/users"],
-  ["services/access_tokens", "services/sessions", "services/subscriptions", "services/expiry"],
+  ["services/access_tokens", "services/domains", "services/sessions", "services/subscriptions", "services/expiry"],
   ["services/factors", "services/organizations", "services/passwords", "services/user_grants"],
   ["services/consents", "services/decisions", "services/members", "services/projects", "services/verification"],
   ["services/audit", "services/callers", "services/jobs", "services/policies", "services/writing"],

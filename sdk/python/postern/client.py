@@ -17,6 +17,7 @@ from postern.v1 import (
     application_pb2_grpc,
     authorization_pb2_grpc,
     consent_pb2_grpc,
+    domain_pb2_grpc,
     event_pb2_grpc,
     factor_pb2_grpc,
     job_pb2_grpc,
@@ -58,6 +59,7 @@ class Postern:
         self.applications = application_pb2_grpc.ApplicationServiceStub(channel)
         self.authorization = authorization_pb2_grpc.AuthorizationServiceStub(channel)
         self.consents = consent_pb2_grpc.ConsentServiceStub(channel)
+        self.domains = domain_pb2_grpc.DomainServiceStub(channel)
         self.events = event_pb2_grpc.EventServiceStub(channel)
         self.factors = factor_pb2_grpc.FactorServiceStub(channel)
         self.jobs = job_pb2_grpc.JobServiceStub(channel)

@@ -4,6 +4,7 @@ import { AccountService } from "./gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "./gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "./gen/postern/v1/authorization_pb.ts";
 import { ConsentService } from "./gen/postern/v1/consent_pb.ts";
+import { DomainService } from "./gen/postern/v1/domain_pb.ts";
 import { EventService } from "./gen/postern/v1/event_pb.ts";
 import { FactorService } from "./gen/postern/v1/factor_pb.ts";
 import { JobService } from "./gen/postern/v1/job_pb.ts";
@@ -30,6 +31,7 @@ export function posternOf(transport: Transport) {
     applications: createClient(ApplicationService, transport),
     authorization: createClient(AuthorizationService, transport),
     consents: createClient(ConsentService, transport),
+    domains: createClient(DomainService, transport),
     events: createClient(EventService, transport),
     factors: createClient(FactorService, transport),
     jobs: createClient(JobService, transport),

@@ -47,7 +47,11 @@ function touchOrganization(columns: string): string {
    from $facts f where t.organization_id = f.stream`;
 }
 
-const gone = [touchOrganization("active = false, deleted = true")];
+// Others can have its domains at once.
+const gone = [
+  touchOrganization("active = false, deleted = true"),
+  "update domains d set proven = false from $facts f where d.owner = f.stream",
+];
 
 export const organizationStateFolds = {
   deactivated: {

@@ -70,6 +70,11 @@ const ofProjects: readonly Step[] = [
 /** What is deleted with an organization, in order; the organization itself goes last. */
 export const whatItHas: readonly Step[] = [
   {
+    makes: "domain.removed",
+    select: `select i.n, d.owner, d.domain_id, d.version + 1, jsonb_build_object('name', d.name)
+             from $input i join domains d on d.owner = i.stream`,
+  },
+  {
     makes: "subscription.deleted",
     select: `select i.n, s.owner, s.subscription_id, s.version + 1, jsonb_build_object()
              from $input i join subscriptions s on s.owner = i.stream`,
@@ -99,6 +104,7 @@ export const whatItHas: readonly Step[] = [
                and not exists (select from all_projects p where p.owner = i.stream)
                and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
                and not exists (select from members m where m.owner = i.stream)
-               and not exists (select from subscriptions s where s.owner = i.stream)`,
+               and not exists (select from subscriptions s where s.owner = i.stream)
+               and not exists (select from domains d where d.owner = i.stream)`,
   },
 ];

@@ -22,5 +22,6 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "organization.deleted/0" as (update organizations t set active = false, deleted = true, version = f.version, changed = f.time
-   from (select * from facts where type = 'organization.deleted') f where t.organization_id = f.stream)
+   from (select * from facts where type = 'organization.deleted') f where t.organization_id = f.stream),
+"organization.deleted/1" as (update domains d set proven = false from (select * from facts where type = 'organization.deleted') f where d.owner = f.stream)
 select 1;

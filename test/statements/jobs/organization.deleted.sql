@@ -1,4 +1,22 @@
 with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'domain.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
+  from (
+    select * from (select i.n, d.owner, d.domain_id, d.version + 1, jsonb_build_object('name', d.name)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join domains d on d.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"domain.removed/0" as (delete from domains t using (select * from facts where type = 'domain.removed') f where t.owner = f.owner and t.domain_id = f.stream),
+"domain.removed/1" as (delete from domain_checks t using (select * from facts where type = 'domain.removed') f where t.domain_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
+select count(*)::integer as count from input;
+
+with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'subscription.deleted'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
@@ -478,7 +496,8 @@ with input as materialized (
                and not exists (select from all_projects p where p.owner = i.stream)
                and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
                and not exists (select from members m where m.owner = i.stream)
-               and not exists (select from subscriptions s where s.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
+               and not exists (select from subscriptions s where s.owner = i.stream)
+               and not exists (select from domains d where d.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)

@@ -11,6 +11,7 @@ import com.postern.v1.AccountServiceGrpc;
 import com.postern.v1.ApplicationServiceGrpc;
 import com.postern.v1.AuthorizationServiceGrpc;
 import com.postern.v1.ConsentServiceGrpc;
+import com.postern.v1.DomainServiceGrpc;
 import com.postern.v1.EventServiceGrpc;
 import com.postern.v1.FactorServiceGrpc;
 import com.postern.v1.JobServiceGrpc;
@@ -81,6 +82,10 @@ public final class PosternClient implements AutoCloseable {
 
   public ConsentServiceGrpc.ConsentServiceBlockingStub consents() {
     return ConsentServiceGrpc.newBlockingStub(channel);
+  }
+
+  public DomainServiceGrpc.DomainServiceBlockingStub domains() {
+    return DomainServiceGrpc.newBlockingStub(channel);
   }
 
   public EventServiceGrpc.EventServiceBlockingStub events() {

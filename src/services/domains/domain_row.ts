@@ -1,0 +1,105 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { DomainCheckResult, DomainState } from "../../../gen/postern/v1/domain_pb.ts";
+import { details, type Versioned } from "../../events/fact.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Page } from "../reading/page.ts";
+import { challengeLabel, unicodeDomain } from "./domain_name.ts";
+
+/** The result of a lookup, as the table of checks has it. */
+export type CheckResult = "found" | "missing" | "failed" | "taken";
+
+export type DomainRow = Versioned & {
+  readonly name: string;
+  readonly token: string;
+  /** Whether the organization has the domain. */
+  readonly proven: boolean;
+  readonly withoutDns: boolean;
+  readonly verified: Date | null;
+  readonly missingSince: Date | null;
+  readonly due: Date | null;
+  readonly checked: Date | null;
+  readonly result: CheckResult | null;
+  readonly answer: string | null;
+};
+
+export const domainColumns = `d.domain_id as id, d.owner, d.name, d.token, d.proven, d.without_dns as "withoutDns", d.verified,
+  d.missing_since as "missingSince", d.version, d.created, d.changed,
+  case when c.due < 'infinity' then c.due end as due, c.checked, c.result, c.answer`;
+
+const joined = "join domain_checks c on c.domain_id = d.domain_id";
+
+export const domainRead = (sql: Sql) =>
+  loadOne<{ owner: string; id: string }, DomainRow>(sql, {
+    asked: "owner text, id text",
+    select: `select n, ${domainColumns} from asked
+             join domains d on d.owner = asked.owner and d.domain_id = asked.id ${joined}`,
+  });
+
+export const domainsOf = (sql: Sql, owner: string, { after, limit }: Page) => sql<DomainRow[]>`
+  select ${sql.unsafe(domainColumns)} from domains d ${sql.unsafe(joined)}
+  where d.owner = ${owner} and ${after ? sql`d.domain_id < ${after[0] ?? ""}` : sql`true`}
+  order by d.domain_id desc limit ${limit}`;
+
+export const mostDomains = 100;
+
+/** Whether an organization may add a domain. */
+export type NewDomain = {
+  /** The id of the domain if the organization has added it before. */
+  readonly knownAs: string | null;
+  /** The organization that has the domain. */
+  readonly holder: string | null;
+  readonly isFull: boolean;
+};
+
+export const newDomainRead = (sql: Sql) =>
+  loadOne<{ owner: string; name: string }, NewDomain>(sql, {
+    asked: "owner text, name text",
+    select: `select n,
+               (select d.domain_id from domains d where d.owner = asked.owner and d.name = asked.name) as "knownAs",
+               (select d.owner from domains d where d.name = asked.name and d.proven) as holder,
+               exists (select from domains d where d.owner = asked.owner offset ${mostDomains - 1}) as "isFull"
+             from asked`,
+  });
+
+/** The TXT record that proves a domain. */
+export const recordOf = ({ name, token }: Pick<DomainRow, "name" | "token">) => ({
+  name: `${challengeLabel}.${name}`,
+  value: `postern-domain-verification=${token}`,
+});
+
+const results = {
+  found: DomainCheckResult.FOUND,
+  missing: DomainCheckResult.MISSING,
+  failed: DomainCheckResult.FAILED,
+  taken: DomainCheckResult.TAKEN,
+} satisfies Record<CheckResult, DomainCheckResult>;
+
+export function domain(row: DomainRow) {
+  const { id, name, withoutDns, verified, missingSince, due } = row;
+  const unicodeName = unicodeDomain(name);
+  const lastCheck = lastCheckOf(row);
+  return {
+    id,
+    details: details(row),
+    name,
+    ...(unicodeName === undefined ? {} : { unicodeName }),
+    state: stateOf(row),
+    withoutDns,
+    record: recordOf(row),
+    ...(verified === null ? {} : { verificationDate: timestampFromDate(verified) }),
+    ...(missingSince === null ? {} : { missingSince: timestampFromDate(missingSince) }),
+    ...(lastCheck === undefined ? {} : { lastCheck }),
+    ...(due === null ? {} : { nextCheckDate: timestampFromDate(due) }),
+  };
+}
+
+function stateOf({ proven, verified, missingSince }: DomainRow): DomainState {
+  if (proven) return missingSince === null ? DomainState.VERIFIED : DomainState.RECORD_MISSING;
+  return verified === null ? DomainState.PENDING : DomainState.LOST;
+}
+
+function lastCheckOf({ checked, result, answer }: DomainRow) {
+  if (checked === null || result === null) return undefined;
+  return { date: timestampFromDate(checked), result: results[result], answer: answer ?? "" };
+}

@@ -1,0 +1,13 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, origin jsonb, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"domain.removed/0" as (delete from domains t using (select * from facts where type = 'domain.removed') f where t.owner = f.owner and t.domain_id = f.stream),
+"domain.removed/1" as (delete from domain_checks t using (select * from facts where type = 'domain.removed') f where t.domain_id = f.stream)
+select 1;
