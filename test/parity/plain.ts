@@ -25,6 +25,7 @@ const passing: Readonly<Record<string, string>> = {
   authTime: "<time>",
   lastUsedDate: "<time>",
   consentDate: "<time>",
+  verificationDate: "<time>",
   endDate: "<time>",
   erasureDate: "<time>",
   lastSignInDate: "<time>",
@@ -51,6 +52,7 @@ const patterns: readonly [string, RegExp][] = [
   // Random bytes of 16, 32 and 64, which may look like a secret; no secret is as long.
   ["bytes", /^(?=.*[a-z])(?=.*[A-Z])(?:[\w-]{22}|[\w-]{43}|[\w-]{86})$/g],
   ["secret", /\b[a-z]{2}_[0-9A-Za-z]{33,}\b/g],
+  ["secret", /(?<=postern-domain-verification=)[0-9a-f]{32}\b/g],
   ["id", /\b[0-9a-hjkmnp-tv-z]{24}\b/g],
   ["name", /\b(user|machine)\d+-[0-9a-f]{6}\b/g],
   ["name", /\bOrganization \d+ [0-9a-f]{6}\b/g],
