@@ -5,6 +5,7 @@ import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
 import { openClient } from "../fixture/database_client.ts";
+import { enrolTotp } from "../fixture/factors.ts";
 import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
 import { oneConnection } from "./log_of.ts";
 
@@ -28,7 +29,8 @@ async function age(databaseUrl: string, days: number): Promise<void> {
 }
 
 async function expireAll(sql: Sql): Promise<void> {
-  for (const { batch } of expiredEvents(sql, () => new Date())) while ((await batch(100)) >= 100);
+  // One event at a time, so that each object is deleted in parts.
+  for (const { batch } of expiredEvents(sql, () => new Date())) while ((await batch(1)) >= 1);
 }
 
 const typesOf = async ({ admin }: Postern, objectId: string): Promise<string[]> =>
@@ -52,6 +54,7 @@ async function endedAndNot(postern: Postern) {
   const { admin } = postern;
   const chosen = `user-${randomBytes(4).toString("hex")}`;
   const [ended, staying] = [await signedUp(postern), await signedUp(postern)];
+  const { factorId } = await enrolTotp(ended.client);
   const { sessionId } = done(await admin.post("/v1/sessions", { loginName: staying.username, password }));
   const { sessionId: open } = done(await admin.post("/v1/sessions", { loginName: staying.username, password }));
   await admin.post("/v1/sessions", { loginName: staying.username, password: "wrong" });
@@ -76,7 +79,7 @@ async function endedAndNot(postern: Postern) {
     position: (events as Event[])[0]?.position ?? "",
     signIns: [sessionId, robot.tokenId, attempt] as readonly string[],
     users: [ended.userId, chosen] as readonly string[],
-    others: [projectId, userGrantId] as readonly string[],
+    others: [projectId, userGrantId, factorId] as readonly string[],
     living: [staying.userId, open, kept, robot.userId] as readonly string[],
   };
 }
