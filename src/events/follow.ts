@@ -202,7 +202,7 @@ export function lookAgain({ everyMs, restMs = 0, onError, look }: LookOptions) {
       const more = await look().catch((error: unknown) => void onError(error));
       if (more) continue;
       await rest(rested - performance.now());
-      if (!poked) await pause(everyMs - restMs);
+      if (!poked) await pause(Math.max(0, everyMs - restMs));
     }
   }
 
