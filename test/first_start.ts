@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
+import { compiled } from "./compiled.ts";
 import { freePort } from "./wire/free_port.ts";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
@@ -37,6 +38,7 @@ export function nodeEnv({
   env = {},
 }: NodeOptions): Record<string, string> {
   return {
+    ...compiled,
     ...{ DATABASE_URL: databaseUrl, POSTERN_DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: "json" },
     POSTERN_ADMIN_TOKEN: adminToken,
     ...{ PATH: process.env.PATH ?? "", POSTERN_MASTER_KEY: Buffer.alloc(32, 1).toString("base64") },

@@ -5,14 +5,18 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
+import { compiled } from "./compiled.ts";
 
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const key = Buffer.alloc(32, 1).toString("base64");
 
 function main(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) =>
-    execFile(process.execPath, [program, ...args], { env, timeout: 120_000 }, (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    execFile(
+      process.execPath,
+      [program, ...args],
+      { env: { ...compiled, ...env }, timeout: 120_000 },
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }),
     ),
   );
 }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { compiled } from "../compiled.ts";
 import { certificateFor } from "../wire/certificate.ts";
 
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -22,8 +23,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Starts with settings that stop it; root may write anywhere, so that another user starts it. */
 function start(env: Readonly<Record<string, string>>, as: { uid?: number } = {}) {
   return new Promise<{ code: unknown; stderr: string }>((resolve) =>
-    execFile(process.execPath, [program], { env: { PORT: "0", ...env }, ...as }, (error, _stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stderr }),
+    execFile(
+      process.execPath,
+      [program],
+      { env: { ...compiled, PORT: "0", ...env }, ...as },
+      (error, _stdout, stderr) => resolve({ code: error?.code ?? 0, stderr }),
     ),
   );
 }

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rotateSigningKeys } from "../../src/maintenance/rotate_signing_keys.ts";
+import { compiled } from "../compiled.ts";
 import { signedUp } from "../harness.ts";
 import { type Application, application, basic, codeFor, exchange, type Person, post } from "../provider/application.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
@@ -116,7 +117,9 @@ test("the command has a page of the manual, and says by its exit code what becam
   const help = await run(process.execPath, [program, "rotate-signing-keys", "--help"]);
   expect(help.stdout).toContain("--emergency");
   const exit = (args: string[], env: Record<string, string> = {}) =>
-    run(process.execPath, [program, "rotate-signing-keys", ...args], { env: { ...process.env, ...env } }).then(
+    run(process.execPath, [program, "rotate-signing-keys", ...args], {
+      env: { ...process.env, ...compiled, ...env },
+    }).then(
       () => 0,
       ({ code }: { code: number }) => code,
     );

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { smsHealth } from "../../src/notify/sms/outbox.ts";
 import { webhookSender } from "../../src/notify/sms/webhook_sender.ts";
+import { compiled } from "../compiled.ts";
 import { openOutbox, startWorker } from "./outbox.ts";
 import { idsOf, startProvider } from "./provider.ts";
 
@@ -10,7 +11,8 @@ const program = fileURLToPath(new URL("./killed_worker.ts", import.meta.url));
 
 function runUntilKilled(...args: string[]): Promise<NodeJS.Signals | null> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [program, ...args], { timeout: 120_000, killSignal: "SIGTERM" });
+    const env = { ...process.env, ...compiled };
+    const child = execFile(process.execPath, [program, ...args], { env, timeout: 120_000, killSignal: "SIGTERM" });
     child.on("exit", (_code, signal) => resolve(signal));
   });
 }

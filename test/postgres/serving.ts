@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { newToken } from "../../src/security/token.ts";
+import { compiled } from "../compiled.ts";
 import { type Client, clientOf } from "../harness.ts";
 import { connectHttp1 } from "../wire/http1.ts";
 import { until } from "./embedded/holder.ts";
@@ -31,6 +32,7 @@ export async function serve(databaseUrl: string, settings: Record<string, string
   const dataDir = await mkdtemp(join(tmpdir(), "postern-serving-"));
   const token = newToken("pt");
   const env = {
+    ...compiled,
     ...{
       DATABASE_URL: databaseUrl,
       POSTERN_DATA_DIR: dataDir,

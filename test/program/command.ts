@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { compiled } from "../compiled.ts";
 
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -13,7 +14,7 @@ export type RunOptions = { readonly env?: Readonly<Record<string, string>>; read
 /** Runs the program to its end; without settings but those that are given. */
 export function postern(args: readonly string[], { env = {}, input = "" }: RunOptions = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [program, ...args], { env }, (error, out, err) =>
+    const child = execFile(process.execPath, [program, ...args], { env: { ...compiled, ...env } }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, out, err }),
     );
     child.stdin?.end(input);
@@ -30,7 +31,10 @@ export type Running = AsyncDisposable & {
 
 /** Starts the program, and keeps its output. */
 export function running(args: readonly string[], env: Readonly<Record<string, string>>): Running {
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...compiled, ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   const exited = once(child, "exit");
   let out = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { errorText } from "../../src/messages/catalogue.ts";
 import { userIdFor } from "../../src/transfer/user_id.ts";
+import { compiled } from "../compiled.ts";
 import { organization } from "../harness.ts";
 import {
   at,
@@ -93,7 +94,7 @@ test("an import that is interrupted ends what is under way, and goes on when it 
   const pipe = join(folder, randomBytes(6).toString("hex"));
   await promisify(execFile)("mkfifo", [pipe]);
   const args = [program, "import", pipe, "--url", postern.url, "--organization", organizationId];
-  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken };
+  const env = { ...compiled, POSTERN_ADMIN_TOKEN: postern.config.adminToken };
   const importing = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   const [ended, output] = [once(importing, "exit"), text(importing.stdout)];
   await using writer = await open(pipe, "w");

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
+import { compiled } from "../compiled.ts";
 import { type Postern, startPostern } from "../harness.ts";
 
 /** The service of this file. */
@@ -25,7 +26,7 @@ export const program = fileURLToPath(new URL("../../src/main.ts", import.meta.ur
 
 /** Runs the program against the service of this file. */
 export function run(...args: string[]) {
-  const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken };
+  const env = { ...compiled, POSTERN_ADMIN_TOKEN: postern.config.adminToken };
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) =>
     execFile(process.execPath, [program, ...args, "--url", postern.url], { env }, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout, stderr }),

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { expect, inject, test } from "vitest";
 import { StartError } from "../../../src/postgres/failure.ts";
 import { checkDatabase } from "../../../src/postgres/start_error.ts";
+import { compiled } from "../../compiled.ts";
 import { freshDatabase } from "../../database.ts";
 import { openProxy } from "../proxy.ts";
 import { ask } from "./holder.ts";
@@ -18,7 +19,14 @@ const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 async function failedStart(settings: Readonly<Record<string, string>>) {
   const dataDir = await mkdtemp(join(tmpdir(), "postern-start-"));
   const key = randomBytes(32).toString("base64");
-  const env = { POSTERN_DATA_DIR: dataDir, POSTERN_MASTER_KEY: key, PORT: "0", LOG_LEVEL: "silent", ...settings };
+  const env = {
+    ...compiled,
+    POSTERN_DATA_DIR: dataDir,
+    POSTERN_MASTER_KEY: key,
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    ...settings,
+  };
   const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "ignore", "pipe"] });
   let words = "";
   child.stderr.setEncoding("utf8").on("data", (text) => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rotateSigningKeys } from "../../../src/maintenance/rotate_signing_keys.ts";
+import { compiled } from "../../compiled.ts";
 import { signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
@@ -62,6 +63,7 @@ async function killedRotation(milliseconds: number, ...args: readonly string[]):
   const { databaseUrl = "", masterKeys } = nodes.one.config;
   const env = {
     ...process.env,
+    ...compiled,
     DATABASE_URL: databaseUrl,
     POSTERN_MASTER_KEY: Buffer.from(masterKeys?.[0] ?? []).toString("base64"),
   };
