@@ -48,6 +48,22 @@ export async function startPostern(overrides: Partial<Config> = {}): Promise<Pos
   };
 }
 
+let shared: Promise<Postern> | undefined;
+
+/**
+ * The server that the files of this process share, with an administrator and an organization for each of them. It is for files that
+ * change no setting and ask for nothing that belongs to the whole instance. It ends with the process.
+ */
+export async function sharedPostern(): Promise<Postern> {
+  shared ??= startPostern();
+  const postern = await shared;
+  const organizationId = await organization(postern);
+  const { userId, client } = await machine(postern, { organizationId });
+  const added = await postern.admin.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true });
+  if (added.status !== 200) throw new Error(JSON.stringify(added.body));
+  return { ...postern, admin: client, adminId: userId, organizationId, async [Symbol.asyncDispose]() {} };
+}
+
 /** Settings for tests: a free port, silent, hashes that cost little, and a machine that may stall for seconds. */
 function testConfig(): Config {
   const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };

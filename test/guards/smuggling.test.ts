@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Client, machine, type Postern, startPostern } from "../harness.ts";
+import { type Client, machine, type Postern, sharedPostern } from "../harness.ts";
 import { requestHttp2 } from "../wire/http2.ts";
 import { sendBytes } from "../wire/tcp.ts";
 
@@ -7,7 +7,7 @@ let postern: Postern;
 let stranger: { readonly userId: string; readonly client: Client };
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   stranger = await machine(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { errorText } from "../../src/messages/catalogue.ts";
-import { type Postern, startPostern } from "../harness.ts";
+import { type Postern, sharedPostern } from "../harness.ts";
 import { type DoorCall, openDoors } from "./doors.ts";
 import { methods } from "./play.ts";
 
 let postern: Postern;
 let doors: ReturnType<typeof openDoors>;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   doors = openDoors(postern.url);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { text } from "../../../src/messages/catalogue.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { keyFor, withTotp, wrongCodeOf } from "../../fixture/factors.ts";
-import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import {
   type Application,
@@ -24,7 +24,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

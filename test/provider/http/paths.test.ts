@@ -5,12 +5,12 @@ import { registeredOrigins } from "../../../src/provider/request/cross_origin.ts
 import { signingKeys } from "../../../src/provider/tokens/signing_keys.ts";
 import { passwordResetsOf } from "../../../src/services/passwords/password_reset.ts";
 import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
-import { startPostern } from "../../harness.ts";
+import { sharedPostern } from "../../harness.ts";
 import { openHandlers } from "../../sent_statements.ts";
 
 // The benchmark of hostile requests attacks each path of the list, so a page that is missing there is never attacked.
 test("the list of paths has every route of the provider, and nothing else", async () => {
-  await using postern = await startPostern();
+  await using postern = await sharedPostern();
   await using handlers = openHandlers(postern);
   const { deps } = handlers;
   const { files, requests } = providerRoutes({

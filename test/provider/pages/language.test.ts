@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { queryMaxLength } from "../../../src/provider/http/parameters.ts";
 import { withTotp } from "../../fixture/factors.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { application, authorizeUrl, issuerOf, signIn } from "../application.ts";
 import { openBrowser, type Shown } from "../browser.ts";
@@ -11,7 +11,7 @@ import { openBrowser, type Shown } from "../browser.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postern, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern } from "../../harness.ts";
 import { type Application, answerIn, application, authorizeUrl, issuerOf } from "../application.ts";
 import { hiddenIn, openBrowser } from "../browser.ts";
 
@@ -7,7 +7,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { openProbe } from "../../probe.ts";
 import {
   type Application,
@@ -17,7 +17,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { connected, foreignApplication } from "../../fixture/connection.ts";
-import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
 import { answerIn, application, authorizeUrl, basic, exchange, issuerOf, post, signIn } from "../application.ts";
 import { type Browser, openBrowser, type Shown } from "../browser.ts";
@@ -9,7 +9,7 @@ import { type Browser, openBrowser, type Shown } from "../browser.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

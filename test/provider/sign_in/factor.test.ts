@@ -1,14 +1,14 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withTotp, wrongCodeOf } from "../../fixture/factors.ts";
-import { type Postern, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern } from "../../harness.ts";
 import { answerIn, application, authorizeUrl, exchange, issuerOf, signIn } from "../application.ts";
 import { openBrowser } from "../browser.ts";
 
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

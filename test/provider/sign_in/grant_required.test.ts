@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
   type Application,
   answerIn,
@@ -17,7 +17,7 @@ import { openBrowser } from "../browser.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
   answerIn,
   application,
@@ -19,7 +19,7 @@ import { openBrowser } from "../browser.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -2,7 +2,7 @@ import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { enrolPasskey, enrolTotp, keyFor, withTotp } from "../../fixture/factors.ts";
-import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
   type Application,
   answerIn,
@@ -20,7 +20,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

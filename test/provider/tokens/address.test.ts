@@ -1,13 +1,13 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { application, codeFor, exchange, issuerOf, type Person } from "../application.ts";
 
 let postern: Postern;
 let issuer: string;
 let person: Person;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   person = await signedUp(postern);
 });

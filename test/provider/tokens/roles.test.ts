@@ -1,6 +1,6 @@
 import { decodeJwt, type JWTPayload } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { openProbe } from "../../probe.ts";
 import {
   type Application,
@@ -26,7 +26,7 @@ let postern: Postern;
 let issuer: string;
 let person: Person;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   person = await signedUp(postern);
 });

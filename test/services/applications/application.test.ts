@@ -2,14 +2,14 @@ import { createHash, randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { errorText } from "../../../src/messages/catalogue.ts";
-import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
+import { type Answer, organization, type Postern, sharedPostern } from "../../harness.ts";
 
 let postern: Postern;
 let sql: postgres.Sql;
 let projectId: string;
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   const url = new URL(postern.databaseUrl);
   const host = url.searchParams.get("host") ?? url.hostname;
   sql = postgres({ host, user: url.username, database: url.pathname.slice(1), max: 1 });

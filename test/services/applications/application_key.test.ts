@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { unique } from "../../events/log_of.ts";
 import { newJwk } from "../../fixture/jwk.ts";
-import { type Answer, type Postern, startPostern } from "../../harness.ts";
+import { type Answer, type Postern, sharedPostern } from "../../harness.ts";
 
 let postern: Postern;
 let projectId: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   projectId = done(await postern.admin.post("/v1/projects", { name: "Shop" })).projectId;
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { unique } from "../../events/log_of.ts";
-import { type Answer, type Postern, startPostern } from "../../harness.ts";
+import { type Answer, type Postern, sharedPostern } from "../../harness.ts";
 import { openProbe, type Probe } from "../../probe.ts";
 
 let postern: Postern;
 let probe: Probe;
 let projectId: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   probe = openProbe(postern.databaseUrl);
   projectId = done(await postern.admin.post("/v1/projects", { name: "Shop" })).projectId;
 });

@@ -4,11 +4,11 @@ import { HumanUserUpdateSchema, UpdateHumanUserRequestSchema } from "../../../ge
 import { errorText } from "../../../src/messages/catalogue.ts";
 import { changesOf, updateRule } from "../../../src/services/reading/update_mask.ts";
 import { unique } from "../../events/log_of.ts";
-import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Answer, machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

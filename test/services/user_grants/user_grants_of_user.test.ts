@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Client, machine, type Postern, startPostern } from "../../harness.ts";
+import { type Client, machine, type Postern, sharedPostern } from "../../harness.ts";
 
 const perUser = 5;
 const roleKeys = ["plain", 'quoted"one"', "NULL", "{braces}", "back\\slash", "com,ma"];
@@ -11,7 +11,7 @@ const grantsOf = new Map<string, string[]>();
 const projects: string[] = [];
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   for (let n = 0; n < perUser; n++) {
     const { body } = await postern.admin.post("/v1/projects", { name: `Project ${randomUUID()}` });
     for (const key of roleKeys) await postern.admin.post(`/v1/projects/${body.projectId}/roles`, { key });
