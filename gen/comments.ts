@@ -1323,7 +1323,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.Retention.RETENTION_SIGN_IN": "Kept for `sign_in_days` after the object ended.",
   "postern.v1.Retention.RETENTION_UNSPECIFIED": "Unspecified; no type has this.",
   "postern.v1.RetentionPolicy": "How long events are kept. The days count from the end of the object that the events are about; then all of its events are deleted. Events of objects that still exist are kept, and so are those of the instance, organizations, applications, policies and signing keys, but after as many days they lose the address and the user agent of their origin; only sessions that are open keep theirs. Without a policy, every event is kept as it is.",
-  "postern.v1.RetentionPolicy.administration_days": "For how many days the events of users, factors, consents, memberships, projects, project grants, user grants and subscriptions are kept after these are gone; if absent, always.",
+  "postern.v1.RetentionPolicy.administration_days": "For how many days the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions and domains are kept after these are gone; if absent, always.",
   "postern.v1.RetentionPolicy.sign_in_days": "For how many days the events of sessions, access tokens, sign-ins to applications and attempts are kept after these have ended; if absent, always.",
   "postern.v1.ReturnEmailCode": "Returns the code in the response; no mail is sent.",
   "postern.v1.ReturnPhoneCode": "Returns the code in the response; no SMS is sent.",

@@ -441,7 +441,7 @@ async function leftOver(sql: Sql): Promise<string[]> {
     ...{ user: "all_users.user_id", session: "sessions.session_id", access_token: "access_tokens.token_id" },
     ...{ project: "all_projects.project_id", project_grant: "all_project_grants.project_grant_id" },
     ...{ user_grant: "user_grants.user_grant_id", member: "members.member_id", consent: "consents.consent_id" },
-    subscription: "subscriptions.subscription_id",
+    ...{ subscription: "subscriptions.subscription_id", domain: "domains.domain_id" },
   };
   const living = Object.entries(tables).map(([noun, column]) => {
     const [table, id] = column.split(".");
