@@ -3,14 +3,14 @@ import { connect as dial } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { machine, type Postern, startPostern } from "../harness.ts";
+import { machine, type Postern, sharedPostern } from "../harness.ts";
 
 const addGrants = "/postern.v1.UserGrantService/AddUserGrants";
 const watchEvents = "/postern.v1.EventService/WatchEvents";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

@@ -5,7 +5,7 @@ import { CreateAccessTokenRequestSchema } from "../../gen/postern/v1/user_pb.ts"
 import { permissions } from "../../src/guards/permissions.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { callRest } from "../fixture/rest_call.ts";
-import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { type Answer, type Client, machine, organization, type Postern, sharedPostern, signedUp } from "../harness.ts";
 import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
 import { ownRows } from "./own_rows.ts";
@@ -14,7 +14,7 @@ let postern: Postern;
 let fixture: Fixture;
 let ownerId: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   fixture = await fixtureOf(postern, await organization(postern));
   ownerId = (await machine(postern, fixture)).userId;
   const member = { userId: ownerId, roles: ["INSTANCE_OWNER"], instance: true };

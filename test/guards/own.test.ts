@@ -9,7 +9,7 @@ import { reasonOf as reasonOfError } from "../../src/errors.ts";
 import { clientOptions, driverUrl } from "../../src/postgres/pool/connect.ts";
 import { enrolTotp } from "../fixture/factors.ts";
 import { callRest } from "../fixture/rest_call.ts";
-import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { type Answer, type Client, machine, organization, type Postern, sharedPostern, signedUp } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
@@ -19,7 +19,7 @@ const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

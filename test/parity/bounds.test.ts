@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
-import { type Postern, startPostern } from "../harness.ts";
+import { type Postern, sharedPostern } from "../harness.ts";
 import { frame } from "../wire/frame.ts";
 import { fieldsOf, type HttpRequest, type HttpResponse } from "../wire/http.ts";
 import { connectHttp1 } from "../wire/http1.ts";
@@ -88,7 +88,7 @@ let doors: ReturnType<typeof openDoors>;
 let response: HttpResponse | undefined;
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   doors = openDoors(postern.url, (one) => {
     response = one;
   });

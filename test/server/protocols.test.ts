@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
-import { type Postern, startPostern } from "../harness.ts";
+import { type Postern, sharedPostern } from "../harness.ts";
 import { frame } from "../wire/frame.ts";
 import { requestHttp2 } from "../wire/http2.ts";
 import { readError, readProblem, refusalOf } from "../wire/refusal.ts";
@@ -11,7 +11,7 @@ import { transports } from "../wire/transports.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern[Symbol.asyncDispose]());
 

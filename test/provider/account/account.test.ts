@@ -3,7 +3,7 @@ import { pageText } from "../../../src/messages/page.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { connected } from "../../fixture/connection.ts";
 import { enrolPasskey, enrolTotp, keyFor, withTotp } from "../../fixture/factors.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { openProbe } from "../../probe.ts";
 import { answerIn, application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "../application.ts";
@@ -12,7 +12,7 @@ import { type Browser, hiddenIn, openBrowser, type Shown } from "../browser.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { type Application, authorizeUrl, issuerOf, type Person } from "../application.ts";
 import { hiddenIn, openBrowser } from "../browser.ts";
 import {
@@ -17,7 +17,7 @@ let issuer: string;
 let app: Application;
 let person: Person;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   [app, person] = [await deviceApplication(postern.admin), await signedUp(postern)];
 });

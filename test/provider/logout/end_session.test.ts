@@ -2,7 +2,7 @@ import { decodeJwt, importJWK, SignJWT } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp, startPostern } from "../../harness.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
 import {
   type Application,
@@ -31,7 +31,7 @@ let app: Application;
 let other: Application;
 let person: Person;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   [app, other] = [await application(postern.admin, settings), await application(postern.admin, settings)];
   person = await signedUp(postern);

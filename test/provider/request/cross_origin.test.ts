@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mayReadRefusal, registeredOrigins } from "../../../src/provider/request/cross_origin.ts";
 import { openClient } from "../../fixture/database_client.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp, startPostern } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import {
   type Application,
@@ -24,7 +24,7 @@ let issuer: string;
 let app: Application;
 let token: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin, { firstParty: true, additionalOrigins: [own] });
   await application(postern.admin, { additionalOrigins: [others] });

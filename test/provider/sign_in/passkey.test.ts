@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { enrolPasskey, keyFor, withPasskey, withTotp } from "../../fixture/factors.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp, startPostern } from "../../harness.ts";
 import { openProbe } from "../../probe.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
 import { type Application, answerIn, application, authorizeUrl, exchange, issuerOf, signIn } from "../application.ts";
@@ -12,7 +12,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { untilStepMs } from "../../../src/services/passwords/even_time.ts";
 import { openClient } from "../../fixture/database_client.ts";
-import { type Postern, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern } from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern[Symbol.asyncDispose]());
 

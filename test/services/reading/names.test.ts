@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openClient } from "../../fixture/database_client.ts";
-import { type Answer, type Postern, startPostern } from "../../harness.ts";
+import { type Answer, type Postern, sharedPostern } from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../../harness.ts";
+import { type Answer, type Client, machine, organization, type Postern, sharedPostern } from "../../harness.ts";
 
 let postern: Postern;
 /** Owns the projects. */
@@ -9,7 +9,7 @@ let ours: string;
 let theirs: string;
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   ours = postern.organizationId;
   theirs = await organization(postern);
 });
