@@ -32,7 +32,8 @@ export async function startAdapter(
     more(router);
   };
   const handle = connectNodeAdapter({ ...options, routes: all });
-  const http1 = await listening(createHttp1(handle), opened);
+  // On a busy machine, seconds may pass between two calls of a client.
+  const http1 = await listening(createHttp1({ keepAliveTimeout: 0 }, handle), opened);
   const http2 = await listening(createHttp2(handle), opened);
   const stack = opened.move();
   return { http1, http2, [Symbol.asyncDispose]: () => stack.disposeAsync() };

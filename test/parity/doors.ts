@@ -77,8 +77,6 @@ export type Doors = Disposable & {
   readonly all: readonly Door[];
   /** Each protocol in each format that is read by itself, and each version of HTTP. */
   readonly first: readonly Door[];
-  /** What the first ones have, combined otherwise. */
-  readonly further: readonly Door[];
 };
 
 /** Opens every door of a server; `onResponse` is given the bytes of each answer. */
@@ -98,7 +96,7 @@ export function openDoors(url: string | Ports, onResponse?: (response: HttpRespo
     door("gRPC binary", "binary", two, grpc("binary")),
     door("gRPC JSON", "json", two, grpc("json")),
   ];
-  // The version of HTTP and the format are read apart, so not every pair of them is tried.
+  // What the first ones have, combined otherwise. The version of HTTP and the format are read apart, so not every pair of them is tried.
   const further = [
     { ...door("REST", "json", two, rest), gatewayOnly: noRest },
     { ...door("plain JSON on the rpc path", "json", one, plain), gatewayOnly: asConnect },
@@ -109,7 +107,7 @@ export function openDoors(url: string | Ports, onResponse?: (response: HttpRespo
     door("gRPC-Web JSON", "json", two, grpcWeb("json", false)),
     { ...door("gRPC-Web text JSON", "json", two, grpcWeb("json", true)), gatewayOnly: noText },
   ];
-  return { first, further, all: [...first, ...further], [Symbol.dispose]: () => stack.dispose() };
+  return { first, all: [...first, ...further], [Symbol.dispose]: () => stack.dispose() };
 }
 
 const noRest = "connect-es knows no google.api.http";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, startPostern } from "../harness.ts";
 import { type DoorAnswer, openDoors } from "./doors.ts";
 import { type Packing, packers } from "./packing.ts";
-import { methods, playEverywhere } from "./play.ts";
+import { methods, openTo, playAt } from "./play.ts";
 import { fresh, limits, made, type Scene, type Stage, stageOf, within } from "./stage.ts";
 
 const redirectUris = Array.from({ length: 100 }, (_, index) => `https://portal.example/${index}/${"x".repeat(250)}`);
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 test.each(scenes.map((scene) => [scene.name, scene] as const))("%s", async (_, scene) => {
-  await playEverywhere(scene, doors.all, stage);
+  await playAt(openTo(scene, doors.all), scene, stage);
 });
 
 /** Reads the application through every door. */

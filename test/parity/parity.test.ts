@@ -1,14 +1,16 @@
 // A scene is one call with the answer that it has to get; the stage is a server with the organization, users and projects that
-// scenes need. A door is one way to make a call (protocol, format, version of HTTP): each scene is played at every door where it
-// can be, and all answers must be equal once identifiers and times are replaced. further_doors.test.ts has the doors that combine
-// what is met here one by one.
+// scenes need. A door is one way to make a call (protocol, format, version of HTTP). All answers of a scene must be equal once
+// identifiers and times are replaced. Here each scene is played at REST, at another door of JSON and at one of binary messages, which
+// take turns; every_door.test.ts plays each at all of them.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import { playScenes } from "./every_scene.ts";
-import { methods } from "./play.ts";
+import { type Postern, startPostern } from "../harness.ts";
+import { type Door, openDoors } from "./doors.ts";
+import { methods, openTo, playAt } from "./play.ts";
 import { scenes } from "./scenes.ts";
+import { limits, type Stage, stageOf } from "./stage.ts";
 
 test("every rpc has a scene that is answered and one that is refused", () => {
   const answered = new Set(scenes.flatMap(([, { rpc, says }]) => (says === "OK" ? [rpc] : [])));
@@ -19,4 +21,25 @@ test("every rpc has a scene that is answered and one that is refused", () => {
   expect(unary.every((name) => getOption(methods.get(name) as DescMethod, http).pattern.case)).toBe(true);
 });
 
-playScenes(({ first }) => first);
+const opened = new AsyncDisposableStack();
+afterAll(() => opened.disposeAsync());
+
+let postern: Postern;
+let stage: Stage;
+let doors: readonly Door[];
+
+beforeAll(async () => {
+  postern = opened.use(await startPostern(limits));
+  stage = await stageOf(postern);
+  doors = opened.use(openDoors(postern.url)).first;
+});
+
+/** The first of the open doors, and of the others one of each format. */
+function inTurn([first, ...others]: readonly Door[], turn: number): readonly Door[] {
+  const ofFormats = (["json", "binary"] as const).map((format) => others.filter((door) => door.format === format));
+  return [first, ...ofFormats.map((doors) => doors[turn % doors.length])].filter((door) => door !== undefined);
+}
+
+const turns = scenes.map(([title, scene], turn) => [title, scene, turn] as const);
+
+test.each(turns)("%s", (_title, scene, turn) => playAt(inTurn(openTo(scene, doors), turn), scene, stage));

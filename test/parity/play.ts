@@ -58,7 +58,7 @@ export const methods: ReadonlyMap<string, DescMethod> = new Map(
 const kindOf = ({ name, format }: Door) => (name.startsWith("REST") ? "rest" : format);
 
 /** Returns the reason why a scene is not played at a door. */
-export function shut(door: Door, { not = {}, only }: Scene, method: DescMethod): string | undefined {
+function shut(door: Door, { not = {}, only }: Scene, method: DescMethod): string | undefined {
   if (only && only !== kindOf(door)) return `only for ${only}`;
   return not[kindOf(door)] ?? not[door.format] ?? door.shut(method);
 }
@@ -83,6 +83,7 @@ const counted: readonly Scene["says"][] = [
   "CODE_INVALID",
   "IDEMPOTENCY_KEY_REUSED",
   "PASSWORD_MISMATCH",
+  "PASSWORD_REUSED",
   "SIGN_IN_FAILED",
 ];
 
@@ -90,11 +91,17 @@ const counted: readonly Scene["says"][] = [
 const isShared = ({ says }: Scene, { idempotency }: DescMethod) =>
   says === "OK" ? idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS : !counted.includes(says);
 
-/** Plays a scene at every door where it can be: each says what the scene says, and all say the same. */
-export async function playEverywhere(scene: Scene, doors: readonly Door[], stage: Stage): Promise<void> {
+/** The doors where a scene can be played. */
+export function openTo(scene: Scene, doors: readonly Door[]): readonly Door[] {
   const method = methods.get(scene.rpc) as DescMethod;
   const open = doors.filter((door) => shut(door, scene, method) === undefined);
   expect(open.length).toBeGreaterThan(0);
+  return open;
+}
+
+/** Plays a scene at doors that are open to it: each says what the scene says, and all say the same. */
+export async function playAt(open: readonly Door[], scene: Scene, stage: Stage): Promise<void> {
+  const method = methods.get(scene.rpc) as DescMethod;
   const played = await (isShared(scene, method) ? playOnce : playEach)(open, scene, { stage, method });
   const [first] = played.map(alike);
   for (const one of played) {

@@ -17,7 +17,7 @@ export const longTests: readonly string[] = [
   "test/guards/{gate_deadline,idempotency_record}.test.ts",
   "test/maintenance/*.test.ts",
   "test/notify/{delivery,kill,upgrade}.test.ts",
-  "test/parity/{adapter,adapter_calls,deadline,further_doors,node_http2,outcome}.test.ts",
+  "test/parity/{adapter_calls,deadline,every_door,outcome}.test.ts",
   "test/plans/*.test.ts",
   "test/postgres/**/*.test.ts",
   "test/program/*.test.ts",
