@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, test, vi } from "vitest";
+import { takeLease } from "../../src/events/lease.ts";
 import { expiredEvents } from "../../src/events/retention.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { newToken } from "../../src/security/token.ts";
@@ -25,7 +26,8 @@ const done = ({ status, body }: Answer) => {
 async function age(databaseUrl: string, days: number): Promise<void> {
   await using database = openClient(databaseUrl);
   await database.client.unsafe(`set session_replication_role = replica;
-    update events set time = time - interval '${days} days'`);
+    update events set time = time - interval '${days} days';
+    update retention_progress set time = time - interval '${days} days'`);
 }
 
 async function expireAll(sql: Sql): Promise<void> {
@@ -126,6 +128,30 @@ test("a node deletes what the policy no longer keeps, and nothing that still exi
     const { status, body } = await postern.admin.post("/v1/users/machine", { username: "new", name: "New", userId });
     expect([status, body.details[0].reason]).toEqual([409, "ID_TAKEN"]);
   }
+  // A session that nobody ends is over when it expires, and its days count from then.
+  const [, open = ""] = living;
+  const expired = (days: number) => client.sql`
+    update retention_waits set until = now() - make_interval(days => ${days}) where stream = ${open}`;
+  expect((await expired(29)).count).toBe(1);
+  await expireAll(client.sql);
+  expect(await typesOf(postern, open)).toEqual(["session.created"]);
+  expect((await expired(31)).count).toBe(1);
+  await expireAll(client.sql);
+  expect(await typesOf(postern, open)).toEqual([]);
+  expect((await expired(31)).count).toBe(0);
+
+  // While the log is replayed, its events are kept.
+  await takeLease(client.sql, { work: "replay", holder: "doctor", seconds: 600 });
+  const { userId: last } = await machine(postern);
+  done(await postern.admin.delete(`/v1/users/${last}`));
+  await client.sql`select number_events(true)`;
+  await age(database.url, 90);
+  await expireAll(client.sql);
+  expect(await typesOf(postern, last)).not.toEqual([]);
+  await client.sql`delete from leases where work = 'replay'`;
+  await expireAll(client.sql);
+  expect(await typesOf(postern, last)).toEqual([]);
+
   done(await postern.admin.delete("/v1/policies/retention"));
   expect(done(await postern.admin.get("/v1/policies/retention"))).toEqual({ policy: {} });
 });
