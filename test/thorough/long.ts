@@ -23,7 +23,7 @@ export const longTests: readonly string[] = [
   "test/program/*.test.ts",
   "test/provider/{device/device_nodes,http/fetcher,races,tokens/rotation_under_load}.test.ts",
   "test/server/{fault,first_start,nodes,shutdown,signal,welcome}.test.ts",
-  "test/services/user_grants/user_grant_races.test.ts",
+  "test/services/{user_grants/user_grant_races,users/erasure_races}.test.ts",
   "test/tracing/tracing.test.ts",
   "test/transfer/*.test.ts",
   "test/workers/*.test.ts",
