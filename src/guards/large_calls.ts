@@ -18,10 +18,7 @@ export function largeCalls(): Interceptor {
   return (next) => (request) => {
     if (request.stream || !isLarge(request.method)(request.message)) return next(request);
     const { signal } = callOf(request);
-    return inPlace(() => {
-      signal.throwIfAborted();
-      return next(request);
-    }).catch(inWords);
+    return inPlace(() => next(request), { signal }).catch(inWords);
   };
 }
 

@@ -11,8 +11,11 @@ export type QueueEntry = Readonly<{
 
 /** Limits how many run at once and how long others wait. Those who wait are served in turn, and none takes all places. */
 export type Limiter = Readonly<{
-  /** Adds an entry, for the one of these shares that holds the fewest places. */
-  enter: (entry: QueueEntry, shares?: Shares) => void;
+  /**
+   * Adds an entry, for the one of these shares that holds the fewest places. Returns a function that takes it out of the queue, if it still
+   * waits there.
+   */
+  enter: (entry: QueueEntry, shares?: Shares) => () => void;
   leave: (share?: Share) => void;
   /** Gives back the place of one that could not start; it becomes first in line, and fewer run at once for a while. */
   retreat: (entry: QueueEntry, until: number, share?: Share) => void;
@@ -76,12 +79,17 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
 
   return {
     enter(entry, shares = [noShare]) {
-      if (closed) return entry.refuse();
       const share = parts.lightest(shares);
-      if (mayTake(share)) return start({ entry, share });
-      const now = performance.now();
-      queue.add({ entry, until: now + waitMs, share });
-      watchFirst(now);
+      if (closed) entry.refuse();
+      else if (mayTake(share)) start({ entry, share });
+      else {
+        const now = performance.now();
+        const waiter = { entry, until: now + waitMs, share };
+        queue.add(waiter);
+        watchFirst(now);
+        return () => queue.remove(waiter);
+      }
+      return waitsNowhere;
     },
     leave,
     retreat(entry, until, share = noShare) {
@@ -104,18 +112,24 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   };
 }
 
+const waitsNowhere = () => {};
+
 /** Those who wait: first those who had a place before, then the others in turn. */
 function waitingLine() {
   const first: Waiter[] = [];
   const turns = new Turns<Waiter>();
   // Each of these waits for the same time, so the first to come is the first to be late.
   const asTheyCame = new Set<Waiter>();
+  const remove = (waiter: Waiter) => {
+    if (asTheyCame.delete(waiter)) turns.delete(waiter.share, waiter);
+  };
 
   return {
     add(waiter: Waiter): void {
       turns.add(waiter.share, waiter);
       asTheyCame.add(waiter);
     },
+    remove,
     addFirst: (waiter: Waiter) => void first.unshift(waiter),
     size: () => first.length + turns.size,
     /** When the first one will be late. */
@@ -128,8 +142,7 @@ function waitingLine() {
       if (first[0] && first[0].until <= now) return first.shift();
       const [oldest] = asTheyCame;
       if (!oldest || oldest.until > now) return undefined;
-      asTheyCame.delete(oldest);
-      turns.delete(oldest.share, oldest);
+      remove(oldest);
       return oldest;
     },
     next(may: (share: Share) => boolean): Waiter | undefined {

@@ -2,8 +2,13 @@ import { currentShares, type Shares } from "./current_share.ts";
 import { createLimiter, type Limits } from "./limiter.ts";
 import type { Share } from "./turns.ts";
 
-/** Runs work once it has a place, for whoever it is for; rejects if none becomes free in time. */
-export type InPlace = <T>(work: () => Promise<T>, shares?: Shares) => Promise<T>;
+/** Whom work is for, by default whoever the current work is for, and the signal with which it is no longer wanted. */
+type Wanted = { readonly shares?: Shares; readonly signal?: AbortSignal | undefined };
+
+/**
+ * Runs work once it has a place; rejects if none becomes free in time, and at once if the work is no longer wanted before it begins.
+ */
+export type InPlace = <T>(work: () => Promise<T>, wanted?: Wanted) => Promise<T>;
 
 /** No place became free in time. */
 export class NoPlace extends Error {
@@ -13,13 +18,20 @@ export class NoPlace extends Error {
 /** Makes a number of places for work, which organizations share as they share statements. */
 export function placesFor(limits: Limits): InPlace {
   const limiter = createLimiter(limits);
-  const taken = (shares: Shares) =>
-    new Promise<Share>((start, reject) =>
-      limiter.enter({ start, refuse: () => reject(new NoPlace("no place")) }, shares),
-    );
-  return async (work, shares = currentShares()) => {
-    const share = await taken(shares);
+  const taken = (shares: Shares, signal: AbortSignal | undefined) =>
+    new Promise<Share>((start, reject) => {
+      const leaveQueue = limiter.enter({ start, refuse: () => reject(new NoPlace("no place")) }, shares);
+      const giveUp = () => {
+        leaveQueue();
+        reject(signal?.reason);
+      };
+      signal?.addEventListener("abort", giveUp, { once: true });
+    });
+  return async (work, { shares = currentShares(), signal } = {}) => {
+    signal?.throwIfAborted();
+    const share = await taken(shares, signal);
     try {
+      signal?.throwIfAborted();
       return await work();
     } finally {
       limiter.leave(share);

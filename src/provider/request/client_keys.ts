@@ -38,7 +38,7 @@ export function clientKeys(fetchText: FetchText, now: () => number = () => perfo
   };
 
   async function keysAt(uri: string, kid: string | undefined, owner: string): Promise<readonly JWK[]> {
-    const fetched = () => inPlace(() => fetchText(uri), [[owner, ""]]);
+    const fetched = () => inPlace(() => fetchText(uri), { shares: [[owner, ""]] });
     const before = known.get(uri);
     if (!before) return begin(uri, undefined, fetched);
     const { list } = await before.keys;
