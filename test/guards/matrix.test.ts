@@ -79,6 +79,10 @@ beforeAll(async () => {
     holders.set(`${role} own`, await holder(role, own));
     holders.set(`${role} other`, await holder(role, elsewhere));
   }
+  const projectBeside = { ...target, projectId: await target.newProject(), projectOwners: [] };
+  const grantBeside = await lentFixtureOf(postern, other, lent.organizationId);
+  for (const role of Object.keys(given).filter((one) => one.startsWith("PROJECT_")))
+    holders.set(`${role} beside`, await holder(role, isOnGrant(role) ? grantBeside : projectBeside));
 }, 600_000);
 afterAll(() => postern[Symbol.asyncDispose]());
 
@@ -185,4 +189,13 @@ describe.each(methods.map((method) => ({ method, name: nameOf(method) })))("$nam
       });
     }
   });
+
+  const onProjects = row.reaches === "project" ? Object.keys(given).filter((role) => role.startsWith("PROJECT_")) : [];
+  if (onProjects.length > 0)
+    test.each(onProjects)("%s of another project in the same organization", async (role) => {
+      const client = holders.get(`${role} beside`) as Client;
+      const request = await requestFor(isOnGrant(role) ? lent : target, missing);
+      const { status, body } = await ask(client, method, request, {});
+      expect({ status, body }).toEqual({ status: given[role]?.(row.needs) ? missing : denied, body });
+    });
 });
