@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openClient } from "../../fixture/database_client.ts";
 import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 
 let postern: Postern;
@@ -168,6 +169,50 @@ test("for whoever has a role on the instance the stricter policy counts, and for
   const loginName = holder.username;
   const session = await admin.post("/v1/sessions", { loginName, password: "a password of 20 letters" });
   expect(done(session)).toMatchObject({ enrolmentOnly: true });
+});
+
+test("every way to set a password, and the length of a lock, follow the stricter policy of whoever has a role on the instance", async () => {
+  await using own = await startPostern();
+  const { admin } = own;
+  const organizationId = await organization(own);
+  const set = async (kind: string, policy: object, headers = {}) =>
+    done(await admin.put(`/v1/policies/${kind}`, { instance: Object.keys(headers).length === 0, policy }, headers));
+  const [holder, other] = [await signedUp(own, { organizationId }), await signedUp(own, { organizationId })];
+  done(await admin.post("/v1/members", { userId: holder.userId, roles: ["INSTANCE_VIEWER"], instance: true }));
+  await set("password", { ...lax, minimumLength: 20, maximumAgeDays: 1, resetRequiresVerifiedEmail: true });
+  await set("password", lax, within(organizationId));
+  await set("factor", { requirement: "FACTOR_REQUIREMENT_OFF" }, within(organizationId));
+  await set("lockout", { maximumAttempts: 2, lockDuration: "3000s" });
+  await set("lockout", { maximumAttempts: 3 }, within(organizationId));
+
+  const newPassword = "q7Zt-Rw2m-Lk";
+  const setBy = {
+    change: ({ client, password }: typeof holder) =>
+      client.put("/v1/users/me/password", { oldPassword: password, newPassword }),
+    session: ({ username, password }: typeof holder) =>
+      own.as().post("/v1/sessions", { loginName: username, password, newPassword }),
+    administrator: ({ userId }: typeof holder) =>
+      admin.put(`/v1/users/${userId}/password`, { newPassword }, within(organizationId)),
+  };
+  for (const by of [setBy.change, setBy.session, setBy.administrator])
+    expect(violationsOf(await by(holder))).toEqual(["PASSWORD_TOO_SHORT"]);
+  expect((await setBy.change(other)).status).toBe(200);
+
+  const enrol = ({ client }: typeof holder) => client.post("/v1/users/me/factors:startTotp", {});
+  expect((await enrol(holder)).status).toBe(200);
+  expect(refused(await enrol(other))).toEqual([400, "FACTORS_OFF"]);
+
+  await using database = openClient(own.databaseUrl);
+  await database.client`update passwords set changed = changed - interval '2 days'`;
+  const signIn = ({ username }: typeof holder, password: string) =>
+    own.as().post("/v1/sessions", { loginName: username, password });
+  expect(refused(await signIn(holder, holder.password))[1]).toBe("PASSWORD_CHANGE_REQUIRED");
+  expect((await signIn(other, newPassword)).status).toBe(200);
+
+  for (let nth = 0; nth < 2; nth++) await signIn(holder, "a wrong guess");
+  const locked = await database.client<{ seconds: number }[]>`
+    select extract(epoch from (payload->>'until')::timestamptz - time)::integer as seconds from events where type = 'user.locked'`;
+  expect([...locked]).toEqual([{ seconds: 3_000 }]);
 });
 
 test("policies out of range are refused by field", async () => {
