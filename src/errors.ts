@@ -111,6 +111,7 @@ export const reasons = {
   FACTORS_OFF: Code.FailedPrecondition,
   PASSKEY_HOST: Code.FailedPrecondition,
   ENROLMENT_EXPIRED: Code.FailedPrecondition,
+  OWN_LOGIN_NAMES_IN_USE: Code.FailedPrecondition,
   ERASURE_NOT_SCHEDULED: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
   PHONE_MISSING: Code.FailedPrecondition,

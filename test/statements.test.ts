@@ -287,8 +287,8 @@ test("each question of the guards is the statement of its file", async () => {
 });
 
 async function asked(read: (key: never) => Promise<unknown>, name: string): Promise<void> {
-  const record = { caller: "c", operation: "o", key: "k" };
-  await read((name === "doneBeforeRead" ? record : "00") as never);
+  const record = { caller: "c", operation: "o", key: "k", loginName: "00" };
+  await read((["doneBeforeRead", "userOfLoginNameRead"].includes(name) ? record : "00") as never);
 }
 
 test("what is over is cleared away by the statements of its file", async () => {

@@ -9,13 +9,18 @@ export type Lookups = {
   readonly ownerOfUser: (id: string) => Promise<string | undefined>;
   /** The owner of a user who may be deleted, in an organization that may be, too. */
   readonly ownerOfAnyUser: (id: string) => Promise<string | undefined>;
-  readonly userOfLoginName: (name: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
+  readonly userOfLoginName: (
+    name: LoginName,
+  ) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userOfSession: (id: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userGrant: (id: string) => Promise<UserGrantPlace | undefined>;
   readonly membershipsOf: (userId: string) => Promise<readonly Membership[]>;
   /** Whether the caller may change its own account: people after a fresh sign-in, machines always. */
   readonly signedInFreshly: (caller: Caller) => Promise<boolean>;
 };
+
+/** A login name, and the organization that it is looked up in; if empty, the directory of the instance. */
+type LoginName = { readonly loginName: string; readonly organizationId: string };
 
 /** The owner of a user grant and its project. */
 export type UserGrantPlace = {

@@ -15,6 +15,7 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
     option.deletedUser ? { ...lookups, ownerOfUser: lookups.ownerOfAnyUser } : lookups,
   );
   const isId = option.user === "user_id";
+  const organizationIn = option.user === "login_name" ? textOf(method.input, "organization_id") : () => "";
   const ends = option.selfUnless.map((name) => fieldOf(method.input, name));
 
   return async (request, call) => {
@@ -23,7 +24,10 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
     const id = named(request) || caller.userId;
     const exempt = option.self && !caller.isLimited && !ends.some((read) => read(request));
     const held = holding(caller, permission);
-    const target = isId && id === caller.userId ? itself : await found(id, exempt || held.length > 0);
+    const target =
+      isId && id === caller.userId
+        ? itself
+        : await found({ id, organizationId: organizationIn(request) }, exempt || held.length > 0);
     if (!(exempt && target?.userId === caller.userId)) {
       if (held.length === 0) throw denied(permission);
       if (!target || !held.some((one) => one.scope === "instance" || reaches(one, target)))
@@ -32,22 +36,27 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
     call.values.set(keys.organization, target?.owner ?? caller.organization);
   };
 
-  async function found(id: string, matters: boolean): Promise<Target | undefined> {
-    return matters ? find(id) : undefined;
+  async function found(of: UserOf, matters: boolean): Promise<Target | undefined> {
+    return matters ? find(of) : undefined;
   }
 }
 
 const reaches = ({ scope, id }: { scope: string; id: string }, { owner }: Target) =>
   scope === "organization" && id === owner;
 
-function finder(field: string, lookups: Lookups): { noun: Noun; find: (id: string) => Promise<Target | undefined> } {
+/** What a request names a user by; with a login name, the organization that it is looked up in. */
+type UserOf = { readonly id: string; readonly organizationId: string };
+
+type Finder = { readonly noun: Noun; readonly find: (of: UserOf) => Promise<Target | undefined> };
+
+function finder(field: string, lookups: Lookups): Finder {
   switch (field) {
     case "user_id":
-      return { noun: "user", find: (id) => userWithOwner(id, lookups) };
+      return { noun: "user", find: ({ id }) => userWithOwner(id, lookups) };
     case "login_name":
-      return { noun: "user", find: lookups.userOfLoginName };
+      return { noun: "user", find: ({ id: loginName, ...of }) => lookups.userOfLoginName({ loginName, ...of }) };
     case "session_id":
-      return { noun: "session", find: lookups.userOfSession };
+      return { noun: "session", find: ({ id }) => lookups.userOfSession(id) };
     default:
       throw new Error(`an access option names the user by ${field}, which names none`);
   }

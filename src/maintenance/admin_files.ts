@@ -6,6 +6,7 @@ import { lookAgain } from "../events/follow.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { retryWhileFull } from "../security/password.ts";
 import { hashToken } from "../security/token.ts";
+import { nameKey } from "../services/callers/login_name.ts";
 import { type PasswordUser, passwordUserByLoginName } from "../services/passwords/password.ts";
 
 /** The login name of the first administrator. */
@@ -145,7 +146,7 @@ async function isInForce(checks: Checks, file: AdminFile, secret: string): Promi
 }
 
 const adminOf = ({ deps }: Pick<Runtime, "deps">): Promise<PasswordUser | undefined> =>
-  passwordUserByLoginName(deps.sql)({ login_name: adminLoginName });
+  passwordUserByLoginName(deps.sql)(nameKey({ loginName: adminLoginName }));
 
 async function hasPassword(
   { deps }: Pick<Runtime, "deps">,

@@ -7,7 +7,7 @@ import { StartError } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { hashToken, newToken } from "../security/token.ts";
-import { loginNameOf } from "../services/callers/login_name.ts";
+import { nameKey, userNamed } from "../services/callers/login_name.ts";
 import { removed } from "../services/factors/factor.ts";
 import { factorsRead } from "../services/factors/factor_read.ts";
 import { isLocked } from "../services/passwords/password.ts";
@@ -16,22 +16,25 @@ import { isLocked } from "../services/passwords/password.ts";
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
 
 /**
- * Creates a new token for the first administrator, or for the user with an id or a login name. It also reactivates and unlocks that user,
+ * Creates a new token for the first administrator, or for the user with an id or a login name, which is looked up in the organization if one is given. It also reactivates and unlocks that user,
  * removes their second factors, and reactivates their organization. Needs only the database and the master key, and may run alongside the
  * service.
  */
-export async function recover(config: Config, wanted?: string): Promise<Recovered> {
+export async function recover(config: Config, wanted?: string, organizationId?: string): Promise<Recovered> {
   // Standard output is reserved for the token, but the log goes there by default.
   await using runtime = await openRuntime(config, {
     logger: createLogger({ ...config, logLevel: "silent" }),
     join: true,
   });
-  const { id, owner } = await onlyUserOf(runtime.deps.sql, wanted);
+  const { id, owner } = await onlyUserOf(
+    runtime.deps.sql,
+    wanted === undefined ? undefined : { wanted, organizationId },
+  );
   const reopened = await reactivateOrganization(runtime, owner);
   const reactivated = await reactivate(runtime, id);
   const unlocked = await unlock(runtime, id);
   const factors = await removeFactors(runtime, { owner, id });
-  const user = await userOf(runtime.deps.sql, id);
+  const user = await userOf(runtime.deps.sql, { wanted: id });
   const { token, tokenId } = await giveToken(runtime, user);
   const lines = [
     `user ${user.username} (${user.id}), ${roleOf(user)}`,
@@ -53,20 +56,23 @@ type Recoverable = Versioned & {
 };
 
 /** Finds the requested user; fails if the text is the id of one user and the login name of another. */
-async function onlyUserOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
-  const users = wanted === undefined ? [] : await userNamed(sql, wanted);
+async function onlyUserOf(sql: Sql, of: Wanted | undefined): Promise<Recoverable> {
+  const users = of === undefined ? [] : await usersNamed(sql, of);
   const [one, other] = users;
-  if (!one || !other) return userOf(sql, wanted);
-  const named = JSON.stringify(wanted);
+  if (!one || !other) return userOf(sql, of);
+  const named = JSON.stringify(of?.wanted);
   throw new StartError(
     `${named} is the id of the user ${JSON.stringify(one.username)} and the login name of the user ${other.id}: pass whichever of the two only the user you mean has`,
   );
 }
 
-async function userOf(sql: Sql, wanted: string | undefined): Promise<Recoverable> {
-  const [user] = await (wanted === undefined ? firstAdministrator(sql) : userNamed(sql, wanted));
+/** The id or the login name of a user, and the organization that the login name is looked up in. */
+type Wanted = { readonly wanted: string; readonly organizationId?: string | undefined };
+
+async function userOf(sql: Sql, of: Wanted | undefined): Promise<Recoverable> {
+  const [user] = await (of === undefined ? firstAdministrator(sql) : usersNamed(sql, of));
   if (user) return user;
-  if (wanted !== undefined) throw new StartError(`No user has the id or the login name ${JSON.stringify(wanted)}`);
+  if (of !== undefined) throw new StartError(`No user has the id or the login name ${JSON.stringify(of.wanted)}`);
   throw new StartError("There is no administrator yet: start the service, or run bootstrap");
 }
 
@@ -80,11 +86,14 @@ const firstAdministrator = (sql: Sql) => sql<Recoverable[]>`
   select ${sql.unsafe(columns)} from users u where ${sql.unsafe(ownsInstance)} order by u.created, u.user_id limit 1`;
 
 // Ids come before login names: somebody may have chosen an id as a name, or a name as an id.
-const userNamed = (sql: Sql, wanted: string) => sql<Recoverable[]>`
-  select ${sql.unsafe(columns)} from users u
-  where u.user_id = ${wanted}
-    or u.user_id = (select l.user_id from login_names l where l.login_name = ${loginNameOf(wanted)})
-  order by u.user_id = ${wanted} desc limit 2`;
+function usersNamed(sql: Sql, { wanted, organizationId }: Wanted) {
+  const name = nameKey({ loginName: wanted, organizationId });
+  return sql<Recoverable[]>`
+    with asked as (select ${name.login_name}::text as login_name, ${name.organization}::text as organization)
+    select ${sql.unsafe(columns)} from users u
+    where u.user_id = ${wanted} or u.user_id = (select l.user_id from asked join ${sql.unsafe(userNamed)})
+    order by u.user_id = ${wanted} desc limit 2`;
+}
 
 const roleOf = ({ ownsInstance }: Recoverable): string =>
   ownsInstance
@@ -140,7 +149,7 @@ type FactFor = (user: Recoverable) => NewFact | undefined;
 async function changeUser({ deps }: Runtime, userId: string, factFor: FactFor): Promise<boolean> {
   const { log, sql, ids } = deps;
   for (;;) {
-    const fact = factFor(await userOf(sql, userId));
+    const fact = factFor(await userOf(sql, { wanted: userId }));
     if (!fact) return false;
     if (await log.append(systemCall(ids()), [fact], true).catch(lostRace)) return true;
   }

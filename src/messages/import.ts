@@ -8,6 +8,12 @@ export const importTexts = {
     fr: "Ne doit pas être «\u202fme\u202f», qui désigne l’appelant.",
     es: "No debe ser «me», que representa a quien llama.",
   },
+  USERNAME_RESERVED: {
+    en: "Must not end in @ and what looks like the id of an organization.",
+    de: "Das darf nicht mit @ und etwas enden, das wie die ID einer Organisation aussieht.",
+    fr: "Ne doit pas se terminer par @ et ce qui ressemble à l’identifiant d’une organisation.",
+    es: "No debe terminar en @ y algo que parezca el identificador de una organización.",
+  },
   USER_ID_OF_POLICY: {
     en: 'Must not be "{id}", which stands for a policy.',
     de: "Das darf nicht „{id}“ sein, das für eine Richtlinie steht.",

@@ -200,6 +200,12 @@ export const nounTexts = {
     fr: "Le rôle «\u202f{name}\u202f» existe déjà dans ce projet.",
     es: "El rol «{name}» ya existe en este proyecto.",
   },
+  OWN_LOGIN_NAMES_IN_USE: {
+    en: "Some users of the organization have login names that are its own and not in the directory of the instance.",
+    de: "Einige Benutzer der Organisation haben Anmeldenamen, die nur in ihr gelten und nicht im Verzeichnis der Instanz stehen.",
+    fr: "Certains utilisateurs de l’organisation ont des noms de connexion qui lui sont propres et ne figurent pas dans l’annuaire de l’instance.",
+    es: "Algunos usuarios de la organización tienen nombres de inicio de sesión propios de ella que no están en el directorio de la instancia.",
+  },
   ERASURE_NOT_SCHEDULED: {
     en: "This user is not waiting for erasure and cannot be restored.",
     de: "Dieser Benutzer wartet nicht auf seine endgültige Löschung und kann nicht wiederhergestellt werden.",

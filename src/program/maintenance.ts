@@ -37,14 +37,21 @@ export const bootstrap: Command = {
 /** Gives an administrator a fresh token. */
 export const recover: Command = {
   about: "create a new token for the first administrator or another user, and reactivate and unlock that user",
-  options: [{ name: "user", value: "USER", about: "the id or the login name of another user" }],
+  options: [
+    { name: "user", value: "USER", about: "the id or the login name of another user" },
+    { name: "organization", value: "ID", about: "the organization of the user, if the login name is its own" },
+  ],
   description: [
     "Use it if you have lost the token or the administrator is locked out. It needs the database and the master key, and can run while the service is running. Standard output contains nothing but the token; the steps go to standard error.",
   ],
   examples: [["postern recover > token", "save a new token in a file"]],
   async run({ text }) {
     const config = settings();
-    const { token, lines } = await (await import("../maintenance/recover.ts")).recover(config, text("user"));
+    const { token, lines } = await (await import("../maintenance/recover.ts")).recover(
+      config,
+      text("user"),
+      text("organization"),
+    );
     process.stderr.write(`${lines.join("\n")}\n`);
     return print([token]);
   },

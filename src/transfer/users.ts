@@ -39,7 +39,7 @@ export function usersOf({ users, organization }: Pick<Clients, "users" | "organi
 
   async function lookedUp(loginName: string): Promise<string | Reasons> {
     try {
-      const { user } = await users.getUserByLoginName({ loginName });
+      const { user } = await users.getUserByLoginName({ loginName, organizationId: organization });
       return user?.details?.resourceOwner === organization ? user.id : missing(loginName);
     } catch (error) {
       const reasons = refusalIn(error);

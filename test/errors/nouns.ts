@@ -126,6 +126,15 @@ export const nounRows = {
   },
   PROJECT_NAME_TAKEN: nameTaken("/v1/projects", () => ({ name: fresh("project") })),
   ROLE_TAKEN: nameTaken("/v1/projects/{project}/roles", () => ({ key: fresh("role").replace(" ", "-") })),
+  OWN_LOGIN_NAMES_IN_USE: {
+    async by({ admin, german }) {
+      const name = fresh("organization");
+      const { organizationId } = (await admin.post("/v1/organizations", { name, ownLoginNames: true })).body;
+      const machine = { username: "robot", name: "Robot" };
+      await admin.post("/v1/users/machine", machine, { "x-service-orgid": organizationId });
+      return german.call("PATCH", `/v1/organizations/${organizationId}`, { ownLoginNames: false });
+    },
+  },
   ERASURE_NOT_SCHEDULED: {
     by: async ({ postern, germanAs, fixture: { userId, organizationId } }) =>
       germanAs((await newEraser(postern, organizationId)).token).post(`/v1/users/${userId}:restore`),

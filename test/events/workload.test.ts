@@ -7,6 +7,7 @@ import { connected } from "../fixture/connection.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { onePixel } from "../fixture/images.ts";
 import { newJwk } from "../fixture/jwk.ts";
+import { namesOfItsOwn } from "../fixture/own_names.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { mailsTo } from "../notify/mail_log.ts";
@@ -250,9 +251,7 @@ function operationsOn(world: World, chance: () => number) {
     ...[givenAndTaken, grantChanged, applicationChanged],
     ...[endedAndAllowed, succeeded, restored],
     ...[erasedOrRestored, subscribed],
-    lockedAndUnlocked,
-    factorsUsed,
-    signedInAndRevoked,
+    ...[lockedAndUnlocked, factorsUsed, signedInAndRevoked, () => namesOfItsOwn(postern, chance)],
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
     () => made("users", post("/v1/users/machine", { username: oneOf("machine", 60), name: "M" }), (b) => b.userId),
     () => done(post(`${user()}/phone`, { phone: phone(), returnCode: {} })),
@@ -479,7 +478,8 @@ test("every table of the folds is compared: the rows that were changed by hand a
       and table_name not like 'all\\_%'
     order by table_name`;
   expect(tables.length).toBeGreaterThan(8);
-  const others = Object.entries({ login_names: "user_id", project_roles: "display_name", client_ids: "owner" });
+  const byUser = { login_names: "user_id", organization_login_names: "user_id" };
+  const others = Object.entries({ ...byUser, project_roles: "display_name", client_ids: "owner" });
   const changes = [...tables.map(({ table }) => changeOf(table)), ...others.map(markOf)];
   // Half of the tables at a time: each table is seen once changed and once as it was.
   for (const half of [0, 1]) {

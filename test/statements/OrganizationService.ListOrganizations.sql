@@ -1,5 +1,5 @@
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from organizations o where true and not o.deleted
   and true
@@ -7,7 +7,7 @@ order by o.name asc, o.organization_id asc limit $2) found
 where "isMatch" or "isLast" order by key asc, id asc limit $3;
 
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from organizations o where true and not o.deleted
   and (o.name, o.organization_id) > ($2, $3)
@@ -15,7 +15,7 @@ order by o.name asc, o.organization_id asc limit $4) found
 where "isMatch" or "isLast" order by key asc, id asc limit $5;
 
 select * from (
-  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
   from (
     select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'organization' and scope = '') w
     where
@@ -28,7 +28,7 @@ w.term >= (select left(folded($3), 50)) and w.term < (select left(folded($4), 50
   where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from (select * from organizations where organization_id = any($2) offset 0) o where true and not o.deleted
   and true
@@ -36,7 +36,7 @@ order by o.name asc, o.organization_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
   from (
     select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'organization' and scope = '' and object_id = any($3) offset 0) w
     where
@@ -49,7 +49,7 @@ w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50
   where "isMatch" or "isLast" order by key asc, id asc limit $7;
 
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from organizations o where true and not o.deleted and not o.active
   and true

@@ -1,7 +1,7 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, login_name text, user_id text)
 )
-select n, l.user_id as "takenBy", l.owner as "takenIn",
+select n, l.user_id as "takenBy", l.owner as "takenIn", coalesce(h.own_login_names, false) as "ownLoginNames",
                asked.user_id is not null and (exists (select from events e where e.stream = asked.user_id offset 0)
                  or exists (select from burned_ids b where b.id = asked.user_id offset 0)) as "idUsed", (
   select jsonb_build_object(
@@ -21,7 +21,12 @@ select n, l.user_id as "takenBy", l.owner as "takenIn",
     left join lateral (select q.* from password_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) l on true
     left join lateral (select q.* from factor_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) f on true) as policy
-             from asked left join login_names l on l.login_name = asked.login_name;
+             from asked left join organizations h on h.organization_id = asked.owner
+             left join lateral (
+               select d.user_id, d.owner from login_names d where not h.own_login_names and d.login_name = asked.login_name
+               union all
+               select o.user_id, o.owner from organization_login_names o
+               where h.own_login_names and o.owner = asked.owner and o.login_name = asked.login_name) l on true;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, email text)
@@ -89,41 +94,43 @@ facts as (
       offset (m.notice->>'mostToAddress')::integer - 1)) d
    on conflict (email, purpose, n) do nothing),
 "user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
-         requires_factor, active, version, created, changed)
+         requires_factor, active, own_login_name, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
          (
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
-         f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
+         coalesce((f.payload->>'ownLoginName')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
 "user.human_created/1" as (insert into login_names (login_name, owner, user_id)
-  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> ''),
-"user.human_created/2" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),
-"user.human_created/3" as (insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
+  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> '' and not coalesce((f.payload->>'ownLoginName')::boolean, false)),
+"user.human_created/2" as (insert into organization_login_names (owner, login_name, user_id, own)
+  select f.owner, f.payload->>'loginName', f.stream, true from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> '' and coalesce((f.payload->>'ownLoginName')::boolean, false)),
+"user.human_created/3" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),
+"user.human_created/4" as (insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
      not coalesce((i.secret->>'imported')::boolean, false), coalesce((i.secret->>'mustChange')::boolean, false)
    from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
-"user.human_created/4" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
+"user.human_created/5" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
      decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
    on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
      sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date,
      creator_id = excluded.creator_id),
-"user.human_created/5" as (insert into phone_sends (phone, n, user_id, time)
+"user.human_created/6" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
-"user.human_created/6" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"user.human_created/7" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
      decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
      expiration_date = excluded.expiration_date, creator_id = excluded.creator_id),
-"user.human_created/7" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+"user.human_created/8" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
    select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
-"user.human_created/8" as (insert into mail_sends (email, purpose, n, user_id, time)
+"user.human_created/9" as (insert into mail_sends (email, purpose, n, user_id, time)
    select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null)
 select 1;

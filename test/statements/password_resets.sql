@@ -3,11 +3,16 @@ with due as materialized (
 )
 update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
 returning r.request_id as id, r.login_name as "loginName", r.email,
-  r.name_or_email as "nameOrEmail", r.language, r.call_id as "callId", r.origin;
+  r.name_or_email as "nameOrEmail", r.organization_id as "organizationId", r.language, r.call_id as "callId", r.origin;
 
-with named as materialized (
-  select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-  where l.login_name = $1 and (v.active and (select h.active from organizations h where h.organization_id = v.owner))
+with asked as (select $1::text as login_name, $2::text as organization), named as materialized (
+  select v.user_id, lower(v.email) as email
+  from asked join lateral (
+  select d.user_id, d.owner from login_names d where asked.organization is null and d.login_name = asked.login_name
+  union all
+  select o.user_id, o.owner from organization_login_names o
+  where o.owner = asked.organization and o.login_name = asked.login_name) l on true join users v on v.owner = l.owner and v.user_id = l.user_id
+  where (v.active and (select h.active from organizations h where h.organization_id = v.owner))
     and (v.email_verified or not ((
 select case when exists (select from members m where m.user_id = v.user_id and m.scope = 'instance')
   then (select jsonb_build_object(
@@ -59,13 +64,14 @@ from instance
   union all (
     select u.user_id, 1 as place from users u join passwords p on p.user_id = u.user_id
     where u.email_verified and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-      and lower(u.email) = coalesce(lower($2), (select n.email from named n))
+      and lower(u.email) = coalesce(lower($3), (select n.email from named n))
+      and ($4::text is null or u.owner = $5)
       and not exists (select from named n where n.user_id = u.user_id)
-    order by u.created, u.user_id limit $3)
+    order by u.created, u.user_id limit $6)
 )
-select u.user_id as id, u.owner, u.username, u.email
+select u.user_id as id, u.owner, u.username, u.own_login_name as "ownLoginName", u.email
 from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
-order by f.place, u.created, u.user_id limit $4;
+order by f.place, u.created, u.user_id limit $7;
 
 select
 (select s.time from mail_sends s

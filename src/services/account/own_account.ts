@@ -14,6 +14,7 @@ type OwnAccount = {
 type Row = OwnAccount["user"] & {
   readonly organizationName: string;
   readonly organizationActive: boolean;
+  readonly organizationOwnLoginNames: boolean;
   readonly organizationVersion: bigint;
   readonly organizationCreated: Date;
   readonly organizationChanged: Date;
@@ -42,6 +43,7 @@ const questionOf = (asked: string, roles: string): Question => ({
   asked,
   isPlain: true,
   select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
+        h.own_login_names as "organizationOwnLoginNames",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
         ${roles} as roles
       from asked
@@ -55,6 +57,7 @@ const organizationOf = (row: Row): OrganizationRow => ({
   owner: row.owner,
   name: row.organizationName,
   active: row.organizationActive,
+  ownLoginNames: row.organizationOwnLoginNames,
   version: row.organizationVersion,
   created: row.organizationCreated,
   changed: row.organizationChanged,

@@ -2,7 +2,7 @@ import type { Caller, Membership, TokenApplication } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { mayUse, membershipIsLeft, organizationIsThere, userInForce } from "./in_force.ts";
-import { loginNameOf } from "./login_name.ts";
+import { type NameKey, nameAsked, nameKey, type TypedName, userNamed } from "./login_name.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
 type BearerRow = {
@@ -122,12 +122,12 @@ export function ownerOfAnyUserRead(sql: Sql) {
 }
 
 export function userOfLoginNameRead(sql: Sql) {
-  const read = loadOne<{ login_name: string }, { userId: string; owner: string }>(sql, {
-    asked: "login_name text",
-    select: `select n, l.user_id as "userId", l.owner from asked join login_names l using (login_name)
+  const read = loadOne<NameKey, { userId: string; owner: string }>(sql, {
+    asked: nameAsked,
+    select: `select n, l.user_id as "userId", l.owner from asked join ${userNamed}
              where ${organizationIsThere("l.owner")}`,
   });
-  return async (name: string) => read({ login_name: loginNameOf(name) });
+  return async (name: TypedName) => read(nameKey(name));
 }
 
 export function userOfSessionRead(sql: Sql) {

@@ -35,14 +35,15 @@ export const organizationService = (deps: Deps) => {
   const ownerOf = newOwner(deps);
 
   return handlers(organizationState(deps), organizationUpdate(deps), organizationBranding(deps), {
-    async createOrganization({ name, ownerUserId }, call) {
+    async createOrganization({ name, ownerUserId, ownLoginNames }, call) {
       const { takenBy = null, ownerExists = false } =
         (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
       if (takenBy !== null) throw organizationNameTaken({ field: "name", name, organizationId: takenBy }, call);
       if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
       const id = ids();
       const at = first(id, id, clock());
-      const created = factOf("organization", at, { case: "created", value: { name } });
+      const ownNames = ownLoginNames ? { ownLoginNames } : {};
+      const created = factOf("organization", at, { case: "created", value: { name, ...ownNames } });
       const { added, endedCredentials } = await ownerOf(ownerUserId, at, call);
       return log.append(call, [created, ...added], { organizationId: id, details: detailsAfter(at), endedCredentials });
     },
@@ -90,13 +91,15 @@ export const organizationFolds = {
   ...brandingFolds,
   created: {
     views: [
-      `insert into organizations (organization_id, name, version, created, changed)
-       select f.stream, f.payload->>'name', f.version, f.time, f.time from $facts f`,
+      `insert into organizations (organization_id, name, own_login_names, version, created, changed)
+       select f.stream, f.payload->>'name', coalesce((f.payload->>'ownLoginNames')::boolean, false), f.version, f.time, f.time
+       from $facts f`,
     ],
   },
   changed: {
     views: [
-      `update organizations o set name = f.payload->>'name', version = f.version, changed = f.time
+      `update organizations o set name = f.payload->>'name', version = f.version, changed = f.time,
+         own_login_names = coalesce((f.payload->>'ownLoginNames')::boolean, o.own_login_names)
        from $facts f where o.organization_id = f.stream`,
     ],
   },
@@ -110,6 +113,7 @@ export type OrganizationRow = {
   owner: string;
   name: string;
   active: boolean;
+  ownLoginNames: boolean;
   version: bigint;
   created: Date;
   changed: Date;
@@ -118,15 +122,17 @@ export type OrganizationRow = {
 const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
-    select: `select n, organization_id as id, organization_id as owner, name, active, version, created, changed
+    select: `select n, organization_id as id, organization_id as owner, name, active, own_login_names as "ownLoginNames",
+               version, created, changed
              from asked join organizations on organization_id = asked.id and not deleted`,
   });
 
-export const organization = ({ id, name, active, ...row }: OrganizationRow) => ({
+export const organization = ({ id, name, active, ownLoginNames, ...row }: OrganizationRow) => ({
   id,
   details: details({ id, ...row }),
   name,
   state: active ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
+  ownLoginNames,
 });
 
 /** Lists all organizations, or the given ones. */
@@ -137,7 +143,7 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     words: query.words,
     order: query.order,
     active: query.active,
-    columns: "o.organization_id as owner, o.name, o.active, o.version, o.created, o.changed",
+    columns: `o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed`,
     table: sql`organizations o`,
     few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,
     alias: "o",

@@ -23,12 +23,15 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
       const row = await organizationToUpdate({ id: organizationOf(call), name: changes.name ?? null }, call.signal);
       if (!row) throw refuse.notFound("organization", organizationId);
       refuseOvertaken(row, expectedSequence);
-      const { name = row.name } = changes;
+      const { name = row.name, ownLoginNames = row.ownLoginNames } = changes;
       if (row.takenBy !== null)
         throw organizationNameTaken({ field: "organization.name", name, organizationId: row.takenBy }, call);
-      if (name === row.name) return log.append(call, [], { details: details(row) });
+      if (!ownLoginNames && row.hasOwnNames) throw refuse.because("OWN_LOGIN_NAMES_IN_USE");
+      const isKept = ownLoginNames === row.ownLoginNames;
+      if (name === row.name && isKept) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
-      const changed = factOf("organization", at, { case: "changed", value: { name } });
+      const value = { name, ...(isKept ? {} : { ownLoginNames }) };
+      const changed = factOf("organization", at, { case: "changed", value });
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
   } satisfies Update;
@@ -47,13 +50,21 @@ export function organizationNameTaken({ field, name, organizationId }: Taken, ca
 
 type Taken = { readonly field: string; readonly name: string; readonly organizationId: string };
 
-type Row = Versioned & { readonly name: string; readonly takenBy: string | null };
+type Row = Versioned & {
+  readonly name: string;
+  readonly takenBy: string | null;
+  readonly ownLoginNames: boolean;
+  /** Whether a user has a login name that is the organization's own. A foreign key decides races. */
+  readonly hasOwnNames: boolean;
+};
 
 /** Reads an organization, and another one that already has the new name. */
 const updateRead = (sql: Sql) =>
   loadOne<{ id: string; name: string | null }, Row>(sql, {
     asked: "id text, name text",
-    select: `select n, o.organization_id as id, o.organization_id as owner, o.name, o.version, o.created, o.changed,
+    select: `select n, o.organization_id as id, o.organization_id as owner, o.name, o.own_login_names as "ownLoginNames",
+               o.version, o.created, o.changed,
+               exists (select from organization_login_names l where l.owner = asked.id and l.own offset 0) as "hasOwnNames",
                (select t.organization_id from organizations t
                 where asked.name <> o.name and ${asRead("t.name")} = ${asRead("asked.name")}
                   and t.organization_id <> asked.id and not t.deleted limit 1) as "takenBy"

@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { type NameKey, nameAsked, nameKey, type TypedName, userNamed } from "../callers/login_name.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 import { instanceLockoutColumn, type Lockouts } from "../policies/policy.ts";
 
@@ -20,10 +21,10 @@ export type Standing = {
 
 export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   const read = loadOne<Key, Standing>(sql, {
-    asked: "login_name text, nobody text, browsers text, now timestamptz",
+    asked: `${nameAsked}, nobody text, browsers text, now timestamptz`,
     select: `select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l.owner, k.hash as known,
                s.wait_until as "waitUntil", ${instanceLockoutColumn} as lockout
-             from asked left join login_names l using (login_name)
+             from asked left join ${userNamed}
              left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)
              left join lateral (
                select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
@@ -32,17 +33,23 @@ export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock"
                where k.user_id = l.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
                limit 1) k on true`,
   });
-  return async (loginName: string, browsers: readonly string[], signal: AbortSignal): Promise<Standing> => {
-    // If somebody enters a password as the login name, nothing is stored that could be guessed without the key.
-    const nobody = secrets.keyring.mac("unknown login name", loginName).toString("base64url");
-    const key = { login_name: loginName, nobody, browsers: browsers.join(" "), now: clock().toISOString() };
-    const standing = await read(key, signal);
+  return async (typed: TypedName, browsers: readonly string[], signal: AbortSignal): Promise<Standing> => {
+    const name = nameKey(typed);
+    const nobody = secrets.keyring.mac("unknown login name", textOf(name)).toString("base64url");
+    const standing = await read({ ...name, nobody, browsers: browsers.join(" "), now: clock().toISOString() }, signal);
     if (!standing) throw new Error("a login name has no state");
     return standing;
   };
 }
 
-type Key = Readonly<Record<"login_name" | "nobody" | "browsers" | "now", string>>;
+type Key = NameKey & Readonly<Record<"nobody" | "browsers" | "now", string>>;
+
+/**
+ * The text by which failures at a name that nobody has are counted. If somebody enters a password as the login name, only its HMAC is
+ * stored, which nobody can guess without the key.
+ */
+const textOf = ({ login_name: name, organization }: NameKey): string =>
+  organization === null ? name : JSON.stringify([organization, name]);
 
 // Under a policy that never locks, unknown callers get this many guesses per minute.
 const [mostWithoutLock, secondsWithoutLock] = [10, 60];

@@ -7,6 +7,7 @@ import { HashQueueFull, type PasswordBench } from "../../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../security/policy.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { userInForce } from "../callers/in_force.ts";
+import { type NameKey, nameAsked, userNamed } from "../callers/login_name.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
 import { type PolicyInForce, policyOfUserColumn } from "../policies/policy.ts";
 
@@ -57,10 +58,10 @@ export const passwordUserRead = (sql: Sql) =>
   });
 
 export const passwordUserByLoginName = (sql: Sql) =>
-  loadOne<{ login_name: string }, PasswordUser>(sql, {
-    asked: "login_name text",
+  loadOne<NameKey, PasswordUser>(sql, {
+    asked: nameAsked,
     select: `select n, ${passwordColumns}
-             from asked join login_names l using (login_name)
+             from asked join ${userNamed}
              join users u on u.owner = l.owner and u.user_id = l.user_id
              left join passwords p on p.user_id = u.user_id`,
   });

@@ -15,7 +15,7 @@ import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { passwordCodeMacs } from "../../security/mail_code.ts";
 import { userInForce } from "../callers/in_force.ts";
-import { loginNameOf } from "../callers/login_name.ts";
+import { nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { newPasswordHash } from "./new_password.ts";
@@ -27,8 +27,15 @@ export type ResetSettings = NoticeSettings & {
   readonly signInFailuresPerAddressPerMinute: number;
 };
 
-/** The account to reset: by its login name, its address, or a text that may be either. */
-export type ResetOf = { readonly loginName: string } | { readonly email: string } | { readonly nameOrEmail: string };
+/**
+ * The account to reset: by its login name, its address, or a text that may be either. An organization is where a login name is looked up,
+ * and with an address alone, the only one whose accounts count.
+ */
+export type ResetOf = (
+  | { readonly loginName: string }
+  | { readonly email: string }
+  | { readonly nameOrEmail: string }
+) & { readonly organizationId?: string | undefined };
 
 /** A code from a mail or a response, and the new password. */
 export type CodeAndPassword = Pick<ResetPasswordRequest, "verificationCode" | "newPassword">;
@@ -49,8 +56,8 @@ export type PasswordReset = {
 
 export const passwordResetCalls = ({ request, reset }: PasswordResets) =>
   ({
-    async requestPasswordReset({ loginName, email }, call) {
-      await request(loginName === "" ? { email } : { loginName }, call);
+    async requestPasswordReset({ loginName, email, organizationId }, call) {
+      await request({ ...(loginName === "" ? { email } : { loginName }), organizationId }, call);
       return {};
     },
 
@@ -124,13 +131,15 @@ function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] 
   );
 }
 
-type KeptRequest = Readonly<Record<"loginName" | "email" | "nameOrEmail", string | null>>;
+type KeptRequest = Readonly<Record<"loginName" | "email" | "nameOrEmail" | "organizationId", string | null>>;
 
-const keptOf = (of: ResetOf): KeptRequest => ({
-  loginName: "loginName" in of ? loginNameOf(of.loginName) : null,
-  email: "email" in of ? of.email : null,
-  nameOrEmail: "nameOrEmail" in of ? of.nameOrEmail : null,
-});
+function keptOf(of: ResetOf): KeptRequest {
+  const none = { loginName: null, email: null, nameOrEmail: null, organizationId: of.organizationId || null };
+  if ("email" in of) return { ...none, email: of.email };
+  if ("nameOrEmail" in of) return { ...none, nameOrEmail: of.nameOrEmail };
+  const { login_name: loginName, organization: organizationId } = nameKey(of);
+  return { ...none, loginName, organizationId };
+}
 
 type ResetRequest = KeptRequest & {
   readonly id: string;
@@ -144,11 +153,11 @@ const mostWaiting = 10_000;
 
 /** Queues the request for the worker, whether or not an account exists. */
 async function keepRequest(sql: Sql, request: ResetRequest): Promise<void> {
-  const { id, loginName, email, nameOrEmail, language, callId, origin } = request;
+  const { id, loginName, email, nameOrEmail, organizationId, language, callId, origin } = request;
   const from = origin ? JSON.stringify(origin) : null;
   const { count } = await sql`
-    insert into password_reset_requests (request_id, login_name, email, name_or_email, language, call_id, origin)
-    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${language}, ${callId}, ${from}::text::jsonb
+    insert into password_reset_requests (request_id, login_name, email, name_or_email, organization_id, language, call_id, origin)
+    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${organizationId}, ${language}, ${callId}, ${from}::text::jsonb
     where not exists (select from password_reset_requests offset ${mostWaiting - 1})`;
   if (count === 0) throw refuse.because("OVERLOADED", { retrySeconds: 10 });
 }

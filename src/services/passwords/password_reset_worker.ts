@@ -5,7 +5,7 @@ import { lostRace, type Origin } from "../../events/log.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { inForce, userInForce } from "../callers/in_force.ts";
-import { loginNameOf } from "../callers/login_name.ts";
+import { type Named, nameKey, qualifiedName, userNamed } from "../callers/login_name.ts";
 import { policyOfUserColumn } from "../policies/policy.ts";
 import {
   type MailSends,
@@ -65,12 +65,14 @@ async function answerLookup(deps: Deps, settings: MailSettings, asked: Asked): P
  * chose somebody's address as a username must neither intercept that person's mail nor get a code for their account.
  */
 async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Lookup[]> {
-  const { nameOrEmail, language } = request;
+  const { nameOrEmail, organizationId, language } = request;
   if (nameOrEmail === null) return [request];
-  const byName = { loginName: loginNameOf(nameOrEmail), email: null, language };
+  const name = nameKey({ loginName: nameOrEmail, organizationId: organizationId ?? undefined });
+  const byName = { loginName: name.login_name, email: null, organizationId: name.organization, language };
   const [named] = await accountsOf(sql, byName);
   if (named?.email.toLowerCase() === nameOrEmail.toLowerCase()) return [byName];
-  return [byName, { loginName: null, email: nameOrEmail, language }];
+  // Whoever has a mailbox is reached in it, whichever organization's page they are on.
+  return [byName, { loginName: null, email: nameOrEmail, organizationId: null, language }];
 }
 
 type Found = Asked & { readonly accounts: readonly [Account, ...Account[]] };
@@ -101,7 +103,7 @@ function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
     const id = deps.ids();
     return { account, id, ...newPasswordCode(deps, { id, email, mailId, expirationDate }) };
   });
-  const codes = made.map(({ account, code }) => ({ loginName: account.username, code }));
+  const codes = made.map(({ account, code }) => ({ loginName: qualifiedName(account), code }));
   const written = { kind: "reset_password", purpose: "password", email, language, codes, expirationDate, nth } as const;
   const mail = mailSecret(deps, mailId, written);
   return made.map(({ account, id, mailCode }, index) => {
@@ -115,6 +117,8 @@ function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
 type Lookup = {
   readonly loginName: string | null;
   readonly email: string | null;
+  /** Where the login name is looked up, and the only organization whose accounts count; null for the directory and all of them. */
+  readonly organizationId: string | null;
   readonly language: Language;
 };
 
@@ -133,11 +137,11 @@ const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
   )
   update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
   returning r.request_id as id, r.login_name as "loginName", r.email,
-    r.name_or_email as "nameOrEmail", r.language, r.call_id as "callId", r.origin`;
+    r.name_or_email as "nameOrEmail", r.organization_id as "organizationId", r.language, r.call_id as "callId", r.origin`;
 
 const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
 
-type Account = Pick<Versioned, "owner" | "id"> & { readonly username: string; readonly email: string };
+type Account = Pick<Versioned, "owner" | "id"> & Named & { readonly email: string };
 
 // An address with more accounts is nobody's mailbox.
 const mostAccounts = 50;
@@ -147,10 +151,11 @@ const mostAccounts = 50;
  * address need not be verified unless the policy says so; the others follow from the oldest. So nobody can crowd out older accounts by
  * giving the address to many users of another organization.
  */
-const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
-  with named as materialized (
-    select v.user_id, lower(v.email) as email from login_names l join users v on v.owner = l.owner and v.user_id = l.user_id
-    where l.login_name = ${loginName} and ${sql.unsafe(inForce("v"))}
+const accountsOf = (sql: Sql, { loginName, email, organizationId }: Lookup) => sql<Account[]>`
+  with asked as (select ${loginName}::text as login_name, ${organizationId}::text as organization), named as materialized (
+    select v.user_id, lower(v.email) as email
+    from asked join ${sql.unsafe(userNamed)} join users v on v.owner = l.owner and v.user_id = l.user_id
+    where ${sql.unsafe(inForce("v"))}
       and (v.email_verified or not (${sql.unsafe(policyOfUserColumn("v"))}->>'resetRequiresVerifiedEmail')::boolean)
   ), found as (
     select n.user_id, 0 as place from named n
@@ -158,10 +163,11 @@ const accountsOf = (sql: Sql, { loginName, email }: Lookup) => sql<Account[]>`
       select u.user_id, 1 as place from users u join passwords p on p.user_id = u.user_id
       where u.email_verified and ${sql.unsafe(userInForce)}
         and lower(u.email) = coalesce(lower(${email}), (select n.email from named n))
+        and (${organizationId}::text is null or u.owner = ${organizationId})
         and not exists (select from named n where n.user_id = u.user_id)
       order by u.created, u.user_id limit ${mostAccounts})
   )
-  select u.user_id as id, u.owner, u.username, u.email
+  select u.user_id as id, u.owner, u.username, u.own_login_name as "ownLoginName", u.email
   from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
   order by f.place, u.created, u.user_id limit ${mostAccounts}`;
 

@@ -29,10 +29,10 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
   const sessionById = sessionRead(sql);
 
   return handlers(completedSessions(options), passkeySessions(options), {
-    async createSession({ loginName, password, newPassword }, call) {
+    async createSession({ loginName, organizationId, password, newPassword }, call) {
       const kind = callSession(options);
       const outcome = await signIn(
-        { loginName, password, newPassword, browsers: [], call },
+        { loginName, organizationId, password, newPassword, browsers: [], call },
         { ...kind, answer: (begun) => ({ ...kind.answer(begun), enrolmentOnly: begun.enrolmentOnly }) },
       );
       return "pending" in outcome ? outcome : outcome.answer;

@@ -2,7 +2,7 @@ import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { type PublicSettings, relyingParty } from "../../security/passkey.ts";
 import type { PasswordBench } from "../../security/password.ts";
-import { loginNameOf } from "../callers/login_name.ts";
+import { nameKey, type TypedName } from "../callers/login_name.ts";
 import { isFullFactor } from "../factors/factor_read.ts";
 import { factorRefusals } from "../factors/factor_refusal.ts";
 import { provenPasskey } from "../factors/passkey_proof.ts";
@@ -21,8 +21,7 @@ import { type SignInCounts, signInCounts } from "./sign_in_counts.ts";
 import { passwordAttempts, type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 
 /** A login name and a password, and a replacement if the password has to be changed. */
-export type SignIn = {
-  readonly loginName: string;
+export type SignIn = TypedName & {
   readonly password: string;
   readonly newPassword: string | undefined;
   /** The hashes of the cookies by which the browser may be known; empty for a call. */
@@ -73,9 +72,8 @@ const passwordSignIn = (deps: Deps, settings: SignInSettings & { readonly counts
 
   return async <A>(request: SignIn, kind: SessionKind<A>): Promise<SignInOutcome<A>> => {
     const { call, newPassword } = request;
-    const signIn = { ...request, loginName: loginNameOf(request.loginName) };
     // The limit wraps the wait: a caller who hangs up during it has still made a guess.
-    const outcome = await even(call.signal, () => limited(signIn, (browser) => tried(signIn, browser)));
+    const outcome = await even(call.signal, () => limited(request, (browser) => tried(request, browser)));
     if (outcome.is === "waiting") throw passwordAttempts(outcome.until.getTime() - clock().getTime());
     if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
     const { user, value } = outcome;
@@ -85,8 +83,9 @@ const passwordSignIn = (deps: Deps, settings: SignInSettings & { readonly counts
     return { answer: await signedIn({ user, hashes: value.hashes, call }, kind) };
   };
 
-  async function tried({ loginName, password, newPassword, call }: SignIn, browser: KnownAttempt | undefined) {
-    const user = await userByLoginName({ login_name: loginName }, call.signal);
+  async function tried(request: SignIn, browser: KnownAttempt | undefined) {
+    const { password, newPassword, call } = request;
+    const user = await userByLoginName(nameKey(request), call.signal);
     const hashesOf = async (bench: PasswordBench, user: TriedUser): Promise<Hashes> => {
       if (newPassword !== undefined)
         return { replaced: await replacementHash(secrets, { bench, user, oldPassword: password, newPassword }) };

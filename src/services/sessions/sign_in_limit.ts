@@ -1,6 +1,7 @@
 import { PasswordRefusal } from "../../../gen/postern/v1/attempt_pb.ts";
 import { type Call, type Deps, keys } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
+import type { TypedName } from "../callers/login_name.ts";
 import { type KnownAttempt, reserveKnown } from "../passwords/known_browser.ts";
 import { countFailure, type Standing, standingRead, waitOf } from "../passwords/name_wait.ts";
 import type { GuessOutcome } from "../passwords/password_guess.ts";
@@ -10,7 +11,7 @@ import type { SignInCounts } from "./sign_in_counts.ts";
 export type SignInLimits = { readonly signInFailuresPerAddressPerMinute: number };
 
 /** A sign-in to try, with the hashes of the cookies by which its browser may be known. */
-type SignIn = { readonly loginName: string; readonly browsers: readonly string[]; readonly call: Call };
+type SignIn = TypedName & { readonly browsers: readonly string[]; readonly call: Call };
 
 /** The outcome of a sign-in, or of one refused while unknown callers wait. */
 type Outcome<T> = GuessOutcome<T> | { readonly is: "waiting"; readonly until: Date };
@@ -29,11 +30,11 @@ export function signInLimit(deps: LimitDeps, { counts, ...limits }: SignInLimits
   const ofNetwork = deps.failureRate("sign-ins by address", limits.signInFailuresPerAddressPerMinute);
   const standingOf = standingRead(deps);
 
-  return async <T>({ loginName, browsers, call }: SignIn, attempt: Attempt<T>): Promise<Outcome<T>> => {
+  return async <T>({ loginName, organizationId, browsers, call }: SignIn, attempt: Attempt<T>): Promise<Outcome<T>> => {
     const network = call.values.get(keys.network);
     // A network that has to wait causes no query, unless its browser may be known.
     if (browsers.length === 0) refuseNetwork(network);
-    const standing = await standingOf(loginName, browsers, call.signal);
+    const standing = await standingOf({ loginName, organizationId }, browsers, call.signal);
     const outcome = await tried(standing, attempt, network);
     note(outcome.is, standing, call);
     return outcome;

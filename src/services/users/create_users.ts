@@ -91,9 +91,8 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
   // One hash at a time: a batch takes one slot in the queue and leaves the others to sign-ins.
   async function creatable(request: NewUserRequest, findings: NewUserFindings, call: Call) {
     const secret = await credentials(request, findings, call);
-    const typed = isHuman(request) ? request.phone : "";
-    const phone = typed === "" ? undefined : e164(typed, settings.phoneDefaultRegion);
-    return { at: place(request, call), extras: { phone, ...(secret ? { secret } : {}) } };
+    const extras = { phone: phoneOf(request, settings), ...(secret && { secret }) };
+    return placedBy({ at: place(request, call), extras }, findings);
   }
 
   // Names are written in order, so that two batches cannot deadlock.
@@ -116,10 +115,11 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
   async function createAlone(item: Creatable, isMailed: boolean, call: Call): Promise<Decided> {
     const { request, path, wrong } = item;
     const addressee = isMailed ? addressed(item) : undefined;
-    const append = (mail?: NewUserMail) => log.append(call, factsIn(item, mail, deps), item);
     for (let tries = 5; ; tries--) {
-      const no = refusal(request, await findings(request, call), { call, path });
+      const found = await findings(request, call);
+      const no = refusal(request, found, { call, path });
       if (no) return { request, path, wrong, no };
+      const append = (mail?: NewUserMail) => log.append(call, factsIn(placedBy(item, found), mail, deps), item);
       try {
         return await (addressee ? mails.appended(addressee, call, append) : append());
       } catch (error) {
@@ -129,6 +129,17 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
     }
   }
 };
+
+/** The item with its login name where the organization wants it. */
+const placedBy = <T extends Pick<Creatable, "extras">>(item: T, { ownLoginNames }: NewUserFindings) => ({
+  ...item,
+  extras: { ...item.extras, ownLoginName: ownLoginNames },
+});
+
+function phoneOf(request: NewUserRequest, { phoneDefaultRegion }: PhoneSettings): string | undefined {
+  const typed = isHuman(request) ? request.phone : "";
+  return typed === "" ? undefined : e164(typed, phoneDefaultRegion);
+}
 
 type FactDeps = Pick<Deps, "ids" | "secrets">;
 

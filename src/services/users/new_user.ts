@@ -23,7 +23,7 @@ import { phoneNumber, wrongForSms } from "../verification/phone_number.ts";
 import { joined, type No } from "../writing/batch_refusal.ts";
 import type { Addressee, NewUserMail } from "./new_user_mail.ts";
 import { addressOf, addressShown } from "./postal_address.ts";
-import { loginNameTaken, longName } from "./username.ts";
+import { loginNameTaken, nameHolder, ownLoginNames, wrongName } from "./username.ts";
 
 export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
 
@@ -34,6 +34,8 @@ export type TakenNames = {
   readonly takenIn: string | null;
   /** Whether the chosen id was ever used. */
   readonly idUsed: boolean;
+  /** Whether names that are given in the organization are its own. */
+  readonly ownLoginNames: boolean;
 };
 
 /** The state that decides about a new user. */
@@ -41,10 +43,10 @@ export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
 
 // The log knows every id ever used, for users and everything else, but for users whose events are no longer kept; concurrent uses of an id
 // are decided by chosen_ids.
-const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn",
+const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn", ${ownLoginNames},
                asked.user_id is not null and (exists (select from events e where e.stream = asked.user_id offset 0)
                  or exists (select from burned_ids b where b.id = asked.user_id offset 0)) as "idUsed"`;
-const withLoginName = "asked left join login_names l on l.login_name = asked.login_name";
+const withLoginName = `asked ${nameHolder} on true`;
 
 /** The query for the state that decides about a new user. */
 export const newUserQuestion = {
@@ -53,11 +55,12 @@ export const newUserQuestion = {
              from ${withLoginName}`,
 };
 
-/** The condition of the fact that creates a user: its names are free. */
+/** The condition of the fact that creates a user: its names are free, and the login name is where the organization wants it. */
 export const namesAreFree: Condition = {
-  asked: `payload->>'loginName' as login_name, case when (payload->>'idChosen')::boolean then stream end as user_id`,
-  select: `select found.*, "takenBy" is null and not "idUsed" as holds
-    from (select n, ${takenColumns} from ${withLoginName} offset 0) found`,
+  asked: `owner, payload->>'loginName' as login_name, case when (payload->>'idChosen')::boolean then stream end as user_id,
+    coalesce((payload->>'ownLoginName')::boolean, false) as own`,
+  select: `select found.*, "takenBy" is null and not "idUsed" and own = "ownLoginNames" as holds
+    from (select n, asked.own, ${takenColumns} from ${withLoginName} offset 0) found`,
 };
 
 export const lookupKeyOf = (owner: string, { username, userId }: NewUserRequest) => ({
@@ -102,6 +105,8 @@ export type NewUserExtras = {
   readonly phone?: string | undefined;
   readonly phoneCodeId?: string | undefined;
   readonly mail?: NewUserMail | undefined;
+  /** Whether the login name is the organization's own. */
+  readonly ownLoginName?: boolean;
   readonly secret?: JsonObject;
 };
 
@@ -112,6 +117,7 @@ export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtr
     loginName: loginNameOf(username),
     ...(request.userId ? chosen : {}),
     ...(request.inactive ? { inactive: true } : {}),
+    ...(extras.ownLoginName ? { ownLoginName: true } : {}),
   };
   if (!isHuman(request)) {
     return factOf("user", at, { case: "machineCreated", value: { ...named, name: request.name } });
@@ -190,7 +196,7 @@ export function withoutWrong(request: NewUserRequest, found: readonly Violation[
 /** Finds what is wrong with a new user without asking the database, except for its phone. */
 export function wrongInUser(request: NewUserRequest): Violation[] {
   const ofHuman = isHuman(request) ? [...wrongInEmail(request.email), ...wrongHash(request)] : [];
-  return [...longName(request), ...reservedId(request), ...ofHuman];
+  return [...wrongName(request), ...reservedId(request), ...ofHuman];
 }
 
 function reservedId({ userId = "" }: NewUserRequest): Violation[] {

@@ -6,7 +6,7 @@ import { type At, details, detailsAfter, factOf, next, plainFact } from "../../e
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
-import { loginNameOf } from "../callers/login_name.ts";
+import { nameKey } from "../callers/login_name.ts";
 import { codesWait } from "../factors/factor_attempts.ts";
 import { isLastOwner } from "../members/member.ts";
 import { handlers } from "../module.ts";
@@ -73,13 +73,14 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
         return mailed({ at, request, call }, (mail) => createNamed({ at, request, call }, mail));
       const found = await findings(request, call);
       refuseNew(refusal(request, found, { call, path: "" }));
+      const { ownLoginNames: ownLoginName } = found;
       const { phone, inactive } = request;
       const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone, inactive }, call.signal)) ?? {};
       const secret = { ...code, ...(await credentials(request, found, call)) };
       return mailed({ at, request, call }, (mail) =>
         log.append(
           call,
-          [createdFact(at, request, { ...withPhone, mail, secret }), ...totpFacts(at, request, deps)],
+          [createdFact(at, request, { ...withPhone, mail, secret, ownLoginName }), ...totpFacts(at, request, deps)],
           created(at),
         ),
       );
@@ -101,8 +102,9 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       return { users: answered.map((row) => user(row, clock())), nextPageToken };
     },
 
-    async getUserByLoginName({ loginName }, call) {
-      const row = await userByName({ owner: organizationOf(call), login_name: loginNameOf(loginName) }, call.signal);
+    async getUserByLoginName({ loginName, organizationId }, call) {
+      const { login_name } = nameKey({ loginName, organizationId });
+      const row = await userByName({ owner: organizationOf(call), login_name }, call.signal);
       if (!row) throw refuse.notFound("user", loginName);
       return { user: user(row, clock()) };
     },
@@ -160,10 +162,14 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   }
 
   async function createNamed({ at, request, call }: Creation, mail?: NewUserMail) {
-    const taken = await log.appendIf<TakenNames>(call, createdFact(at, request, { mail }), created(at), namesAreFree);
-    if (!taken) return created(at);
-    refuseNew(refusedNames(request, taken, { call, path: "" }));
-    throw new Error("a user was not created for no reason");
+    // Most organizations use the directory, so a name that is the organization's own takes a second statement.
+    for (const ownLoginName of [false, true]) {
+      const fact = createdFact(at, request, { mail, ownLoginName });
+      const taken = await log.appendIf<TakenNames>(call, fact, created(at), namesAreFree);
+      if (!taken) return created(at);
+      refuseNew(refusedNames(request, taken, { call, path: "" }));
+    }
+    throw refuse.because("CONFLICT", { params: { constraint: "own_login_names" } });
   }
 
   async function userOf(id: string, call: Call): Promise<UserToChange> {
@@ -192,7 +198,7 @@ const userByLoginNameRead = (sql: Sql) =>
   loadOne<{ owner: string; login_name: string }, UserRow>(sql, {
     asked: "owner text, login_name text",
     select: `select n, u.user_id as id, ${userColumns}
-             from asked join login_names l using (login_name)
+             from asked join organization_login_names l on l.owner = asked.owner and l.login_name = asked.login_name
              join users u on u.owner = asked.owner and u.user_id = l.user_id`,
   });
 
@@ -202,6 +208,7 @@ export const user = (row: UserRow, now: Date) => ({
   state: stateOf(row, now),
   username: row.username,
   kind: row.kind === "human" ? human(row) : machine(row),
+  ownLoginName: row.ownLoginName,
 });
 
 const human = ({

@@ -15,16 +15,20 @@ import { addressInFact } from "./postal_address.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { phoneFolds } from "./user_phone.ts";
 import { userInserted } from "./user_row.ts";
-import { usernameFolds } from "./username.ts";
+import { isOwnName, usernameFolds } from "./username.ts";
 
 // An erased event has no login name any more.
-const loginName = `insert into login_names (login_name, owner, user_id)
-  select f.payload->>'loginName', f.owner, f.stream from $facts f where f.payload->>'loginName' <> ''`;
+const loginName = [
+  `insert into login_names (login_name, owner, user_id)
+  select f.payload->>'loginName', f.owner, f.stream from $facts f where f.payload->>'loginName' <> '' and not ${isOwnName}`,
+  `insert into organization_login_names (owner, login_name, user_id, own)
+  select f.owner, f.payload->>'loginName', f.stream, true from $facts f where f.payload->>'loginName' <> '' and ${isOwnName}`,
+];
 
 const ofHuman = userInserted(
   ["phoneVerified", "name", "locked", "lockedUntil"],
   `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
-         requires_factor, active, version, created, changed`,
+         requires_factor, active, own_login_name, version, created, changed`,
 );
 
 const ofMachine = userInserted(
@@ -32,7 +36,7 @@ const ofMachine = userInserted(
     ...(["givenName", "familyName", "email", "emailVerified", "emailSetter", "phone", "phoneVerified"] as const),
     ...(["address", "requiresFactor", "locked", "lockedUntil"] as const),
   ],
-  "owner, user_id, kind, username, name, active, version, created, changed",
+  "owner, user_id, kind, username, name, active, own_login_name, version, created, changed",
 );
 
 const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
@@ -83,7 +87,12 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.u
 
 const rowGone = "delete from all_users u using $facts f where u.owner = f.owner and u.user_id = f.stream";
 
-const goneAtOnce = [gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles")];
+// A trigger removes what stands for a name of the directory in its organization.
+const goneAtOnce = [
+  ...[gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles")],
+  `delete from organization_login_names t using $facts f
+   where t.owner = f.owner and t.user_id = f.stream and t.own`,
+];
 
 // A code that reached the mailbox verifies the address and ends a lock that expires by itself: guesses at the old password are now
 // worthless.
@@ -107,8 +116,8 @@ export const userFolds = {
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
          ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
-         f.version, f.time, f.time from $facts f`,
-      loginName,
+         ${isOwnName}, f.version, f.time, f.time from $facts f`,
+      ...loginName,
       chosenId,
     ],
     credentials: [...firstPassword, ...keepPhoneCode, ...keepMailCode],
@@ -116,10 +125,10 @@ export const userFolds = {
   machineCreated: {
     views: [
       `insert into users (${ofMachine})
-       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact}, f.version, f.time,
-         f.time
+       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact},
+         ${isOwnName}, f.version, f.time, f.time
        from $facts f`,
-      loginName,
+      ...loginName,
       chosenId,
     ],
   },

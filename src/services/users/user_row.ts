@@ -11,6 +11,7 @@ const known = {
   address: "jsonb?",
   name: "text?",
   active: "boolean",
+  ownLoginName: "boolean",
   locked: "boolean",
   lockedUntil: "timestamptz?",
 } as const;

@@ -6,7 +6,7 @@ import { details, detailsAfter, factOf, next, type Versioned } from "../../event
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { loginNameOf } from "../callers/login_name.ts";
+import { loginNameOf, namesOrganization } from "../callers/login_name.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { takenName } from "../writing/taken_name.ts";
@@ -29,32 +29,54 @@ export const usernameChange = ({ log, sql, clock }: Deps) => {
         );
       if (username === row.username) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
-      const changed = factOf("user", at, { case: "usernameChanged", value: { username, loginName } });
+      const isOwn = isOwnIn(row, loginName) ? { ownLoginName: true } : {};
+      const changed = factOf("user", at, { case: "usernameChanged", value: { username, loginName, ...isOwn } });
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
   } satisfies Pick<ServiceImpl<typeof UserService>, "changeUsername">;
 };
 
-/** One update of the login name, because the new one may differ from the old one only in case. */
+/** Whether the new login name is the organization's own. A name of which only the case changes stays where it is. */
+const isOwnIn = ({ ownLoginNames, ownLoginName, username }: Row, loginName: string): boolean =>
+  ownLoginNames && (ownLoginName || loginName !== loginNameOf(username));
+
+/** SQL for whether a fact gives a user a login name that is the organization's own. */
+export const isOwnName = "coalesce((f.payload->>'ownLoginName')::boolean, false)";
+
+/**
+ * One update of the login name, because the new one may differ from the old one only in case. A name leaves the directory with the first
+ * one that is the organization's own.
+ */
 export const usernameFolds = {
   usernameChanged: {
     views: [
-      touchUser("username = f.payload->>'username'"),
+      touchUser(`username = f.payload->>'username', own_login_name = ${isOwnName}`),
       `update login_names l set login_name = f.payload->>'loginName' from $facts f
-       where l.user_id = f.stream and f.payload->>'loginName' <> ''`,
+       where l.user_id = f.stream and f.payload->>'loginName' <> '' and not ${isOwnName}`,
+      `delete from login_names l using $facts f where l.user_id = f.stream and ${isOwnName}`,
+      `insert into organization_login_names (owner, login_name, user_id, own)
+       select f.owner, f.payload->>'loginName', f.stream, true from $facts f join login_names l on l.user_id = f.stream
+       where f.payload->>'loginName' <> '' and ${isOwnName}`,
+      `update organization_login_names o set login_name = f.payload->>'loginName' from $facts f
+       where o.owner = f.owner and o.user_id = f.stream and o.own and f.payload->>'loginName' <> '' and ${isOwnName}`,
     ],
   },
 } satisfies Pick<NounFolds<"user">, "usernameChanged">;
 
-export const usernameRules = [messageRule(ChangeUsernameRequestSchema, longName)];
+export const usernameRules = [messageRule(ChangeUsernameRequestSchema, wrongName)];
 
 const longestLoginName = 200;
 
-/** Refuses a username whose compatibility form is too long; it can be many times as long as the text typed. */
-export function longName({ username }: { readonly username: string }): Violation[] {
+/**
+ * Refuses a username whose compatibility form is too long, as it can be many times as long as the text typed, and one that ends like the
+ * qualified name of another organization's user.
+ */
+export function wrongName({ username }: { readonly username: string }): Violation[] {
+  const field = "username";
+  if (namesOrganization(username)) return [{ field, text: "USERNAME_RESERVED", reason: "USERNAME_RESERVED" }];
   if ([...loginNameOf(username)].length <= longestLoginName) return [];
   const params = { max: longestLoginName };
-  return [{ field: "username", text: "TEXT_MAX_COMPATIBLE", params, reason: "USERNAME_TOO_LONG" }];
+  return [{ field, text: "TEXT_MAX_COMPATIBLE", params, reason: "USERNAME_TOO_LONG" }];
 }
 
 type Holder = { readonly userId: string; readonly owner: string };
@@ -76,8 +98,24 @@ const mayKnowUserOf = (organization: string, call: Call): boolean =>
     ({ scope, id }) => scope === "instance" || (scope === "organization" && id === organization),
   );
 
+/**
+ * SQL for whoever has `asked.login_name` among the names that a new one in `asked.owner` is compared with: those of the organization `h` if
+ * its names are its own, else those of the directory.
+ */
+export const nameHolder = `left join organizations h on h.organization_id = asked.owner
+             left join lateral (
+               select d.user_id, d.owner from login_names d where not h.own_login_names and d.login_name = asked.login_name
+               union all
+               select o.user_id, o.owner from organization_login_names o
+               where h.own_login_names and o.owner = asked.owner and o.login_name = asked.login_name) l`;
+
+export const ownLoginNames = `coalesce(h.own_login_names, false) as "ownLoginNames"`;
+
 type Row = Versioned & {
   readonly username: string;
+  readonly ownLoginName: boolean;
+  /** Whether names that are given in the organization are its own. */
+  readonly ownLoginNames: boolean;
   readonly takenBy: string | null;
   readonly takenIn: string | null;
 };
@@ -86,8 +124,8 @@ type Row = Versioned & {
 const usernameRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string; login_name: string }, Row>(sql, {
     asked: "owner text, id text, login_name text",
-    select: `select n, u.user_id as id, u.owner, u.username, u.version, u.created, u.changed,
-               l.user_id as "takenBy", l.owner as "takenIn"
+    select: `select n, u.user_id as id, u.owner, u.username, u.own_login_name as "ownLoginName", ${ownLoginNames},
+               u.version, u.created, u.changed, l.user_id as "takenBy", l.owner as "takenIn"
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id
-             left join login_names l on l.login_name = asked.login_name and l.user_id <> asked.id`,
+             ${nameHolder} on l.user_id <> asked.id`,
   });

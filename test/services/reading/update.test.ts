@@ -43,6 +43,7 @@ test("an organization gets another name, which is unique; the old one is free", 
     name,
     details,
     state: "ORGANIZATION_STATE_ACTIVE",
+    ownLoginNames: false,
   });
   done(await postern.admin.post("/v1/organizations", { name: before.name }));
 });

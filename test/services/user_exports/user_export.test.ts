@@ -88,6 +88,7 @@ const decisions: Readonly<Record<string, Decision>> = {
   mail_messages: { failure: "what the provider answered" },
   mail_sends: {},
   members: {},
+  organization_login_names: {},
   passkeys: { transports: "how a browser reaches it" },
   password_attempts: { user_id: counter },
   password_change_attempts: { user_id: counter },

@@ -48,7 +48,7 @@ test("a human user is created, read and signs in", async () => {
   const { userId, details } = done(await human(body));
   expect(details).toMatchObject({ sequence: "1", resourceOwner: postern.organizationId });
   expect(done(await postern.admin.get(`/v1/users/${userId}`)).user).toEqual({
-    ...{ id: userId, details, state: "USER_STATE_ACTIVE", username: "Grace.Hopper" },
+    ...{ id: userId, details, state: "USER_STATE_ACTIVE", ownLoginName: false, username: "Grace.Hopper" },
     human: {
       givenName: "Grace",
       familyName: "Hopper",
@@ -66,7 +66,14 @@ test("a human user is created, read and signs in", async () => {
 test("a machine user is created and read", async () => {
   const { userId, details } = done(await robot("machine-one"));
   expect(done(await postern.admin.get(`/v1/users/${userId}`)).user).toEqual({
-    ...{ id: userId, details, state: "USER_STATE_ACTIVE", username: "machine-one", machine: { name: "Robot" } },
+    ...{
+      id: userId,
+      details,
+      state: "USER_STATE_ACTIVE",
+      ownLoginName: false,
+      username: "machine-one",
+      machine: { name: "Robot" },
+    },
   });
 });
 

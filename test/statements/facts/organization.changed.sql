@@ -8,6 +8,7 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"organization.changed/0" as (update organizations o set name = f.payload->>'name', version = f.version, changed = f.time
+"organization.changed/0" as (update organizations o set name = f.payload->>'name', version = f.version, changed = f.time,
+         own_login_names = coalesce((f.payload->>'ownLoginNames')::boolean, o.own_login_names)
        from (select * from facts where type = 'organization.changed') f where o.organization_id = f.stream)
 select 1;
