@@ -9,6 +9,7 @@ import { html } from "../pages/html.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
 import { callOf } from "../request/endpoint.ts";
+import { namesOfPage } from "../sign_in/names_of_page.ts";
 import { limitProblem } from "../sign_in/sign_in_problem.ts";
 import { hasWord, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
 
@@ -20,6 +21,7 @@ const longestName = 200;
  */
 export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets: PasswordResets }): HttpRoute {
   const path = paths.forgottenPassword;
+  const namesOf = namesOfPage(parts.deps.sql);
   return plainRoute(parts, { path, show: (page) => (hasWord(page, "sent") ? sentPage(page) : askPage(page)), submit });
 
   async function submit(page: PlainPage, form: Parameters): Promise<Response> {
@@ -28,8 +30,10 @@ export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets:
     const typed = bounded(form, "account", longestName)?.trim() ?? "";
     if (typed === "") return askPage(page, { status: 400, problems: [pageText("name_missing", page.language)] });
     try {
+      const call = callOf(page.http);
+      const organizationId = await namesOf({ loginName: typed, organizationId: page.organizationId }, call.signal);
       const of = typed.includes("@") ? { nameOrEmail: typed } : { loginName: typed };
-      await parts.resets.request(of, callOf(page.http), page.language);
+      await parts.resets.request({ ...of, organizationId }, call, page.language);
       return redirect(`${path}?sent=1`, { cookies: [] });
     } catch (error) {
       const problem = limitProblem(error, page.language);

@@ -8,6 +8,7 @@ import type { Brand } from "../pages/brand.ts";
 import { brandsRead } from "../pages/brand_read.ts";
 import { PageError } from "../pages/page_error.ts";
 import type { ProviderParts } from "../parts.ts";
+import { organizationOfRequest } from "../request/authorization_request.ts";
 import { requestProof } from "../request/request_proof.ts";
 
 /** A page's cookies, and the request of the sign-in that continues afterwards. */
@@ -16,26 +17,32 @@ type OpenedPage = {
   readonly cookie: (name: CookieName) => string | undefined;
 };
 
+/** Whose page it is, and the organization that the sign-in to be continued is for, before it is checked. */
+type PageOwner = { readonly brand: Brand; readonly organizationId: string | undefined };
+
 /**
  * Finds whose page it is: that of the application whose sign-in is waiting; otherwise, with a code from a mail, that of the organization of
  * its user. Only the reader of the mail has the code, so nobody else learns of the organization.
  */
-export function pageBrands({ deps }: ProviderParts) {
+export function pageOwners({ deps }: ProviderParts) {
   const { sql, clock, secrets } = deps;
   const prove = requestProof(sql);
   const brands = brandsRead(sql);
   const ownerOfCode = ownerOfCodeRead(sql);
 
-  return async (page: OpenedPage): Promise<Brand> => {
-    const ofApplication = page.pending === undefined ? undefined : await brandOfRequest(page.pending);
+  return async (page: OpenedPage): Promise<PageOwner> => {
+    const ofApplication = page.pending === undefined ? undefined : await ownerOfRequest(page.pending);
     if (ofApplication) return ofApplication;
     const owner = await ownerOf(page);
-    return owner === undefined ? brands.ofInstance() : brands.ofOrganization(owner);
+    const brand = await (owner === undefined ? brands.ofInstance() : brands.ofOrganization(owner));
+    return { brand, organizationId: undefined };
   };
 
-  async function brandOfRequest(pending: string): Promise<Brand | undefined> {
+  async function ownerOfRequest(pending: string): Promise<PageOwner | undefined> {
     try {
-      return (await prove(parametersIn(pending), clock())).brand;
+      const parameters = parametersIn(pending);
+      const proven = await prove(parameters, clock());
+      return { brand: proven.brand, organizationId: organizationOfRequest(proven, parameters) };
     } catch (error) {
       // The application has been changed or deleted since; authorize will report it.
       if (error instanceof PageError) return undefined;

@@ -16,7 +16,7 @@ import { refuseForeign } from "../pages/own_address.ts";
 import type { ProviderParts } from "../parts.ts";
 import { formExpired } from "../request/begin_again.ts";
 import { formToken, freshRequest, isFormToken } from "../request/sealed_request.ts";
-import { pageBrands } from "./page_brand.ts";
+import { pageOwners } from "./page_brand.ts";
 
 /** A request for a page that is not part of a sign-in, with the contents of its cookies. */
 export type PlainPage = {
@@ -26,6 +26,8 @@ export type PlainPage = {
   /** The query of the authorization request that continues afterwards. */
   readonly pending: string | undefined;
   readonly brand: Brand;
+  /** The organization that this request is for, before it is checked. */
+  readonly organizationId: string | undefined;
   readonly cookie: (name: CookieName) => string | undefined;
   /** The tokens by which the browser is known to users. */
   readonly known: readonly string[];
@@ -45,14 +47,14 @@ export type PlainRoute = {
 
 export function plainRoute(parts: ProviderParts, { path, show, submit }: PlainRoute): HttpRoute {
   const open = plainPages(parts);
-  const brandFor = pageBrands(parts);
+  const ownerOf = pageOwners(parts);
   return {
     path,
     methods: ["GET", "HEAD", "POST"],
     bodyMaxBytes: formMaxBytes,
     async handle(http) {
       const opened = open(http, path);
-      const page = { ...opened, brand: await brandFor(opened) };
+      const page = { ...opened, ...(await ownerOf(opened)) };
       noteBrand(http.values, page.brand);
       return http.method === "POST" ? submit(page, formOf(page, parts)) : show(page);
     },
@@ -64,7 +66,7 @@ const keptSeconds = 3600;
 function plainPages({ deps, issuer }: ProviderParts) {
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
-  return (http: HttpRequest, path: string): Omit<PlainPage, "brand"> => {
+  return (http: HttpRequest, path: string): Omit<PlainPage, "brand" | "organizationId"> => {
     const cookie = (name: CookieName) => jar.read(http.headers.cookie, name);
     const browser = cookie("browser") ?? newToken("ob");
     const pending = freshRequest(secrets.keyring, cookie("request"), clock());

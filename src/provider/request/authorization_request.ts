@@ -165,6 +165,10 @@ export const organizationNamed = (parameters: Parameters): string | undefined =>
     .find((word) => word.startsWith(organizationScope))
     ?.slice(organizationScope.length);
 
+/** The organization that a proven request or its device names, before it is checked. */
+export const organizationOfRequest = ({ device }: ProvenRequest, parameters: Parameters): string | undefined =>
+  device ? (device.organizationId ?? undefined) : organizationNamed(parameters);
+
 /**
  * The scopes of a request that have an effect, which those of our API only have in requests for it, and the organization that one of them
  * names.

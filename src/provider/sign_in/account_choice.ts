@@ -1,6 +1,6 @@
-import { loginNameOf } from "../../services/callers/login_name.ts";
+import { loginNameOf, qualifiedName } from "../../services/callers/login_name.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
-import type { ClientSession } from "./browser_session.ts";
+import { type ClientSession, typedName } from "./browser_session.ts";
 
 /** A browser's accounts, the user that the request expects, and the account that the user chose. */
 export type AccountState = {
@@ -23,7 +23,7 @@ export function accountFor(
 ): AccountChoice {
   if (chosen !== undefined) return one(sessions.find(({ sessionId }) => sessionId === chosen));
   const fitting = expectedUser === undefined ? sessions : sessions.filter(({ userId }) => userId === expectedUser);
-  const hinted = fitting.find((session) => isNamed(session, request.loginHint));
+  const hinted = fitting.find((session) => isNamed(session, request));
   const { prompts, loginHint } = request;
   if (fitting.length === 0) return one(undefined);
   if (prompts.includes("select_account")) return { is: "several", sessions: fitting };
@@ -38,5 +38,7 @@ export function accountFor(
 
 const one = (session: ClientSession | undefined): AccountChoice => ({ is: "one", session });
 
-const isNamed = ({ username, email }: ClientSession, loginHint: string): boolean =>
-  loginHint !== "" && [username, email ?? ""].map(loginNameOf).includes(loginNameOf(loginHint.trim()));
+function isNamed(session: ClientSession, { loginHint, organizationId }: AuthorizationRequest): boolean {
+  const names = [typedName(session, organizationId), qualifiedName(session), session.email ?? ""];
+  return loginHint !== "" && names.map(loginNameOf).includes(loginNameOf(loginHint.trim()));
+}

@@ -3,6 +3,7 @@ import { load } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { mayUse, userInForce } from "../../services/callers/in_force.ts";
+import { qualifiedName } from "../../services/callers/login_name.ts";
 import type { SessionKind } from "../../services/sessions/new_session.ts";
 import { later, type ProviderSettings } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
@@ -13,6 +14,8 @@ export type BrowserSession = {
   readonly userId: string;
   readonly owner: string;
   readonly username: string;
+  /** Whether the login name is the organization's own. */
+  readonly ownLoginName: boolean;
   readonly displayName: string;
   readonly email: string | null;
   readonly authTime: Date;
@@ -32,6 +35,10 @@ export type ClientSession = BrowserSession & {
   readonly allowed: readonly string[] | null;
 };
 
+/** What the user of a session types as their login name in a request for an organization. */
+export const typedName = (session: BrowserSession, organizationId: string | undefined): string =>
+  session.owner === organizationId ? session.username : qualifiedName(session);
+
 /** The application and the organization that a user signs in for. */
 export type SessionClient = Pick<Client, "appId" | "projectId"> & { readonly organizationId?: string | undefined };
 
@@ -50,7 +57,7 @@ type Row = Omit<ClientSession, "cookie"> & { readonly hash: string };
 function readWhere(sql: Sql, condition: string) {
   const read = load<Key, Row>(sql, {
     asked: "hashes text[], app text, project text, organization text, now timestamptz",
-    select: `select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
+    select: `select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.own_login_name as "ownLoginName", u.email,
         concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
         b.expiration_date as "expirationDate", exists (
           select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",

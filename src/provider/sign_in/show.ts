@@ -6,7 +6,7 @@ import type { ProviderParts } from "../parts.ts";
 import type { AuthorizationRequest, ProvenRequest } from "../request/authorization_request.ts";
 import { beginningOf } from "../request/begin_again.ts";
 import { formSeconds, formToken, sealRequest } from "../request/sealed_request.ts";
-import type { ClientSession } from "./browser_session.ts";
+import { type ClientSession, typedName } from "./browser_session.ts";
 import type { BrowserStep } from "./browser_step.ts";
 import { accountsForm, consentForm } from "./choice_form.ts";
 import { askedScopes, consentNamesRead, scopeSentences } from "./consent.ts";
@@ -33,7 +33,7 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
   async function show(request: AuthorizationRequest, step: BrowserStep, next: PageStep): Promise<Response> {
     switch (next.is) {
       case "password":
-        return askPassword(request, step, { loginHint: request.loginHint || (next.session?.username ?? "") });
+        return askPassword(request, step, { loginHint: hintOf(request, next.session) });
       case "factor":
         return askFurther(request, step, next.session);
       case "accounts":
@@ -60,7 +60,7 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
     const pending = await signIns.pending.beginAgain(session, step);
     return pending
       ? askFactor(request, step, { pending })
-      : askPassword(request, step, { loginHint: request.loginHint || session.username });
+      : askPassword(request, step, { loginHint: hintOf(request, session) });
   }
 
   async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
@@ -69,6 +69,9 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
     return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
   }
 }
+
+const hintOf = ({ loginHint, organizationId }: AuthorizationRequest, session: ClientSession | undefined): string =>
+  loginHint || (session ? typedName(session, organizationId) : "");
 
 /** Makes the forms of a sign-in, which return its request, sealed. */
 function formMaker({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: CookieJar) {

@@ -7,7 +7,7 @@ import { refuseForeign } from "../pages/own_address.ts";
 import { PageError } from "../pages/page_error.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
-import { authorizationRequest, type ProvenRequest } from "../request/authorization_request.ts";
+import { authorizationRequest, organizationOfRequest, type ProvenRequest } from "../request/authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
 import { callOf } from "../request/endpoint.ts";
 import { wantsFactor } from "../request/requested_class.ts";
@@ -16,6 +16,7 @@ import { type BegunBrowserSession, type BrowserSession, browserSessions } from "
 import { type BrowserStep, stepOf, targetOf } from "./browser_step.ts";
 import { answerIn } from "./factor_answer.ts";
 import { hashesOfKnown } from "./known_browser.ts";
+import { namesOfPage } from "./names_of_page.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
 import type { SignInSteps } from "./steps.ts";
 import { callOfUser } from "./user_call.ts";
@@ -33,12 +34,14 @@ type Answering = Pick<Parts, "deps" | "issuer" | "signIns"> & {
   readonly enrolment: Enrolling;
   readonly kindOf: ReturnType<typeof browserSessions>;
   readonly give: ReturnType<typeof consents>;
+  readonly namesOf: ReturnType<typeof namesOfPage>;
 };
 
 /** The route that the sign-in forms are posted to. */
 export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolling): HttpRoute {
   const { deps, settings, issuer, signIns } = parts;
-  const on = { deps, issuer, signIns, steps, enrolment, kindOf: browserSessions(deps, settings), give: consents(deps) };
+  const reads = { give: consents(deps), namesOf: namesOfPage(deps.sql) };
+  const on = { deps, issuer, signIns, steps, enrolment, kindOf: browserSessions(deps, settings), ...reads };
   return {
     path: paths.signIn,
     methods: ["GET", "HEAD", "POST"],
@@ -133,10 +136,13 @@ async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitt
 async function password(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {
   const { signIns, steps, kindOf } = on;
   const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
+  const call = callOf(http);
+  const named = organizationOfRequest(proven, step.parameters);
+  const organizationId = await on.namesOf({ loginName, organizationId: named }, call.signal);
   const newPassword = bounded(form, "new_password", longestPassword);
   const password = bounded(form, "password", longestPassword) ?? "";
   const browsers = hashesOfKnown(step.known);
-  const request = { loginName, password, newPassword, browsers, call: callOf(http) };
+  const request = { loginName, organizationId, password, newPassword, browsers, call };
   try {
     const enrolment = wantsFactor(step.parameters) ? "wanted" : "required";
     const outcome = await signIns.signIn(request, kindOf({ earlier: step.sessions, enrolment }));

@@ -24,6 +24,8 @@ export type Subject = {
   readonly userId: string;
   readonly userOwner: string;
   readonly username: string;
+  /** Whether the login name is the organization's own. */
+  readonly ownLoginName: boolean;
   readonly givenName: string | null;
   readonly familyName: string | null;
   readonly email: string | null;
@@ -63,7 +65,7 @@ export const signOnValue = `json_build_object(
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_json(b.methods),
-      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
+      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'ownLoginName', u.own_login_name, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
       'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
 

@@ -49,13 +49,17 @@ select n, json_build_object(
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, nobody text, browsers text, now timestamptz)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text, nobody text, browsers text, now timestamptz)
 )
 select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l.owner, k.hash as known,
                s.wait_until as "waitUntil", (
   select jsonb_build_object('maximumAttempts', coalesce(l.maximum_attempts, 10),
     'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false)) from instance left join lockout_policies l on l.owner = instance_id) as lockout
-             from asked left join login_names l using (login_name)
+             from asked left join lateral (
+    select d.user_id, d.owner from login_names d where asked.organization is null and d.login_name = asked.login_name
+    union all
+    select o.user_id, o.owner from organization_login_names o
+    where o.owner = asked.organization and o.login_name = asked.login_name) l on true
              left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)
              left join lateral (
                select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
@@ -65,7 +69,7 @@ select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l
                limit 1) k on true;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text)
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
@@ -121,7 +125,11 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
     left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy) o) as policy, u.version, u.created, u.changed
-             from asked join login_names l using (login_name)
+             from asked join lateral (
+    select d.user_id, d.owner from login_names d where asked.organization is null and d.login_name = asked.login_name
+    union all
+    select o.user_id, o.owner from organization_login_names o
+    where o.owner = asked.organization and o.login_name = asked.login_name) l on true
              join users u on u.owner = l.owner and u.user_id = l.user_id
              left join passwords p on p.user_id = u.user_id;
 

@@ -19,7 +19,7 @@ select n, json_build_object(
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_json(b.methods),
-      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'givenName', u.given_name,
+      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'ownLoginName', u.own_login_name, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
       'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((select json_agg(distinct r.role_key order by r.role_key) from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
         where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)

@@ -25,7 +25,7 @@ select n, json_build_object(
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hashes text[], app text, project text, organization text, now timestamptz)
 )
-select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
+select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.own_login_name as "ownLoginName", u.email,
         concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
         b.expiration_date as "expirationDate", exists (
           select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",
