@@ -16,9 +16,9 @@ import { isLocked } from "../services/passwords/password.ts";
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
 
 /**
- * Creates a new token for the first administrator, or for the user with an id or a login name, which is looked up in the organization if one is given. It also reactivates and unlocks that user,
- * removes their second factors, and reactivates their organization. Needs only the database and the master key, and may run alongside the
- * service.
+ * Creates a new token for the first administrator, or for the user with an id or a login name, which is looked up in the organization if
+ * one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their organization. Needs only the
+ * database and the master key, and may run alongside the service.
  */
 export async function recover(config: Config, wanted?: string, organizationId?: string): Promise<Recovered> {
   // Standard output is reserved for the token, but the log goes there by default.

@@ -41,9 +41,9 @@ create table burned_ids (
 
 -- Searches the next events for the last ones of objects that ended longer ago than the retention policy says, and deletes all events of
 -- these objects. The clocks of the caller and of the database must agree that an event is old. At most `most` events are searched and as
--- many deleted, so that objects with many events take several calls. What the contract says is in `contract`: the types of the last events (`ends`), by noun the field of the first event that tells when an object ends
--- otherwise (`expires`), the nouns of what ends with its user (`withUser`), and those of whose events the fields `origin` of the origin go
--- (`blanks`).
+-- many deleted, so that objects with many events take several calls. What the contract says is in `contract`: the types of the last events
+-- (`ends`), by noun the field of the first event that tells when an object ends otherwise (`expires`), the nouns of what ends with its user
+-- (`withUser`), those of whose events the origin loses fields (`blanks`), and these fields (`origin`).
 create function expire_events(of_kind text, contract jsonb, at timestamptz, most integer, out examined integer, out gone integer)
 language plpgsql as $$
 declare
@@ -103,12 +103,16 @@ begin
     from ended u join events e on e.about_user_id = u.stream and e.version = 1 and e.type ~ '^(factor|consent)\.'
     where contract->'withUser' <> '[]'
   ),
-  -- An object loses its oldest events first, and its user after it, so that a replay of what is left gives the same at any time.
+  -- An object loses its oldest events first, and its last one at the end. What ends with its user goes before the user, and loses its first
+  -- event at the end, by which it is found. So a replay of what is left gives the same at any time.
   doomed as materialized (
     select o.turn, o.over, o.place, e.owner, e.stream, e.version,
-      row_number() over (order by o.turn, o.over, o.place, o.last, o.owner, o.stream, e.version) as n
+      row_number() over (
+        order by o.turn, o.over, o.place, o.last, o.owner, o.stream, case o.last when 1 then e.version else -e.version end) as n
     from objects o cross join lateral (
-      select * from events where owner = o.owner and stream = o.stream order by version limit most + 1) e
+      (select * from events where o.last = 1 and owner = o.owner and stream = o.stream order by version limit most + 1)
+      union all
+      (select * from events where o.last = 0 and owner = o.owner and stream = o.stream order by version desc limit most + 1)) e
   ),
   deleted as (
     delete from events e using doomed d
@@ -131,7 +135,8 @@ begin
       and contract->'blanks' ? w.noun and e.origin is not null and e.origin <> blanked(e.origin, contract->'origin')
       and not exists (select from doomed d where d.owner = w.owner and d.stream = w.stream and d.version = w.version)
   )
-  select (select count(*) from walked), (select count(*) from deleted), coalesce(r.time, reached.time), coalesce(r.position, reached.position)
+  select (select count(*) from walked), (select count(*) from deleted),
+    coalesce(r.time, reached.time), coalesce(r.position, reached.position)
   into examined, gone, reached.time, reached.position
   from (select count(*) > most as is_cut from doomed) c left join lateral (
     (select w.time, w.position from walked w where not c.is_cut order by w.time desc, w.position desc limit 1)
