@@ -5,9 +5,7 @@ import type { Share } from "./turns.ts";
 /** Whom work is for, by default whoever the current work is for, and the signal with which it is no longer wanted. */
 type Wanted = { readonly shares?: Shares; readonly signal?: AbortSignal | undefined };
 
-/**
- * Runs work once it has a place; rejects if none becomes free in time, and at once if the work is no longer wanted before it begins.
- */
+/** Runs work once it has a place; rejects if none becomes free in time, and at once if the work is no longer wanted before it begins. */
 export type InPlace = <T>(work: () => Promise<T>, wanted?: Wanted) => Promise<T>;
 
 /** No place became free in time. */
@@ -19,13 +17,23 @@ export class NoPlace extends Error {
 export function placesFor(limits: Limits): InPlace {
   const limiter = createLimiter(limits);
   const taken = (shares: Shares, signal: AbortSignal | undefined) =>
-    new Promise<Share>((start, reject) => {
-      const leaveQueue = limiter.enter({ start, refuse: () => reject(new NoPlace("no place")) }, shares);
+    new Promise<Share>((resolve, reject) => {
+      const settled = (settle: () => void) => {
+        signal?.removeEventListener("abort", giveUp);
+        settle();
+      };
       const giveUp = () => {
         leaveQueue();
         reject(signal?.reason);
       };
       signal?.addEventListener("abort", giveUp, { once: true });
+      const leaveQueue = limiter.enter(
+        {
+          start: (share) => settled(() => resolve(share)),
+          refuse: () => settled(() => reject(new NoPlace("no place"))),
+        },
+        shares,
+      );
     });
   return async (work, { shares = currentShares(), signal } = {}) => {
     signal?.throwIfAborted();

@@ -57,8 +57,8 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
       const value = { email, verified, ...code?.named };
       const secret = { ...code?.secret, ...noticeFor(user, call) };
       const changed = factOf("user", at, { case: "emailChanged", value }, secret);
-      const answer = { details: withoutCreation(at), ...code?.answered };
-      return log.append(call, [changed], answer).then(outgrownEnd(user.id, call));
+      const appended = log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+      return code ? appended.then(outgrownEnd(user.id, call)) : appended;
     },
 
     verifyEmail: ({ userId, verificationCode: code }, call) =>

@@ -53,8 +53,8 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
       const at = next(user, clock());
       const value = { phone, verified: isVerified, ...code?.named };
       const changed = factOf("user", at, { case: "phoneChanged", value }, code?.secret);
-      const answer = { details: withoutCreation(at), ...code?.answered };
-      return log.append(call, [changed], answer).then(outgrownEnd(user.id, call));
+      const appended = log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
+      return code ? appended.then(outgrownEnd(user.id, call)) : appended;
     },
 
     async verifyPhone({ userId, verificationCode }, call) {
