@@ -27,6 +27,9 @@ export type Limiter = Readonly<{
 /** The most that run at once, the longest wait, and the time after which one more is tried where fewer could run. */
 export type Limits = Readonly<{ limit: number; waitMs: number; growMs?: number }>;
 
+// A longer timer fires at once.
+const longestTimerMs = 2 ** 31 - 1;
+
 type Waiter = Readonly<{ entry: QueueEntry; until: number; share: Share }>;
 
 /** Makes a limiter; every start must be followed by one leave or retreat. */
@@ -49,7 +52,8 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   const watchFirst = (now: number) => {
     const until = queue.until();
     // Those who wait keep the process alive by their own connections.
-    if (until !== undefined && !timer) timer = setTimeout(refuseLate, Math.max(0, Math.ceil(until - now))).unref();
+    if (until === undefined || timer) return;
+    timer = setTimeout(refuseLate, Math.min(longestTimerMs, Math.max(0, Math.ceil(until - now)))).unref();
   };
   const mayTake = (share: Share) => parts.mayTake(share, most);
   const start = ({ entry, share }: Pick<Waiter, "entry" | "share">) => {
