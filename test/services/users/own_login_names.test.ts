@@ -82,6 +82,24 @@ test("two organizations each have a jane, and the directory has one: each is fou
   expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(ofB);
 });
 
+test("of ten who ask for one name of an organization at once, in calls and batches, one gets it", async () => {
+  const organizationId = await customer();
+  const username = unique("jane");
+  const items = [{ machine: { username, name: "M" } }];
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => {
+      if (n % 3 === 0) return create(organizationId, username);
+      if (n % 3 === 1) return postern.admin.post("/v1/users/machine", items[0]?.machine, inside(organizationId));
+      return postern.admin.post("/v1/users:batchCreate", { items }, inside(organizationId));
+    }),
+  );
+  const outcomes = answers.map((answer) => {
+    const refused = answer.body.outcomes?.[0].refused;
+    return outcomeOf(refused ? { ...answer, status: 409, body: refused } : answer);
+  });
+  expect(outcomes.sort()).toEqual(["OK", ...Array.from({ length: 9 }, () => "LOGIN_NAME_TAKEN")].sort());
+});
+
 test("a token, a code, a reset and a lock of one jane open and shut nothing of the other", async () => {
   const [a, b] = [await customer(), await customer()];
   const username = unique("jane");
