@@ -6,7 +6,8 @@
 alter table organizations add column own_login_names boolean not null default false;
 
 -- step: index
-create unique index concurrently if not exists organizations_own_login_names on organizations (organization_id, own_login_names);
+-- For a foreign key. It begins with the other column, so that no list in the order of ids takes it for the primary key.
+create unique index concurrently if not exists organizations_own_login_names on organizations (own_login_names, organization_id);
 
 -- step: transaction
 -- `own` is null for a name of the directory. Of a user who is created and an organization that goes back to the directory at once, one loses.
