@@ -29,7 +29,7 @@ test("SIGHUP makes a running process show a renewed certificate, and keep the ol
 });
 
 test("SIGTERM ends a process in peace, and what it compiled is kept for the next", async () => {
-  await using child = await startChild(postern.config);
+  await using child = await startChild(postern.config, {});
   child.signal("SIGHUP");
   expect((await fetch(`${child.url}/readyz`)).status).toBe(200);
   child.signal("SIGTERM");
