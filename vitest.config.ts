@@ -29,21 +29,23 @@ export const shared = {
 export const pure = [...pureTests];
 export const slowPure = [...slowPureTests];
 
-const longest = "/test/parity/parity.test.ts";
-
-/** Starts the longest file first. Large files go first by themselves, but this one is small, and one worker would end with it alone. */
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLongest = ({ moduleId }: TestSpecification) => moduleId.endsWith(longest);
-    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
-  }
-}
+/**
+ * Starts some files before all others. Large files go first by themselves, but small ones may take longest, and one worker would end with
+ * them alone.
+ */
+export const startingWith = (...first: readonly string[]) =>
+  class extends BaseSequencer {
+    override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+      const sorted = await super.sort(files);
+      const isFirst = ({ moduleId }: TestSpecification) => first.some((file) => moduleId.endsWith(`/${file}.test.ts`));
+      return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))];
+    }
+  };
 
 export default defineConfig({
   test: {
     ...every,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: startingWith("test/parity/parity") },
     projects: [
       // Without a process for each file: most of the time went to importing the same modules again.
       { extends: true, test: { name: "pure", include: pure, isolate: false } },

@@ -1,10 +1,20 @@
 import { defineConfig } from "vitest/config";
-import { every, pure, shared, slowPure } from "../../vitest.config.ts";
+import { every, pure, shared, slowPure, startingWith } from "../../vitest.config.ts";
 import { longTests } from "./long.ts";
+
+const longest = [
+  "test/parity/every_door",
+  ...["network", "kills", "database_states"].map((fault) => `test/faults/short/${fault}`),
+  "test/server/first_start",
+  "test/provider/tokens/rotation_under_load",
+];
 
 export default defineConfig({
   test: {
     ...every,
+    // They wait half of the time: for processes to start, statements to time out and faults to end.
+    maxWorkers: 3,
+    sequence: { sequencer: startingWith(...longest) },
     projects: [
       { extends: true, test: { name: "sources", include: slowPure, isolate: false } },
       {
