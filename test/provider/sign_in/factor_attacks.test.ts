@@ -56,14 +56,18 @@ describe.each([
   const answer = (browser: Browser, page: Shown, credential: unknown) =>
     send(browser, page, { action: "passkey", credential: JSON.stringify(credential) });
 
-  test.each(Object.entries(wrong))("an answer %s is refused, and leaves a fact", async (_name, [different, reason]) => {
-    const { key, factorId, userId } = await withPasskey(nodes.one);
-    const { browser, page } = await opened();
-    const refused = await answer(browser, page, key.get(optionsIn(page), different));
-    expect([outcomeOf(refused), await refusalsOf(nodes.one, factorId)]).toEqual([unproven, [{ userId, reason }]]);
-    expect(browser.cookies.has("__Host-postern-session")).toBe(false);
-    expect((await answer(browser, refused, key.get(optionsIn(refused), { counter: 9 }))).status).toBe(200);
-  });
+  // At once, because the fact of each takes up to a second.
+  test.concurrent.each(Object.entries(wrong))(
+    "an answer %s is refused, and leaves a fact",
+    async (_name, [different, reason]) => {
+      const { key, factorId, userId } = await withPasskey(nodes.one);
+      const { browser, page } = await opened();
+      const refused = await answer(browser, page, key.get(optionsIn(page), different));
+      expect([outcomeOf(refused), await refusalsOf(nodes.one, factorId)]).toEqual([unproven, [{ userId, reason }]]);
+      expect(browser.cookies.has("__Host-postern-session")).toBe(false);
+      expect((await answer(browser, refused, key.get(optionsIn(refused), { counter: 9 }))).status).toBe(200);
+    },
+  );
 
   test("an answer of a passkey counts once: sent again it is refused, and leaves a fact", async () => {
     const { key, factorId } = await withPasskey(nodes.one);
