@@ -3,15 +3,14 @@ import { link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { dataFolderError, makeDataFolder } from "./data_folder.ts";
+import { limitSettings } from "./limit_settings.ts";
+import { messageSettings } from "./message_settings.ts";
 import { wideProxies } from "./private_ranges.ts";
 import {
   ConfigError,
-  codeUrl,
   database,
   httpUrl,
   keys,
-  longestTimer,
-  mailbox,
   milliseconds,
   oneOf,
   optionalPort,
@@ -19,16 +18,12 @@ import {
   pairs,
   parseKeys,
   processes,
-  region,
   type SmtpUrl,
   share,
-  smsText,
-  smtpUrl,
   someOf,
   subnets,
   text,
   token,
-  webhookSecret,
   whole,
 } from "./setting.ts";
 import { strayNames } from "./setting_names.ts";
@@ -39,8 +34,6 @@ const hashesOf = (workers: number) => Math.min(availableParallelism(), 3 * worke
 
 // PostgreSQL allows 100 by default.
 const connectionsOfWorkers = { each: 8, most: 64 };
-
-const perMinute = { least: 0, most: 60_000_000 };
 
 const declared = {
   host: text("HOST", "127.0.0.1", "Address to listen on"),
@@ -138,92 +131,11 @@ const declared = {
     "Maximum lifetime of an access token; if set, new tokens must have an expiration date; 0 means no limit",
     { least: 0 },
   ),
-  signInFailuresPerAddressPerMinute: whole(
-    "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
-    100,
-    "Failed sign-ins from one address (for IPv6, one /64) on this node, then PASSWORD_ATTEMPTS; the same number of wrong password codes; 0 means no limit",
-    { least: 0, most: 60_000 },
-  ),
-  passwordResetsPerAddressPerMinute: whole(
-    "PASSWORD_RESETS_PER_ADDRESS_PER_MINUTE",
-    20,
-    "Password reset requests from one address (for IPv6, one /64) on this node, then RATE_LIMIT; 0 means no limit",
-    { least: 0, most: 60_000 },
-  ),
-  callsPerAddressPerMinute: whole(
-    "CALLS_PER_ADDRESS_PER_MINUTE",
-    300_000,
-    "Calls from one address (for IPv6, one /64) on this node, then RATE_LIMIT; 0 means no limit",
-    perMinute,
-  ),
-  callsPerCallerPerMinute: whole(
-    "CALLS_PER_CALLER_PER_MINUTE",
-    300_000,
-    "Calls by one user on this node, then RATE_LIMIT; 0 means no limit",
-    perMinute,
-  ),
-  callsPerOrganizationPerMinute: whole(
-    "CALLS_PER_ORGANIZATION_PER_MINUTE",
-    600_000,
-    "Calls by the users of one organization on this node, then RATE_LIMIT; 0 means no limit",
-    perMinute,
-  ),
-  unknownTokensPerAddressPerMinute: whole(
-    "UNKNOWN_TOKENS_PER_ADDRESS_PER_MINUTE",
-    6_000,
-    "Unknown tokens from one address on this node; then none is looked up, and calls get RATE_LIMIT; 0 means no limit",
-    perMinute,
-  ),
   trustedProxies: subnets(
     "TRUSTED_PROXIES",
     "Proxies that name their clients with PROXY protocol 2 or `x-forwarded-for`: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
-  messageMaxBytes: whole(
-    "MESSAGE_MAX_BYTES",
-    4_194_304,
-    "Largest message that any rpc accepts, also after decompression",
-    { least: 1024 },
-  ),
-  bodiesMaxBytes: whole(
-    "BODIES_MAX_BYTES",
-    67_108_864,
-    "Memory for request bodies; at most a quarter for one caller, a quarter for all unknown callers, a sixteenth for one network",
-    { least: 8_388_608 },
-  ),
-  callsMax: whole(
-    "CALLS_MAX",
-    1000,
-    "Concurrent calls on this node, then OVERLOADED; at most three quarters of them for one organization, and half for one network of unknown callers; streams and slow bodies are not counted",
-  ),
-  streamsPerCallerMax: whole(
-    "STREAMS_PER_CALLER_MAX",
-    200,
-    "Concurrent event streams of one user on this node, then OVERLOADED",
-    { most: longestTimer },
-  ),
-  knownStreamsMax: whole(
-    "KNOWN_STREAMS_MAX",
-    10_000,
-    "Concurrent event streams on this node, then OVERLOADED; at most three quarters of them for one organization",
-    { most: longestTimer },
-  ),
-  unknownStreamsMax: whole(
-    "UNKNOWN_STREAMS_MAX",
-    2048,
-    "Concurrent health and reflection streams without a token; at most half of them for one network",
-    { least: 2, most: longestTimer },
-  ),
-  headersMaxBytes: whole("HEADERS_MAX_BYTES", 16_384, "Maximum total size of request headers", { least: 1024 }),
-  headerTimeoutMs: milliseconds("HEADER_TIMEOUT_MS", 10_000, "Longest wait for complete request headers"),
-  bodyTimeoutMs: milliseconds("BODY_TIMEOUT_MS", 30_000, "Longest wait for a complete request body"),
-  idleTimeoutMs: milliseconds("IDLE_TIMEOUT_MS", 300_000, "An idle connection is closed after this time"),
-  streamsMax: whole("STREAMS_MAX", 128, "Concurrent calls on one HTTP/2 connection", { most: longestTimer }),
-  connectionAgeMs: milliseconds(
-    "CONNECTION_AGE_MS",
-    3_600_000,
-    "A connection accepts no new calls after about this time; 0 means never",
-    0,
-  ),
+  ...limitSettings,
   http2: oneOf(
     "HTTP2",
     ["own", "node"],
@@ -261,85 +173,7 @@ const declared = {
     ["administrators", "instance_owners"],
     "Who may choose the id of a new user or client: every administrator who may create one, or only owners of the instance",
   ),
-  phoneDefaultRegion: region(
-    "PHONE_DEFAULT_REGION",
-    "Region of phone numbers without a prefix (`CH`); empty refuses them",
-  ),
-  phoneSendsPerUser: whole("PHONE_SENDS_PER_USER", 10, "Codes sent for one user within the window; then SEND_LIMIT"),
-  phoneSendsPerNumber: whole(
-    "PHONE_SENDS_PER_NUMBER",
-    20,
-    "Codes sent to one number within the window; then SEND_LIMIT",
-  ),
-  phoneSendWindowSeconds: whole("PHONE_SEND_WINDOW_SECONDS", 3_600, "Window in which sent codes are counted"),
-  smsSender: oneOf(
-    "SMS_SENDER",
-    ["log", "webhook", "twilio"],
-    "How SMS are sent: to `sms.log` in the data folder, to a signed webhook, or through the Twilio API",
-  ),
-  smsText: smsText("SMS_TEXT", "{code} is your verification code. It is valid for 10 minutes.", "Text around `{code}`"),
-  smsAttempts: whole("SMS_ATTEMPTS", 10, "Attempts to send an SMS before giving up"),
-  smsTimeoutMs: milliseconds("SMS_TIMEOUT_MS", 10_000, "Longest wait for the response of the SMS provider"),
-  smsWebhookUrl: httpUrl("SMS_WEBHOOK_URL", "", "URL to which each SMS is posted"),
-  smsWebhookSecret: webhookSecret(
-    "SMS_WEBHOOK_SECRET",
-    "Signing secret: Base64 of 24 to 64 bytes, with or without the prefix `whsec_`",
-  ),
-  smsTwilioUrl: httpUrl("SMS_TWILIO_URL", "https://api.twilio.com", "Twilio, or a service with the same API"),
-  smsTwilioAccountSid: token("SMS_TWILIO_ACCOUNT_SID", "Account at Twilio"),
-  smsTwilioAuthToken: token("SMS_TWILIO_AUTH_TOKEN", "Password of the account"),
-  smsTwilioFrom: text("SMS_TWILIO_FROM", "", "Sender: a number, a name, or a messaging service (`MG…`)"),
-  mailSender: oneOf(
-    "MAIL_SENDER",
-    ["log", "smtp", "webhook"],
-    "How mails are sent: to `mail.log` in the data folder, by SMTP, or to a signed webhook",
-  ),
-  mailFrom: mailbox(
-    "MAIL_FROM",
-    "Sender of mails over SMTP: `no-reply@example.com` or `Example <no-reply@example.com>`",
-  ),
-  mailSmtpUrl: smtpUrl(
-    "MAIL_SMTP_URL",
-    "Mail server: `smtp://user:password@host:587` with STARTTLS, or `smtps://…:465`; user and password percent-encoded",
-  ),
-  mailSmtpStarttls: oneOf(
-    "MAIL_SMTP_STARTTLS",
-    ["required", "off"],
-    "Whether an `smtp://` server must support encryption; off is not allowed with a password",
-  ),
-  mailSmtpCaFile: text(
-    "MAIL_SMTP_CA_FILE",
-    "",
-    "Certificate authorities for the mail server, in PEM, instead of those that Node trusts",
-  ),
-  mailWebhookUrl: httpUrl("MAIL_WEBHOOK_URL", "", "URL to which each mail is posted"),
-  mailWebhookSecret: webhookSecret(
-    "MAIL_WEBHOOK_SECRET",
-    "Signing secret: Base64 of 24 to 64 bytes, with or without the prefix `whsec_`",
-  ),
-  mailAttempts: whole("MAIL_ATTEMPTS", 10, "Attempts to send a mail before giving up"),
-  mailTimeoutMs: milliseconds(
-    "MAIL_TIMEOUT_MS",
-    30_000,
-    "Longest wait for the mail server or the webhook to accept a mail",
-  ),
-  mailLanguage: oneOf("MAIL_LANGUAGE", ["en", "de", "fr", "es"], "Language of mails if the call has no preference"),
-  passwordCodeUrl: codeUrl(
-    "PASSWORD_CODE_URL",
-    "Your page for setting a password with a mailed code: `https://app.example/password#{code}`; if empty, ours",
-  ),
-  mailSendsPerUser: whole("MAIL_SENDS_PER_USER", 10, "Codes mailed for one user within the window; then SEND_LIMIT"),
-  mailSendsPerAddress: whole(
-    "MAIL_SENDS_PER_ADDRESS",
-    20,
-    "Codes mailed to one address within the window; then SEND_LIMIT",
-  ),
-  mailNotices: someOf(
-    "MAIL_NOTICES",
-    ["password", "factor", "email", "device"],
-    "What users are notified of by mail: new passwords, added and removed factors, new email addresses, sign-ins with new browsers; or `none`",
-  ),
-  mailSendWindowSeconds: whole("MAIL_SEND_WINDOW_SECONDS", 3_600, "Window in which mailed codes are counted"),
+  ...messageSettings,
   cacheSeconds: whole("CACHE_SECONDS", 5, "How long a caller's permissions are cached; 0 disables the cache", {
     least: 0,
   }),
