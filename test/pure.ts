@@ -14,7 +14,7 @@ export const pureTests: readonly string[] = [
   "test/events/{batch,personal}.test.ts",
   "test/guards/{caller_cache,late_rules,cached_lookup,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
-  "test/notify/{silence,webhook}.test.ts",
+  "test/notify/{retry_after,silence,webhook}.test.ts",
   "test/postgres/{failure,pool/servers}.test.ts",
   "test/provider/request/{client_keys,redirect_uri}.test.ts",
   "test/security/{code,failure_rate,limiter,parts,pieces,places,priority,raster,seal,token,totp,user_code,word_set}.test.ts",

@@ -1,4 +1,5 @@
 import { NotTaken } from "./not_taken.ts";
+import { retryAfterSeconds } from "./retry_after.ts";
 
 export type Post = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
@@ -40,7 +41,7 @@ function errorCode(text: string): string {
   return code ? ` with error ${code}` : "";
 }
 
-function retryAfter({ headers }: Response): { retrySeconds?: number } {
-  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  return seconds > 0 ? { retrySeconds: Math.min(seconds, longestRetrySeconds) } : {};
+function retryAfter({ headers }: Response): { retrySeconds: number } {
+  const asked = retryAfterSeconds({ retryAfter: headers.get("retry-after"), date: headers.get("date") });
+  return { retrySeconds: Math.min(asked, longestRetrySeconds) };
 }

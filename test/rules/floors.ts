@@ -30,7 +30,16 @@ export const floors: readonly (readonly string[])[] = [
   ["contract", "events", "notify/health", "notify/turns", "postgres/migrate", "postgres/open"],
   ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook"],
   ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
-  ["messages", "metrics", "notify/not_taken", "postgres/failure", "postgres/process_log", "security", "tracing"],
+  [
+    "messages",
+    "metrics",
+    "notify/not_taken",
+    "notify/retry_after",
+    "postgres/failure",
+    "postgres/process_log",
+    "security",
+    "tracing",
+  ],
 ];
 
 const divided = ["provider", "services", "postgres", "notify"];

@@ -13,6 +13,7 @@ import {
   isUnanswered,
   startDeliveries,
 } from "../deliveries.ts";
+import { retryAfterSeconds } from "../retry_after.ts";
 import { hostOf, type Outcome, rememberSilence, type Silences } from "../silence.ts";
 import { signedHeaders } from "../webhook.ts";
 import { postInOrder } from "./in_order.ts";
@@ -27,9 +28,12 @@ import {
   wantedBy,
 } from "./outbox.ts";
 
-/** Posts to the URIs of receivers; returns the status of a whole response, throws if there is none. Disposed of with the delivery. */
+/** The status of a whole response, and its headers. */
+type Posted = { readonly status: number; readonly headers: Readonly<Record<string, string | string[] | undefined>> };
+
+/** Posts to the URIs of receivers; throws if there is no whole response. Disposed of with the delivery. */
 export type Poster = Disposable & {
-  readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<number>;
+  readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<Posted>;
 };
 
 /** How far a delivery has come, and whether that is the end of the log. */
@@ -162,19 +166,30 @@ const posting =
   ({ bodyOf, clock }: SubscriptionWorkerOptions, { url, secrets, post }: Receiver) =>
   async (event: StoredEvent): Promise<void> => {
     const body = bodyOf(event);
-    const status = await post(url, signedHeaders(secrets, { id: messageIdOf(event), body, now: clock() }), body);
-    if (status < 200 || status > 299) throw new Refused(status);
+    const signed = signedHeaders(secrets, { id: messageIdOf(event), body, now: clock() });
+    const { status, headers } = await post(url, signed, body);
+    if (status < 200 || status > 299) throw new Refused(status, askedSeconds(headers));
   };
 
 /** The same for each attempt and each subscription. Standard Webhooks separates what it signs by full stops, so an id has none. */
 const messageIdOf = ({ number, batch }: Position): string => `${number}-${batch}`;
 
+// A receiver cannot silence a subscription for longer by one response.
+const longestAskedSeconds = 3_600;
+
+/** For how long the receiver asks to be left alone. */
+function askedSeconds({ "retry-after": retryAfter, date }: Posted["headers"]): number {
+  return Math.min(retryAfterSeconds({ retryAfter: String(retryAfter), date: String(date) }), longestAskedSeconds);
+}
+
 class Refused extends Error {
   readonly status: number;
+  readonly retrySeconds: number;
 
-  constructor(status: number) {
+  constructor(status: number, retrySeconds: number) {
     super(`it answered ${status}`);
     this.status = status;
+    this.retrySeconds = retrySeconds;
   }
 }
 
@@ -201,13 +216,17 @@ function failed(
 ): Delivery {
   const { attempts, failingSince } = subscription;
   const { progress, error } = ended;
-  const failure = failureOf(error);
+  const isRefused = error instanceof Refused;
   const isFirst = progress.accepted > 0 || failingSince === null;
-  const seconds = backoffSeconds(isFirst ? 1 : attempts + 1, Math.random, longestPauseSeconds);
-  const until = isFirst ? Number.POSITIVE_INFINITY : failingSince.getTime() + options.retrySeconds * 1000;
-  const isLast =
-    (error instanceof Refused && error.status === gone) || options.clock().getTime() + seconds * 1000 > until;
-  return isLast ? { kind: "dead", failure } : { kind: "postponed", failure, seconds };
+  const tried = isFirst ? 0 : options.clock().getTime() - failingSince.getTime();
+  const leftMs = isFirst ? Number.POSITIVE_INFINITY : options.retrySeconds * 1000 - tried;
+  const pauseMs = backoffSeconds(isFirst ? 1 : attempts + 1, Math.random, longestPauseSeconds) * 1000;
+  // Whatever the receiver asks for, there is a last attempt.
+  const askedMs = Math.min(isRefused ? error.retrySeconds * 1000 : 0, leftMs);
+  const waitMs = Math.max(pauseMs, askedMs);
+  const failure = failureOf(error);
+  const isLast = (isRefused && error.status === gone) || waitMs > leftMs;
+  return isLast ? { kind: "dead", failure } : { kind: "postponed", failure, seconds: waitMs / 1000 };
 }
 
 async function settle(sql: Sql, held: LeasedSubscription, delivery: SubscriptionDelivery): Promise<void> {

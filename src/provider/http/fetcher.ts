@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { findAddresses } from "./name_lookup.ts";
@@ -18,10 +18,13 @@ export type FetchText = (uri: string) => Promise<string>;
 /** Posts a form to an https URI registered by an application, and returns the response status; throws if the URI may not be called. */
 export type PostForm = (uri: string, form: Readonly<Record<string, string>>) => Promise<number>;
 
+/** What is read of a response to a post. */
+export type Posted = { readonly status: number; readonly headers: IncomingHttpHeaders };
+
 /** Posts to https URIs registered by an administrator over connections that it keeps until it is disposed of. */
 export type OutwardPoster = Disposable & {
-  /** Returns the status of the response; throws if the URI may not be called, or the connection ends before the response. */
-  readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<number>;
+  /** Throws if the URI may not be called, or the connection ends before the response. */
+  readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<Posted>;
 };
 
 /** The timeout of a request. */
@@ -48,7 +51,7 @@ export function outwardPost(settings: FetchSettings): PostForm {
   };
 }
 
-/** Makes posters, whose requests may take so long. Of a response, they read no more than a little beyond the status. */
+/** Makes posters, whose requests may take so long. Of a response, they read no more than a little beyond its head. */
 export function outwardPosters(settings: FetchSettings, timeoutMs: number): () => OutwardPoster {
   const call = outwardCall(settings);
   return () => {
@@ -59,7 +62,7 @@ export function outwardPosters(settings: FetchSettings, timeoutMs: number): () =
         const options = { method: "POST", headers, agent, signal: AbortSignal.timeout(timeoutMs) };
         const response = await call(uri, options, body);
         await skimmed(response);
-        return response.statusCode ?? 0;
+        return { status: response.statusCode ?? 0, headers: response.headers };
       },
       [Symbol.dispose]: () => agent.destroy(),
     };

@@ -4,6 +4,7 @@ import { rebuild } from "../../../src/events/rebuild.ts";
 import { folds } from "../../../src/runtime/modules.ts";
 import { oneConnection } from "../../events/log_of.ts";
 import { holdTable } from "../../fixture/held_row.ts";
+import { newEraser } from "../../fixture/organization.ts";
 import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
 import { loopback } from "../../provider/https_server.ts";
 import { openEventReceiver, signersOf } from "./receiver.ts";
@@ -26,7 +27,7 @@ const done = ({ status, body }: Answer) => {
 };
 const refused = ({ status, body }: Answer) => [status, body.details?.[0]?.reason];
 const unique = () => crypto.randomUUID().slice(0, 12);
-const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
+const eventually = <T>(check: () => T | Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 
 /** An organization, and calls that work in it. */
 async function tenant() {
@@ -52,6 +53,11 @@ async function tenant() {
       done(await admin.call("PATCH", `/v1/projects/${projectId}`, { name: unique() }, header)),
   };
 }
+
+type Told = Readonly<Record<"position" | "type" | "objectId" | "sequence", string>> & { readonly fact: object };
+
+const inOrder = (events: readonly Told[]): Told[] =>
+  events.toSorted((one, other) => Number.parseInt(one.position, 10) - Number.parseInt(other.position, 10));
 
 const named = (types: readonly string[], events: readonly { type: string; objectId: string }[]) =>
   events.filter(({ type }) => types.includes(type)).map(({ type, objectId }) => `${type} ${objectId}`);
@@ -139,6 +145,47 @@ test("a receiver that fails gets each event again, in the order of its object; o
   await eventually(async () => expect((await read()).failedAttempts).toBe(0));
 });
 
+test("a receiver that says when to come back is left alone until then, for an hour at most, and is asked a last time", async () => {
+  const { id, subscribed, newProject } = await tenant();
+  const { read, call, remove } = await subscribed("/busy", { types: ["project.created"] });
+  const later = () => new Date(Date.now() + 120_000).toUTCString();
+  const asked = { status: 503, of: () => "40" };
+  receiver.behave = (response, path) => {
+    if (path !== "/busy") return true;
+    response.writeHead(asked.status, { "retry-after": asked.of() }).end();
+    return false;
+  };
+  /** For how long the receiver is left alone after its next response, in seconds. */
+  const pause = async (status: number, of: () => string) => {
+    Object.assign(asked, { status, of });
+    const before = receiver.asked.get("/busy") ?? 0;
+    await (before === 0 ? newProject() : call(":resume"));
+    return await eventually(async () => {
+      const { nextAttemptDate, failingSince, failedAttempts, failure } = await read();
+      expect([receiver.asked.get("/busy"), failedAttempts, failure]).toEqual([before + 1, 1, `it answered ${status}`]);
+      return Math.round((Date.parse(nextAttemptDate) - Date.parse(failingSince)) / 1000);
+    });
+  };
+  expect(await pause(503, () => "40")).toBe(40);
+  expect(await pause(429, () => "86400")).toBe(3_600);
+  expect(Math.abs((await pause(503, later)) - 120)).toBeLessThanOrEqual(1);
+
+  await using client = oneConnection(postern.databaseUrl);
+  const failing = (seconds: number) => client.sql`
+    update subscription_deliveries set due = now(), failing_since = now() - make_interval(days => 3, secs => ${-seconds})
+    where owner = ${id}`;
+  await pause(503, () => "86400");
+  await failing(500);
+  await eventually(async () => expect((await read()).failedAttempts).toBe(2));
+  const { state, nextAttemptDate, failingSince } = await read();
+  const end = Date.parse(failingSince) + 3 * 86_400_000;
+  expect([state, Math.round((Date.parse(nextAttemptDate) - end) / 60_000)]).toEqual(["SUBSCRIPTION_STATE_FAILING", 0]);
+  await failing(0);
+  await eventually(async () => expect((await read()).state).toBe("SUBSCRIPTION_STATE_DEAD"));
+  done(await remove());
+  receiver.behave = () => true;
+});
+
 test("a subscription is paused, resumed, changed, replayed from a position and deleted", async () => {
   const { subscribed, newProject, header } = await tenant();
   const { call, change, read, remove } = await subscribed("/paused", { types: ["project.created"] });
@@ -187,6 +234,48 @@ test("a subscription is paused, resumed, changed, replayed from a position and d
   done(await remove());
   done(await other.remove());
   expect(done(await postern.admin.get("/v1/subscriptions", header)).subscriptions).toEqual([]);
+});
+
+test("a subscription that is behind gets the events of a user who was erased meanwhile, whole but for what was personal", async () => {
+  const { id, header, subscribed, newProject } = await tenant();
+  const { secret, call, remove } = await subscribed("/behind");
+  await call(":pause");
+  const [username, familyName] = [unique(), unique()];
+  const person = {
+    username,
+    givenName: "Ada",
+    familyName,
+    email: `${username}@example.com`,
+    password: "Blue-Kettle-42",
+  };
+  const { admin } = postern;
+  const { userId } = done(await admin.post("/v1/users/human", person, header));
+  const projectId = await newProject();
+  done(await admin.post(`/v1/users/${userId}/grants`, { projectId }, header));
+  done(await postern.as().post("/v1/sessions", { loginName: username, password: person.password }));
+  const told = async (): Promise<Told[]> =>
+    inOrder(done(await admin.get(`/v1/events?aboutUserId=${userId}`, header)).events);
+  const place = ({ position, type, objectId, sequence }: Told) => [position, type, objectId, sequence];
+  const before = await told();
+  expect(JSON.stringify(before)).toContain(username);
+
+  done(await admin.put("/v1/policies/privacy", { policy: { restoreDays: 0 } }, header));
+  const eraser = await newEraser(postern, id);
+  const { jobId } = done(await eraser.post(`/v1/users/${userId}:erase`));
+  done(await admin.get(`/v1/jobs/${jobId}:wait?timeoutSeconds=50`, header));
+  await call(":resume");
+  const about = await eventually(async () => {
+    const posted: Told[] = receiver.eventsAt("/behind").filter(({ aboutUserId }) => aboutUserId === userId);
+    expect(inOrder(posted)).toEqual(await told());
+    expect(posted.map(({ type }) => type)).toContain("user.erased");
+    return inOrder(posted);
+  });
+  expect(about.slice(0, before.length).map(place)).toEqual(before.map(place));
+  for (const type of ["user_grant.added", "session.created"])
+    expect(JSON.stringify(about.find((one) => one.type === type)?.fact)).toContain(userId);
+  for (const word of [username, familyName]) expect(JSON.stringify(receiver.at("/behind"))).not.toContain(word);
+  expect(new Set(receiver.at("/behind").flatMap((post) => signersOf(post, [secret])))).toEqual(new Set([secret]));
+  done(await remove());
 });
 
 test("while a secret is rotated, both sign; at the end of the old one, the new one alone", async () => {
