@@ -71,3 +71,32 @@ async function expire(sql: Sql, { kind, contract, now, most }: Expire): Promise<
     select examined, gone from expire_events(${kind}, ${contract}::text::jsonb, ${now}, ${most})`;
   return Math.max(row?.examined ?? 0, row?.gone ?? 0);
 }
+
+/** How the deletion of events of a kind is going. */
+export type RetentionHealth = {
+  readonly kind: keyof typeof expiring;
+  /** The days of the policy in force; null if every event is kept. */
+  readonly days: number | null;
+  /** How many events of the kind were deleted so far. */
+  readonly deleted: bigint;
+  /** For how long the oldest event to examine, or object to delete, has been past its days; 0 if there is none. */
+  readonly behindSeconds: number;
+};
+
+/** Reads how the deletion of events is going, by kind. */
+export async function retentionHealth(sql: Sql): Promise<readonly RetentionHealth[]> {
+  return await sql<RetentionHealth[]>`
+    select k.kind, k.days, k.deleted, coalesce(greatest(0, extract(epoch from k.old - least(walk.time, wait.until))), 0)::float8 as "behindSeconds"
+    from (
+      select r.kind, r.time, r.position, r.deleted, d.days, now() - make_interval(days => d.days) as old
+      from retention_progress r left join lateral (
+        select case r.kind when 'sign_in' then p.sign_in_days else p.administration_days end as days
+        from retention_policies p join instance i on i.instance_id = p.owner) d on true
+    ) k
+    left join lateral (
+      select e.time from events e where (e.time, e.position) > (k.time, k.position) and e.time < k.old
+      order by e.time, e.position limit 1) walk on true
+    left join lateral (
+      select w.until from retention_waits w where w.kind = k.kind and w.until < k.old order by w.until limit 1) wait on true
+    order by k.kind desc`;
+}

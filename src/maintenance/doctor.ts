@@ -5,6 +5,7 @@ import { unnumberedSeconds } from "../events/numbering.ts";
 import { rebuild } from "../events/rebuild.ts";
 import { hasReplay, schemasOf } from "../events/rebuild_tables.ts";
 import type { Replayed } from "../events/replay.ts";
+import { type RetentionHealth, retentionHealth } from "../events/retention.ts";
 import { mostCounted, type OutboxHealth } from "../notify/health.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
@@ -58,6 +59,7 @@ async function examine(config: Config, { rebuild: replay, tell }: Examination): 
     good("keys: the master key belongs to this database"),
     await clockFinding(sql),
     await logFinding(sql),
+    retentionFinding(await retentionHealth(sql)),
     deliveryFinding("sms", await smsHealth(sql)),
     deliveryFinding("mail", await mailHealth(sql)),
     // Applications that do not accept sign-outs or events are not the service's fault.
@@ -108,6 +110,20 @@ async function logFinding(sql: Sql): Promise<Finding> {
 
 // A running node numbers an event a moment after its commit.
 const longestWaitSeconds = 10;
+
+/** Warns if events are kept for much longer than the retention policy says, as they are for a while after it was set. */
+function retentionFinding(kinds: readonly RetentionHealth[]): Finding {
+  const behind = Math.max(0, ...kinds.map(({ behindSeconds }) => behindSeconds));
+  const days = kinds.map((one) => `${retentionKinds[one.kind]} ${one.days === null ? "always" : `${one.days} days`}`);
+  const deleted = kinds.reduce((sum, one) => sum + one.deleted, 0n);
+  const late = behind > longestRetentionSeconds;
+  const line = `retention: ${days.join(", ")}; ${deleted} events deleted`;
+  return late ? { ok: true, warns: true, line: `${line}, ${Math.floor(behind / daySeconds)} days behind` } : good(line);
+}
+
+const retentionKinds = { sign_in: "sign-ins", administration: "administration" } as const;
+const daySeconds = 86_400;
+const longestRetentionSeconds = daySeconds;
 
 const counted = (count: number) => (count === mostCounted ? `${count} or more` : String(count));
 

@@ -28,6 +28,8 @@ export type InstanceLoad = {
   readonly subscriptions?: DeliveryHealth | undefined;
   /** The instance's jobs; absent if the database does not respond. */
   readonly jobs?: { readonly underWay: number; readonly stalledSeconds: number } | undefined;
+  /** For how long the oldest event that the retention policy no longer keeps has been past its days; absent if the database does not respond. */
+  readonly retentionBehindSeconds?: number | undefined;
   /** Sign-ins by password on this node. */
   readonly signIns: { readonly rightPasswords: number; readonly refusedNames: number };
   /** The spans of traces; absent if tracing is off. */
@@ -85,6 +87,12 @@ const jobFamilies = (jobs: InstanceLoad["jobs"]): Family[] =>
         most("postern_jobs_stalled_seconds", stalled, jobs.stalledSeconds),
       ]
     : [];
+
+const retentionBehind =
+  "For how long the oldest event that the retention policy no longer keeps has been past its days; 0 without a policy.";
+
+const retentionFamilies = (seconds: number | undefined): Family[] =>
+  seconds === undefined ? [] : [most("postern_retention_behind_seconds", retentionBehind, seconds)];
 
 const longFamilies = (load: InstanceLoad["longStatements"]): Family[] =>
   load
@@ -146,6 +154,7 @@ export function instanceFamilies(load: InstanceLoad): Family[] {
     ...deliveryFamilies(texts.logout, logouts),
     ...deliveryFamilies(texts.subscription, subscriptions),
     ...jobFamilies(jobs),
+    ...retentionFamilies(load.retentionBehindSeconds),
     ...spanFamilies(spans),
   ];
 }

@@ -18,6 +18,7 @@ import { describeAll, type RpcDescription } from "../contract/describe.ts";
 import { type Call, keys } from "../deps.ts";
 import { jobsHealth } from "../events/job.ts";
 import { unnumberedSeconds } from "../events/numbering.ts";
+import { retentionHealth } from "../events/retention.ts";
 import { report } from "../guards/report.ts";
 import { chooseLanguage } from "../messages/catalogue.ts";
 import { merge } from "../metrics/merge.ts";
@@ -131,6 +132,7 @@ const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
   subscriptions: withinTime(() => subscriptionHealth(sql)),
   jobs: withinTime(() => jobsHealth(sql)),
   unnumbered: withinTime(() => unnumberedSeconds(sql)),
+  retention: withinTime(() => retentionHealth(sql)),
   lockWait: withinTime(lockWaitSeconds),
 });
 
@@ -144,7 +146,7 @@ async function loadOf(
   { databaseLoad, longLoad, fullDisks, deps, tail, signIns }: Runtime,
   { ready, asked, tracing }: LoadOptions,
 ): Promise<InstanceLoad> {
-  const [isReady, sms, mail, logouts, subscriptions, jobs, unnumbered = 0, lockWait] = await Promise.all([
+  const [isReady, sms, mail, logouts, subscriptions, jobs, unnumbered = 0, retention, lockWait] = await Promise.all([
     ready(),
     asked.sms(),
     asked.mail(),
@@ -152,6 +154,7 @@ async function loadOf(
     asked.subscriptions(),
     asked.jobs(),
     asked.unnumbered(),
+    asked.retention(),
     asked.lockWait(),
   ]);
   const { running, waiting } = deps.secrets.passwords.load();
@@ -162,6 +165,7 @@ async function loadOf(
     logouts,
     subscriptions,
     jobs,
+    retentionBehindSeconds: retention && Math.max(0, ...retention.map(({ behindSeconds }) => behindSeconds)),
     database: databaseLoad(),
     lockWaitSeconds: lockWait,
     fullDisks: fullDisks(),

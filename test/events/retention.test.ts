@@ -2,11 +2,13 @@ import { randomBytes } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { takeLease } from "../../src/events/lease.ts";
 import { expiredEvents } from "../../src/events/retention.ts";
+import { doctor } from "../../src/maintenance/doctor.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { enrolTotp } from "../fixture/factors.ts";
+import { freshAdmin } from "../fixture/organization.ts";
 import { type Answer, machine, type Postern, signedUp, startPostern } from "../harness.ts";
 import { oneConnection } from "./log_of.ts";
 
@@ -33,6 +35,11 @@ async function age(databaseUrl: string, days: number): Promise<void> {
 async function expireAll(sql: Sql): Promise<void> {
   // One event at a time, so that each object is deleted in parts.
   for (const { batch } of expiredEvents(sql, () => new Date())) while ((await batch(1)) >= 1);
+}
+
+async function countOf(sql: Sql): Promise<number> {
+  const [row] = await sql<{ events: number }[]>`select count(*)::int as events from events`;
+  return row?.events ?? 0;
 }
 
 const typesOf = async ({ admin }: Postern, objectId: string): Promise<string[]> =>
@@ -96,7 +103,13 @@ test("a node deletes what the policy no longer keeps, and nothing that still exi
   const first = await startPostern(of);
   const { position, signIns, users, others, living } = await endedAndNot(first);
   const policy = { signInDays: 30, administrationDays: 60 };
-  done(await first.admin.put("/v1/policies/retention", { policy }));
+  const all = await countOf(client.sql);
+  await age(database.url, 4_000);
+  await expireAll(client.sql);
+  expect(await countOf(client.sql)).toBe(all);
+  await age(database.url, -4_000);
+  const keeper = await freshAdmin(first);
+  done(await keeper.put("/v1/policies/retention", { policy }));
   expect(done(await first.admin.get("/v1/policies/retention"))).toMatchObject({ policy, details: { sequence: "1" } });
   await expireAll(client.sql);
   for (const id of [...signIns, ...users, ...others]) expect([id, await typesOf(first, id)]).not.toEqual([id, []]);
@@ -112,9 +125,8 @@ test("a node deletes what the policy no longer keeps, and nothing that still exi
   await expireAll(client.sql);
   for (const id of [...users, ...others]) expect([id, await typesOf(postern, id)]).toEqual([id, []]);
   for (const id of living) expect([id, await typesOf(postern, id)]).not.toEqual([id, []]);
-  const [row] = await client.sql<{ numbers: number; events: number }[]>`
-    select (select count(*)::int from event_numbers) as numbers, (select count(*)::int from events) as events`;
-  expect(row?.numbers).toBe(row?.events);
+  const [row] = await client.sql<{ numbers: number }[]>`select count(*)::int as numbers from event_numbers`;
+  expect(row?.numbers).toBe(await countOf(client.sql));
 
   // Whoever follows the log goes on with what it still has.
   const later = await watched(postern, position, "policy.retention_set");
@@ -154,4 +166,53 @@ test("a node deletes what the policy no longer keeps, and nothing that still exi
 
   done(await postern.admin.delete("/v1/policies/retention"));
   expect(done(await postern.admin.get("/v1/policies/retention"))).toEqual({ policy: {} });
+});
+
+test("how far the deletion is behind is told by the doctor and by the metric, and an event of a clock that is behind is deleted, too", async () => {
+  await using database = await freshDatabase();
+  await using client = oneConnection(database.url);
+  await using postern = await startPostern({ databaseUrl: database.url });
+  const keeper = await freshAdmin(postern);
+  const retention = async () => {
+    const { lines } = await doctor(postern.config, { rebuild: false });
+    const metrics = await (await fetch(`${postern.url}/metrics`)).text();
+    const [, seconds] = /^postern_retention_behind_seconds (\S+)$/m.exec(metrics) ?? [];
+    return { line: lines.find((line) => line.includes("retention: ")), days: Math.round(Number(seconds) / 86_400) };
+  };
+  const none = "ok    retention: sign-ins always, administration always; 0 events deleted";
+  expect(await retention()).toEqual({ line: none, days: 0 });
+
+  // Another node has the lease, and does nothing.
+  const other = { work: "retention", holder: "other", seconds: 600 };
+  await client.sql`delete from leases where work = 'retention'`;
+  expect(await takeLease(client.sql, other)).toBe(true);
+  done(await keeper.put("/v1/policies/retention", { policy: { signInDays: 30 } }));
+  /** A session that was created and ended so many days ago, by the clock of the node that writes it. */
+  const session = (stream: string, days: number) => client.sql`
+    insert into events (owner, stream, version, type, payload, request_id, time)
+    select ${postern.organizationId}::text, ${stream}::text, v, case v when 1 then 'session.created' else 'session.ended' end,
+      case v when 1 then '{"userId": "nobody"}'::jsonb else '{}' end, 'r',
+      date_trunc('milliseconds', now() - make_interval(days => ${days}) + make_interval(secs => v)) from generate_series(1, 2) v`;
+  await session("old", 50);
+  const line = expect.stringMatching(
+    /^warn {2}retention: sign-ins 30 days, administration always; 0 events deleted, (19|20) days/,
+  );
+  await vi.waitFor(async () => expect(await retention()).toEqual({ line, days: 20 }), wait);
+  await client.sql`select number_events(true)`;
+  await expireAll(client.sql);
+  const upToDate = "ok    retention: sign-ins 30 days, administration always; 2 events deleted";
+  await vi.waitFor(async () => expect(await retention()).toEqual({ line: upToDate, days: 0 }), wait);
+
+  // The search has passed these times.
+  await session("late", 60);
+  await session("later", 31);
+  await session("young", 29);
+  await client.sql`select number_events(true)`;
+  await expireAll(client.sql);
+  const left = await client.sql<{ stream: string }[]>`
+    select distinct stream from events where stream in ('late', 'later', 'young')`;
+  expect(left.map(({ stream }) => stream)).toEqual(["young"]);
+  const [noted] = await client.sql`select count(*)::int as count from retention_late where stream <> 'young'`;
+  expect(noted).toEqual({ count: 0 });
+  await client.sql`delete from leases where work = 'retention'`;
 });

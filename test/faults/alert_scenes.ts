@@ -150,6 +150,25 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
   subscriptionScene("is refused by its receiver", "PosternSubscriptionFails", "null"),
   subscriptionScene("has died", "PosternSubscriptionsDead", "now()"),
   {
+    state: "no node deletes what the retention policy no longer keeps",
+    fires: ["PosternRetentionBehind"],
+    async enter({ direct, organizationId }, undo) {
+      undo.defer(
+        async () =>
+          void (await ask(direct, "delete from retention_policies; delete from leases where holder = 'scene'")),
+      );
+      await ask(
+        direct,
+        `insert into leases (work, holder, until) values ('retention', 'scene', now() + interval '1 hour')
+           on conflict (work) do update set holder = excluded.holder, until = excluded.until;
+         insert into retention_policies (owner, sign_in_days, version, created, changed)
+           select instance_id, 30, 1, now(), now() from instance;
+         insert into events (owner, stream, version, type, payload, request_id, time)
+           values ('${organizationId}', 'of last year', 1, 'project.created', '{"name": "old"}', 'r', now() - interval '1 year')`,
+      );
+    },
+  },
+  {
     state: "a job that no node can do",
     fires: ["PosternJobStalled"],
     async enter({ direct }, undo) {

@@ -68,6 +68,7 @@ export const policyRows: Readonly<Record<string, Row>> = {
   "PolicyService.SetRetentionPolicy": {
     needs: "instance.write",
     decides: "instance",
+    freshSignIn: true,
     request: () => ({ policy: { signInDays: 36_500 } }),
   },
   "PolicyService.ResetRetentionPolicy": { needs: "instance.write", decides: "instance", request: () => ({}) },

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { fixtureOf, newEraser } from "../fixture/organization.ts";
+import { fixtureOf, freshAdmin, newEraser } from "../fixture/organization.ts";
 import { factorRows } from "../guards/factor_rows.ts";
 import { type Row, rows } from "../guards/matrix_rows.ts";
 import { machine, organization, signedUp } from "../harness.ts";
@@ -19,6 +19,7 @@ const answers = ([rpc, row]: [string, Row]): Scene => ({
     const request: JsonObject = JSON.parse(JSON.stringify(await row.request(fixture)));
     // The instance has one for all doors, and only the first of them would find it set.
     if (rpc === "PolicyService.ResetRetentionPolicy") await admin.delete("/v1/policies/retention");
+    if (rpc === "PolicyService.SetRetentionPolicy") return { request, by: await freshAdmin(postern) };
     if (row.needs === "user.erase") return { request, headers, by: await newEraser(postern, fixture.organizationId) };
     if (row.decides !== "nobody") return { request, headers };
     const { userId, client } = await machine(postern, fixture);

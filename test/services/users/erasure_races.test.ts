@@ -83,6 +83,12 @@ test("attempts that are written while a user is erased, or later, do not say fro
   const attempts = events.filter(({ type }: { type: string }) => type.startsWith("attempt."));
   expect(attempts).toHaveLength(4);
   await isReplayed();
+
+  // As the retention policy leaves it: without the events that tell of the erasure.
+  await writer.client.unsafe(`set session_replication_role = replica; delete from events where stream = '${userId}';
+    set session_replication_role = origin; insert into burned_ids (id) values ('${userId}')`);
+  await writer.client.unsafe(attempt(userId, late));
+  expect(await rowsWith(late)).toEqual([]);
 }, 60_000);
 
 test("whoever wins, a user who is restored when the time is over is either there, or erased as a whole", async () => {
