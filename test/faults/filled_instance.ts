@@ -1,4 +1,5 @@
 import { type Answer, type Client, clientOf } from "../harness.ts";
+import { ask } from "../postgres/embedded/holder.ts";
 
 /** An organization with a project whose role `reader` everybody holds. */
 export type Filled = { readonly organizationId: string; readonly projectId: string };
@@ -18,6 +19,26 @@ export async function fillInstance({ url, token, users }: FillOptions): Promise<
   };
   await Promise.all(Array.from({ length: 4 }, work));
   return filled;
+}
+
+const eventsAtOnce = 20_000;
+
+/** Adds sessions that the users began and ended, until the log has so many events. */
+export async function fillLog(databaseUrl: string, events: number): Promise<void> {
+  const [row] = await ask<{ count: number }>(databaseUrl, "select count(*)::integer as count from events");
+  for (let made = row?.count ?? 0; made < events; made += eventsAtOnce)
+    await ask(
+      databaseUrl,
+      `insert into events (owner, stream, version, type, payload, actor, request_id, time)
+       select u.owner, 'session-' || n, v, case v when 1 then 'session.created' else 'session.ended' end,
+         jsonb_build_object('userId', u.user_id)
+           || case v when 1 then jsonb_build_object('expirationDate', '2030-01-01T00:00:00Z') else '{}' end,
+         u.user_id, 'filled', date_trunc('milliseconds', now())
+       from (select owner, user_id, row_number() over () - 1 as nth, count(*) over () as count from users) u
+       cross join lateral generate_series(
+         ${made} + (u.nth - ${made} % u.count + u.count) % u.count, ${made + Math.min(eventsAtOnce, events - made) / 2 - 1}, u.count) n
+       cross join generate_series(1, 2) v`,
+    );
 }
 
 /** The numbers of users by a power law. */

@@ -15,5 +15,12 @@ for (const { commit, version } of upgrades)
   test.skipIf(!inHistory(commit) || !bins.has(version))(
     `a database of ${commit} on PostgreSQL ${version} is upgraded under traffic, and no call fails at a node of before or of after`,
     { timeout: 900_000 },
-    async () => void (await upgradeUnderTraffic({ commit, bin: bins.get(version) ?? "", users: 2_000, calls: 500 })),
+    async () =>
+      void (await upgradeUnderTraffic({
+        commit,
+        bin: bins.get(version) ?? "",
+        users: 2_000,
+        events: 20_000,
+        calls: 500,
+      })),
   );

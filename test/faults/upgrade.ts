@@ -10,15 +10,19 @@ import { type Node, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
 import { releaseOf } from "./earlier_release.ts";
-import { fillInstance } from "./filled_instance.ts";
+import { fillInstance, fillLog } from "./filled_instance.ts";
 import { startPostgres } from "./postgres.ts";
+import { type Follower, followLog, type Told } from "./upgrade_follower.ts";
 import { startTraffic } from "./upgrade_traffic.ts";
 
-/** The release of before by its commit, the programs of PostgreSQL, how many users the instance has, and of how many calls times are taken. */
+/** The release of before by its commit, and the programs of PostgreSQL. */
 export type UpgradeOptions = {
   readonly commit: string;
   readonly bin: string;
+  /** How many users the instance has, and how many events the log. */
   readonly users: number;
+  readonly events: number;
+  /** Of how many calls times are taken. */
   readonly calls: number;
 };
 
@@ -29,7 +33,7 @@ export type Upgraded = { readonly before: number; readonly since: number };
  * Upgrades a filled database under traffic: a node of before goes on serving while a node of this release migrates, and then beside it.
  * Fails on any call that fails, and on any row that the log does not explain.
  */
-export async function upgradeUnderTraffic({ commit, bin, users, calls }: UpgradeOptions): Promise<Upgraded> {
+export async function upgradeUnderTraffic({ commit, bin, users, events, calls }: UpgradeOptions): Promise<Upgraded> {
   await using opened = new AsyncDisposableStack();
   const { url: databaseUrl } = opened.use(await startPostgres(bin));
   const dataDir = await mkdtemp(join(tmpdir(), "postern-upgrade-"));
@@ -39,7 +43,11 @@ export async function upgradeUnderTraffic({ commit, bin, users, calls }: Upgrade
   const earlier = opened.use(await startNode({ ...options, root: await releaseOf(commit) }));
   await ready(earlier);
   const organizations = await fillInstance({ url: earlier.url, token, users });
+  await fillLog(databaseUrl, events);
   await ask(databaseUrl, "vacuum analyze");
+  const [filled] = await ask<{ last: string }>(databaseUrl, "select max(position)::text as last from events");
+  const follower = await followLog({ url: earlier.url, token });
+  opened.defer(() => follower.stop());
 
   const traffic = startTraffic({ url: earlier.url, token, organizations });
   await traffic.more(300);
@@ -55,14 +63,44 @@ export async function upgradeUnderTraffic({ commit, bin, users, calls }: Upgrade
   await traffic.more(calls);
   const after = traffic.cut();
   const kept = await traffic.stop();
-  report(`${commit}, ${users} users, ${bin}: ready after ${seconds} s`, { before, during, after });
+  report(`${commit}, ${users} users, ${events} events, ${bin}: ready after ${seconds} s`, { before, during, after });
   expect(traffic.failures.slice(0, 10)).toEqual([]);
+  await hasHeardAll({ databaseUrl, follower, after: filled?.last ?? "" });
   const admin = clientOf(node.url, token);
+  const [first] = (await admin.get("/v1/events?instance=true&pageSize=1")).body.events;
+  const refused = await clientOf(earlier.url, token).get(`/v1/events:watch?instance=true&after=${first.position}`);
+  if (commit === zeroOne) expect([refused.status, refused.body.details[0].reason]).toEqual([400, "POSITION_INVALID"]);
   for (const userId of kept) expect((await admin.get(`/v1/users/${userId}`)).status).toBe(200);
   const config = readConfig({ ...nodeEnv(options), LOG_LEVEL: "warn", DATABASE_STATEMENT_TIMEOUT_MS: "120000" });
   const { lines } = await doctor(config, { rebuild: true });
   expect(lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
   return { before: p99(before), since: Math.max(p99(during), p99(after)) };
+}
+
+// 0.1.0, which knows positions of its own only.
+const zeroOne = "253f142";
+
+type Heard = { readonly databaseUrl: string; readonly follower: Follower; readonly after: string };
+
+/** Waits until a follower at a node of before was told every later event, whichever node wrote it; each once, those of an object in order. */
+async function hasHeardAll({ databaseUrl, follower: { told, ends }, after }: Heard): Promise<void> {
+  const keyOf = ({ resourceOwner, objectId, sequence }: Told) => `${resourceOwner} ${objectId} ${sequence}`;
+  const written = await ask<{ key: string }>(
+    databaseUrl,
+    `select owner || ' ' || stream || ' ' || version as key from events where position > ${after}`,
+  );
+  const missing = () => {
+    const heard = new Set(told.map(keyOf));
+    return written.filter(({ key }) => !heard.has(key)).map(({ key }) => key);
+  };
+  await expect.poll(missing, { timeout: 120_000 }).toEqual([]);
+  expect(new Set(told.map(keyOf)).size).toBe(told.length);
+  const latest = new Map<string, number>();
+  for (const { objectId, sequence } of told) {
+    expect(Number(sequence)).toBeGreaterThan(latest.get(objectId) ?? 0);
+    latest.set(objectId, Number(sequence));
+  }
+  console.log(`  a follower at the node of before was told ${told.length} events, by ${ends() + 1} streams`);
 }
 
 async function ready({ url, output, exited }: Node): Promise<void> {
