@@ -6,8 +6,8 @@ import { lookAgain } from "../events/follow.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { retryWhileFull } from "../security/password.ts";
 import { hashToken } from "../security/token.ts";
-import { nameKey } from "../services/callers/login_name.ts";
-import { type PasswordUser, passwordUserByLoginName } from "../services/passwords/password.ts";
+import { userOfLoginNameRead } from "../services/callers/caller_lookups.ts";
+import { type PasswordUser, passwordUserRead } from "../services/passwords/password.ts";
 
 /** The login name of the first administrator. */
 export const adminLoginName = "admin";
@@ -145,8 +145,10 @@ async function isInForce(checks: Checks, file: AdminFile, secret: string): Promi
   return user !== undefined && hasPassword(checks, user, secret);
 }
 
-const adminOf = ({ deps }: Pick<Runtime, "deps">): Promise<PasswordUser | undefined> =>
-  passwordUserByLoginName(deps.sql)(nameKey({ loginName: adminLoginName }));
+async function adminOf({ deps: { sql } }: Pick<Runtime, "deps">): Promise<PasswordUser | undefined> {
+  const found = await userOfLoginNameRead(sql)({ loginName: adminLoginName });
+  return found && passwordUserRead(sql)({ owner: found.owner, id: found.userId });
+}
 
 async function hasPassword(
   { deps }: Pick<Runtime, "deps">,

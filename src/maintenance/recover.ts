@@ -7,7 +7,7 @@ import { StartError } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { hashToken, newToken } from "../security/token.ts";
-import { nameKey, userNamed } from "../services/callers/login_name.ts";
+import { nameAsked, nameKey, userNamed } from "../services/callers/login_name.ts";
 import { removed } from "../services/factors/factor.ts";
 import { factorsRead } from "../services/factors/factor_read.ts";
 import { isLocked } from "../services/passwords/password.ts";
@@ -16,8 +16,8 @@ import { isLocked } from "../services/passwords/password.ts";
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
 
 /**
- * Creates a new token for the first administrator, or for the user with an id or a login name, which is looked up in the organization if
- * one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their organization. Needs only the
+ * Creates a new token for the first administrator, or for the user with an id, a login name or an address, which is looked up in the
+ * organization if one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their organization. Needs only the
  * database and the master key, and may run alongside the service.
  */
 export async function recover(config: Config, wanted?: string, organizationId?: string): Promise<Recovered> {
@@ -66,13 +66,14 @@ async function onlyUserOf(sql: Sql, of: Wanted | undefined): Promise<Recoverable
   );
 }
 
-/** The id or the login name of a user, and the organization that the login name is looked up in. */
+/** The id, the login name or the address of a user, and the organization in which it is looked up. */
 type Wanted = { readonly wanted: string; readonly organizationId?: string | undefined };
 
 async function userOf(sql: Sql, of: Wanted | undefined): Promise<Recoverable> {
   const [user] = await (of === undefined ? firstAdministrator(sql) : usersNamed(sql, of));
   if (user) return user;
-  if (of !== undefined) throw new StartError(`No user has the id or the login name ${JSON.stringify(of.wanted)}`);
+  if (of !== undefined)
+    throw new StartError(`No user has the id, the login name or the email address ${JSON.stringify(of.wanted)}`);
   throw new StartError("There is no administrator yet: start the service, or run bootstrap");
 }
 
@@ -87,9 +88,9 @@ const firstAdministrator = (sql: Sql) => sql<Recoverable[]>`
 
 // Ids come before login names: somebody may have chosen an id as a name, or a name as an id.
 function usersNamed(sql: Sql, { wanted, organizationId }: Wanted) {
-  const name = nameKey({ loginName: wanted, organizationId });
+  const key = JSON.stringify([nameKey({ loginName: wanted, organizationId })]);
   return sql<Recoverable[]>`
-    with asked as (select ${name.login_name}::text as login_name, ${name.organization}::text as organization)
+    with asked as (select * from jsonb_to_recordset(${key}::text::jsonb) as asked (${sql.unsafe(nameAsked)}))
     select ${sql.unsafe(columns)} from users u
     where u.user_id = ${wanted} or u.user_id = (select l.user_id from asked join ${sql.unsafe(userNamed)})
     order by u.user_id = ${wanted} desc limit 2`;

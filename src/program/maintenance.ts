@@ -38,7 +38,7 @@ export const bootstrap: Command = {
 export const recover: Command = {
   about: "create a new token for the first administrator or another user, and reactivate and unlock that user",
   options: [
-    { name: "user", value: "USER", about: "the id or the login name of another user" },
+    { name: "user", value: "USER", about: "the id, the login name or the email address of another user" },
     { name: "organization", value: "ID", about: "the organization of the user, if the login name is its own" },
   ],
   description: [

@@ -92,7 +92,9 @@ test("a user is named by its id or its login name, and is reactivated", async ()
   await expect(recover(postern.config, ada.username)).rejects.toThrow(
     /is the id of the user ".*-2" and the login name/,
   );
-  await expect(recover(postern.config, "nobody")).rejects.toThrow('No user has the id or the login name "nobody"');
+  await expect(recover(postern.config, "nobody")).rejects.toThrow(
+    'No user has the id, the login name or the email address "nobody"',
+  );
 });
 
 test("with the embedded database it works beside the service and without it; the token is alone on the output", async () => {

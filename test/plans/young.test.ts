@@ -69,3 +69,60 @@ test("whoever numbers events looks up the subscriptions of their organizations o
   await client.unsafe(appended("'organization' || n % 400", "'type' || n / 400", 4_000));
   expect((await numbered())["Temp Read Blocks"]).toBeLessThan(1_000);
 });
+
+const keyOf = (login_name: string, of: { organization?: string } = {}) => {
+  const [, local_part = null, domain = null] = /^(.*)@(.*)$/.exec(login_name) ?? [];
+  return { n: 0, login_name, organization: null, address: domain && login_name, local_part, domain, ...of };
+};
+
+test("a login name or an address is looked up in few blocks, however many share it, by a plan made while the tables were empty", async () => {
+  await using database = await freshDatabase();
+  await using sql = openClient(database.url);
+  const { client } = sql;
+  await planAsTheService(client);
+  const file = readFileSync(join(root, "test/statements/guards/userOfLoginNameRead.sql"), "utf8");
+  await client.unsafe(`prepare asked as ${file.replace(/^\s*--.*\n/gm, "").replace(/;\s*$/, "")}`);
+  const execute = (key: object) => `execute asked ('${JSON.stringify([key])}')`;
+  await client.unsafe(execute(keyOf("jane@example.com")));
+
+  const count = 10_000;
+  const organizations = ["big", "other"].map((id) => `('${id}', '${id}', 1, now(), now())`).join(", ");
+  const row = (columns: string) => `
+    insert into users (owner, user_id, kind, username, email, email_verified, email_setter, proven_email, version, created, changed)
+    select ${columns}, 1, now(), now() from generate_series(1, ${count}) n`;
+  await client.unsafe(`
+    insert into organizations (organization_id, name, version, created, changed) values ${organizations};
+    ${row(`'other', 'each' || n, 'human', 'each' || n, 'each' || n || '@example.com', true, 'admin', 'each' || n || '@example.com'`)};
+    ${row(`'big', 'said' || n, 'human', 'said' || n, 'said@example.com', true, 'admin', null`)};
+    ${row(`'big', 'self' || n, 'human', 'self' || n, 'self@firm.example', false, 'self' || n, null`)};
+    ${row(`'big', 'many' || n, 'human', 'many' || n, 'many@firm.example', true, 'admin', 'many@firm.example'`)};
+    insert into login_names (login_name, owner, user_id) select username, owner, user_id from users;
+    insert into domains (owner, domain_id, name, token, proven, without_dns, version, created, changed)
+    select 'big', 'domain' || n, case n when 1 then 'firm.example' else n || '.example' end, '', true, true, 1, now(), now()
+    from generate_series(1, 1000) n`);
+
+  const found: unknown[] = [];
+  const blocks: [number, object][] = [];
+  for (const key of [
+    keyOf("each7"),
+    keyOf("each7@example.com"),
+    keyOf("each7", { organization: "other" }),
+    keyOf("each7@example.com", { organization: "other" }),
+    keyOf("said@example.com"),
+    keyOf("said@example.com", { organization: "big" }),
+    keyOf("self@firm.example"),
+    keyOf("many@firm.example"),
+    keyOf("many7@firm.example"),
+    keyOf("nobody@firm.example"),
+    keyOf("nobody@example.com"),
+    keyOf("nobody"),
+  ]) {
+    const [one] = await client.unsafe(execute(key));
+    found.push(one?.userId);
+    const [line] = await client.unsafe(`explain (analyze, buffers, format json) ${execute(key)}`);
+    blocks.push([line?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"], key]);
+  }
+  const none = undefined;
+  expect(found).toEqual(["each7", "each7", "each7", "each7", none, none, none, none, "many7", none, none, none]);
+  expect(blocks.filter(([read]) => read > 30)).toEqual([]);
+});

@@ -2,7 +2,17 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, email text, session text)
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active,
-      u.version, u.created, u.changed, c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.email_verified as verified, u.username, u.email,
+      u.version, u.created, u.changed, c.attempts as "codeAttempts", c.expiration_date as "codeExpiration", u.email_verified as verified, case when not u.own_login_name
+      or (select d.owner from domains d where d.proven and d.name = substring(lower(u.username) from '@([^@]+)$')) = u.owner
+    then u.username
+    else u.username || '@' || coalesce((
+      select d.name from (
+        select e.name, lower(u.username) || '@' || e.name as named from domains e where e.owner = u.owner and e.proven
+        order by e.proven_since, e.domain_id limit 1) d
+      where not exists (select from organization_login_names o where o.owner = u.owner and o.login_name = d.named offset 0)
+        and not exists (
+          select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
+            and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName", u.email,
       (select s.amr from sessions s where s.session_id = asked.session) as amr,
       (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
   (select s.time from mail_sends s

@@ -5,13 +5,49 @@ update password_reset_requests r set due = now() + interval '1 minute' from due 
 returning r.request_id as id, r.login_name as "loginName", r.email,
   r.name_or_email as "nameOrEmail", r.organization_id as "organizationId", r.language, r.call_id as "callId", r.origin;
 
-with asked as (select $1::text as login_name, $2::text as organization), named as materialized (
+with asked as (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (login_name text, organization text, address text, local_part text, domain text)
+), named as materialized (
   select v.user_id, lower(v.email) as email
   from asked join lateral (
-  select d.user_id, d.owner from login_names d where asked.organization is null and d.login_name = asked.login_name
-  union all
-  select o.user_id, o.owner from organization_login_names o
-  where o.owner = asked.organization and o.login_name = asked.login_name) l on true join users v on v.owner = l.owner and v.user_id = l.user_id
+  select found.who[1] as user_id, found.who[2] as owner, r.organization
+  from (
+    select coalesce(asked.organization, h.owner) as organization,
+      coalesce(h.owner = coalesce(asked.organization, h.owner), false) as is_holder
+    from (select (select d.owner from domains d where d.name = asked.domain and d.proven) as owner offset 0) h offset 0
+  ) r
+  left join lateral (
+    select d.user_id, d.owner from login_names d where r.organization is null and d.login_name = asked.login_name
+    union all
+    select o.user_id, o.owner from organization_login_names o
+    where o.owner = r.organization and o.login_name = asked.login_name
+  ) n on true
+  cross join lateral (
+    select count(*) as found, min(one.user_id) as user_id, min(one.owner) as owner from (
+    select u.user_id, u.owner from users u
+    where r.organization is null and u.proven_email = asked.address and u.email_verified and u.proven_email is not distinct from lower(u.email)
+    union all
+    select u.user_id, u.owner from users u
+    where not r.is_holder and u.proven_email = asked.address and u.owner = r.organization and u.email_verified and u.proven_email is not distinct from lower(u.email)
+    union all
+    select u.user_id, u.owner from users u
+    where r.is_holder and u.owner = r.organization and lower(u.email) = asked.address and (u.email_verified or u.email_setter <> u.user_id)
+    limit 2
+    ) one
+  ) a
+  left join lateral (
+    select o.user_id, o.owner from organization_login_names o
+    where r.is_holder and o.owner = r.organization and o.login_name = asked.local_part
+  ) q on true
+  cross join lateral (
+    select case
+      when n.user_id is not null then case when r.organization is not null or a.found = 0
+        or (select u.proven_email = asked.address and u.email_verified and u.proven_email is not distinct from lower(u.email) from users u where u.user_id = n.user_id)
+        then array[n.user_id, n.owner] end
+      when a.found = 1 then array[a.user_id, a.owner]
+      when a.found = 0 then array[q.user_id, q.owner]
+    end as who
+  ) found) l on true join users v on v.owner = l.owner and v.user_id = l.user_id
   where (v.active and (select h.active from organizations h where h.organization_id = v.owner))
     and (v.email_verified or not ((
 select case when exists (select from members m where m.user_id = v.user_id and m.scope = 'instance')
@@ -64,14 +100,24 @@ from instance
   union all (
     select u.user_id, 1 as place from users u join passwords p on p.user_id = u.user_id
     where u.email_verified and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-      and lower(u.email) = coalesce(lower($3), (select n.email from named n))
-      and ($4::text is null or u.owner = $5)
+      and lower(u.email) = coalesce(lower($2), (select n.email from named n))
+      and ($3::text is null or u.owner = $4)
       and not exists (select from named n where n.user_id = u.user_id)
-    order by u.created, u.user_id limit $6)
+    order by u.created, u.user_id limit $5)
 )
-select u.user_id as id, u.owner, u.username, u.own_login_name as "ownLoginName", u.email
+select u.user_id as id, u.owner, case when not u.own_login_name
+    or (select d.owner from domains d where d.proven and d.name = substring(lower(u.username) from '@([^@]+)$')) = u.owner
+  then u.username
+  else u.username || '@' || coalesce((
+    select d.name from (
+      select e.name, lower(u.username) || '@' || e.name as named from domains e where e.owner = u.owner and e.proven
+      order by e.proven_since, e.domain_id limit 1) d
+    where not exists (select from organization_login_names o where o.owner = u.owner and o.login_name = d.named offset 0)
+      and not exists (
+        select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
+          and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName", u.email
 from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
-order by f.place, u.created, u.user_id limit $7;
+order by f.place, u.created, u.user_id limit $6;
 
 select
 (select s.time from mail_sends s

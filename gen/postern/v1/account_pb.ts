@@ -231,7 +231,7 @@ export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = 
  */
 export type RequestPasswordResetRequest = Message<"postern.v1.RequestPasswordResetRequest"> & {
   /**
-   * The username, in upper or lower case; cannot be combined with email.
+   * The username or the email address with which the user signs in, as in CreateSession; cannot be combined with email.
    *
    * @generated from field: string login_name = 1;
    */
@@ -245,8 +245,8 @@ export type RequestPasswordResetRequest = Message<"postern.v1.RequestPasswordRes
   email: string;
 
   /**
-   * The organization that the user belongs to; the mail is then only about its users. If empty, a login name must be in the
-   * directory of the instance, or end in `@` and the id of the organization.
+   * The organization that the user belongs to; the mail is then only about its users. If empty, a login name is looked up as in
+   * CreateSession.
    *
    * @generated from field: string organization_id = 3;
    */

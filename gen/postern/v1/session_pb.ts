@@ -122,7 +122,8 @@ export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
  */
 export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & {
   /**
-   * The username, in upper or lower case.
+   * The username or the email address, in upper or lower case. An address finds a user if a mail of the service has reached it, or
+   * if the user's organization has proven its domain and either the address is verified or an administrator set it.
    *
    * @generated from field: string login_name = 1;
    */
@@ -143,8 +144,9 @@ export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & 
   newPassword?: string | undefined;
 
   /**
-   * The organization that the user belongs to. If empty, the login name must be in the directory of the instance, or end in `@`
-   * and the id of the organization.
+   * The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of
+   * login_name. If there is none, users are found by login names in the directory of the instance and by addresses. A login_name
+   * that may mean two users means nobody.
    *
    * @generated from field: string organization_id = 4;
    */

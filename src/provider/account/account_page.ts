@@ -82,8 +82,8 @@ ${accountForm(view, fields)}
 }
 
 /** Names the user, whose username has a line of its own: a browser may break names at their hyphens. */
-export const userOf = ({ session: { displayName, username }, language }: AccountView): Html =>
-  html`<p>${pageText("continue_text", language, { name: displayName || username })}<br><b>${username}</b></p>`;
+export const userOf = ({ session: { displayName, qualifiedName }, language }: AccountView): Html =>
+  html`<p>${pageText("continue_text", language, { name: displayName || qualifiedName })}<br><b>${qualifiedName}</b></p>`;
 
 const linkTo = (path: AccountPath, { path: current, language }: AccountView): Html =>
   html`<a href="${path}"${path === current ? html` aria-current="page"` : nothing}>${pageText(titles[path], language)}</a>

@@ -67,7 +67,10 @@ function signingOut(parts: ProviderParts) {
     return ofBrowser && ofBrowser.id !== logout.hint?.sessionId ? asked(step, ofBrowser) : signedOut(step);
   }
 
-  function asked({ http, query, logout, language }: LogoutStep, { id, username }: OpenSession): Response {
+  function asked(
+    { http, query, logout, language }: LogoutStep,
+    { id, qualifiedName: username }: OpenSession,
+  ): Response {
     const browser = jar.read(http.headers.cookie, "browser") ?? newToken("ob");
     const request = sealRequest(keyring, query, deps.clock());
     const token = formToken(keyring, { browser, request: purposed(request), sessionId: id });

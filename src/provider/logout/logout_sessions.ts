@@ -2,6 +2,7 @@ import type { Call, Deps } from "../../deps.ts";
 import { next, type Versioned } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
+import { qualifiedName } from "../../services/callers/login_name.ts";
 import { endedAt, signedOutAt } from "../../services/sessions/session_end.ts";
 import type { CookieOfSession } from "../http/cookies.ts";
 import type { LogoutHint } from "./logout_request.ts";
@@ -9,7 +10,8 @@ import type { LogoutHint } from "./logout_request.ts";
 /** A browser session that may be ended. */
 export type OpenSession = Versioned & {
   readonly userId: string;
-  readonly username: string;
+  /** The username as it is unique in the instance. */
+  readonly qualifiedName: string;
   readonly expirationDate: Date;
   /** Its position among the browser's cookies; null if it is not among them. */
   readonly place: number | null;
@@ -53,7 +55,8 @@ export async function sessionsToEnd(sql: Sql, { cookies, hint }: SessionQuestion
       select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, null, n.steps + 1
       from named n join browser_sessions b on b.session_id = n.earlier_session_id and n.steps < ${mostEarlier}
     )
-    select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", u.username, s.version, s.created, s.changed,
+    select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", ${sql.unsafe(qualifiedName("u"))} as "qualifiedName",
+      s.version, s.created, s.changed,
       n.expiration_date as "expirationDate", n.place
     from named n join sessions s on s.session_id = n.session_id join users u on u.user_id = n.user_id
     order by n.session_id, n.place nulls last`;

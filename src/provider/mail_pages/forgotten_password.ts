@@ -5,7 +5,8 @@ import { bounded, type Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
 import { field } from "../pages/field.ts";
-import { html } from "../pages/html.ts";
+import { html, nothing } from "../pages/html.ts";
+import { organizationField, organizationIn } from "../pages/organization_field.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
 import { callOf } from "../request/endpoint.ts";
@@ -31,7 +32,9 @@ export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets:
     if (typed === "") return askPage(page, { status: 400, problems: [pageText("name_missing", page.language)] });
     try {
       const call = callOf(page.http);
-      const organizationId = await namesOf({ loginName: typed, organizationId: page.organizationId }, call.signal);
+      const { organizationId: requested } = page;
+      const asked = { loginName: typed, organizationId: requested, organization: organizationIn(form) };
+      const organizationId = await namesOf(asked, call.signal);
       const of = typed.includes("@") ? { nameOrEmail: typed } : { loginName: typed };
       await parts.resets.request({ ...of, organizationId }, call, page.language);
       return redirect(`${path}?sent=1`, { cookies: [] });
@@ -59,6 +62,7 @@ ${field({
   attributes: html`maxlength="${String(longestName)}" autocomplete="username" autocapitalize="none" spellcheck="false"`,
   hasFocus: true,
 })}
+${page.organizationId === undefined ? organizationField("", page.language) : nothing}
 <button name="action" value="send">${pageText("send", page.language)}</button>
 </form>`,
   });

@@ -8,14 +8,15 @@ export type Field = {
   readonly attributes: Html;
   /** Whether to focus the field when the page opens: the first empty one. */
   readonly hasFocus?: boolean;
+  readonly isOptional?: boolean;
   /** Whether the problem reported on the page is about this field's content. */
   readonly isWrong?: boolean;
 };
 
 /** Composes a field with its label. For an invalid field, screen readers announce the problem along with it. */
-export const field = ({ name, label, attributes, hasFocus = false, isWrong = false }: Field): Html =>
+export const field = ({ name, label, attributes, hasFocus, isOptional, isWrong }: Field): Html =>
   html`<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" required ${attributes}${isWrong ? html` aria-invalid="true" aria-describedby="problem"` : nothing}${hasFocus ? html` autofocus` : nothing}>`;
+<input id="${name}" name="${name}"${isOptional ? nothing : html` required`} ${attributes}${isWrong ? html` aria-invalid="true" aria-describedby="problem"` : nothing}${hasFocus ? html` autofocus` : nothing}>`;
 
 /** Composes a field for a password, which the pages' script can show. */
 export const passwordField = (of: Field, language: Language): Html => {

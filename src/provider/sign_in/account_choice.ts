@@ -1,4 +1,4 @@
-import { loginNameOf, qualifiedName } from "../../services/callers/login_name.ts";
+import { loginNameOf } from "../../services/callers/login_name.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
 import { type ClientSession, typedName } from "./browser_session.ts";
 
@@ -39,6 +39,7 @@ export function accountFor(
 const one = (session: ClientSession | undefined): AccountChoice => ({ is: "one", session });
 
 function isNamed(session: ClientSession, { loginHint, organizationId }: AuthorizationRequest): boolean {
-  const names = [typedName(session, organizationId), qualifiedName(session), session.email ?? ""];
+  const { username, qualifiedName, owner, email } = session;
+  const names = [typedName(session, organizationId), qualifiedName, `${username}@${owner}`, email ?? ""];
   return loginHint !== "" && names.map(loginNameOf).includes(loginNameOf(loginHint.trim()));
 }

@@ -14,8 +14,10 @@ export type BrowserSession = {
   readonly userId: string;
   readonly owner: string;
   readonly username: string;
-  /** Whether the login name is the organization's own. */
-  readonly ownLoginName: boolean;
+  /** The username as it is unique in the instance. */
+  readonly qualifiedName: string;
+  /** The name of the user's organization. */
+  readonly organization: string;
   readonly displayName: string;
   readonly email: string | null;
   readonly authTime: Date;
@@ -37,7 +39,7 @@ export type ClientSession = BrowserSession & {
 
 /** What the user of a session types as their login name in a request for an organization. */
 export const typedName = (session: BrowserSession, organizationId: string | undefined): string =>
-  session.owner === organizationId ? session.username : qualifiedName(session);
+  session.owner === organizationId ? session.username : session.qualifiedName;
 
 /** The application and the organization that a user signs in for. */
 export type SessionClient = Pick<Client, "appId" | "projectId"> & { readonly organizationId?: string | undefined };
@@ -57,7 +59,8 @@ type Row = Omit<ClientSession, "cookie"> & { readonly hash: string };
 function readWhere(sql: Sql, condition: string) {
   const read = load<Key, Row>(sql, {
     asked: "hashes text[], app text, project text, organization text, now timestamptz",
-    select: `select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.own_login_name as "ownLoginName", u.email,
+    select: `select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
+        ${qualifiedName("u")} as "qualifiedName", (select h.name from organizations h where h.organization_id = u.owner) as organization,
         concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
         b.expiration_date as "expirationDate", exists (
           select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",

@@ -20,9 +20,9 @@ ${sessions.map(accountButton)}
   });
 }
 
-const accountButton = ({ sessionId, username, displayName }: ClientSession): Html =>
-  html`<button name="account" value="${sessionId}" class="choice">${displayName || username}
-<small>${username}</small></button>
+const accountButton = ({ sessionId, qualifiedName, displayName, organization }: ClientSession): Html =>
+  html`<button name="account" value="${sessionId}" class="choice">${displayName || qualifiedName}
+<small>${qualifiedName}</small> <small>${organization}</small></button>
 `;
 
 /** What a consent page shows: the application, its organization, and what it asks for. */
@@ -42,7 +42,7 @@ export function consentForm(form: Form, { organization, sentences, session }: Co
     body: html`<p>${pageText("consent_text", language, { application, organization })}</p>
 <ul>
 ${sentences.map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
-<p>${pageText("continue_text", language, { name: session.username })} ${pageText("consent_end", language)}</p>
+<p>${pageText("continue_text", language, { name: session.qualifiedName })} ${pageText("consent_end", language)}</p>
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}
 <button name="action" value="allow">${pageText("allow", language)}</button>

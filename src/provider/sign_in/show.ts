@@ -3,7 +3,11 @@ import type { Deps } from "../../deps.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { type CookieJar, cookieJar } from "../http/cookies.ts";
 import type { ProviderParts } from "../parts.ts";
-import type { AuthorizationRequest, ProvenRequest } from "../request/authorization_request.ts";
+import {
+  type AuthorizationRequest,
+  organizationOfRequest,
+  type ProvenRequest,
+} from "../request/authorization_request.ts";
 import { beginningOf } from "../request/begin_again.ts";
 import { formSeconds, formToken, sealRequest } from "../request/sealed_request.ts";
 import { type ClientSession, typedName } from "./browser_session.ts";
@@ -48,7 +52,10 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
   function askPassword(proven: ProvenRequest, step: BrowserStep, state: PasswordQuestion): Response {
     const { loginName = state.loginHint ?? "", problems = [], isChange = false, status = 200 } = state;
     const passkey = signIns.passkeys.isPossible ? signIns.passkeys.start(formSeconds) : undefined;
-    return passwordForm(formOf(proven, step, ""), { status, loginName, problems, isChange, passkey });
+    const isNamed = organizationOfRequest(proven, step.parameters) !== undefined;
+    const organization = isNamed ? undefined : (state.organization ?? "");
+    const shown = { status, loginName, organization, problems, isChange, passkey };
+    return passwordForm(formOf(proven, step, ""), shown);
   }
 
   function askFactor(proven: ProvenRequest, step: BrowserStep, state: FactorState): Response {
@@ -86,5 +93,5 @@ function formMaker({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: Coo
   };
 }
 
-const confirmation = ({ device }: AuthorizationRequest, form: Form, { username }: ClientSession): Response =>
-  device ? deviceConfirmation(form, device, username) : confirmationForm(form, username);
+const confirmation = ({ device }: AuthorizationRequest, form: Form, { qualifiedName }: ClientSession): Response =>
+  device ? deviceConfirmation(form, device, qualifiedName) : confirmationForm(form, qualifiedName);

@@ -3,6 +3,7 @@ import { consents } from "../../services/consents/consent.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn, wordsOf } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
+import { organizationIn } from "../pages/organization_field.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { PageError } from "../pages/page_error.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
@@ -138,7 +139,8 @@ async function password(on: Answering, http: HttpRequest, { form, step, proven }
   const loginName = bounded(form, "login_name", longestName)?.trim() ?? "";
   const call = callOf(http);
   const named = organizationOfRequest(proven, step.parameters);
-  const organizationId = await on.namesOf({ loginName, organizationId: named }, call.signal);
+  const organization = organizationIn(form);
+  const organizationId = await on.namesOf({ loginName, organizationId: named, organization }, call.signal);
   const newPassword = bounded(form, "new_password", longestPassword);
   const password = bounded(form, "password", longestPassword) ?? "";
   const browsers = hashesOfKnown(step.known);
@@ -152,7 +154,7 @@ async function password(on: Answering, http: HttpRequest, { form, step, proven }
     const problem = signInProblem(error, step.language, newPassword !== undefined);
     if (!problem) throw error;
     noteRefusal(http.values, error);
-    return steps.askPassword(proven, step, { ...problem, loginName });
+    return steps.askPassword(proven, step, { ...problem, loginName, organization });
   }
 }
 

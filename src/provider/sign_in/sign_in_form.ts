@@ -6,6 +6,7 @@ import { formActionOf } from "../http/web_uri.ts";
 import { field, passwordField, problemsOf } from "../pages/field.ts";
 import { type Html, html, nothing, type Page, pageResponse } from "../pages/html.ts";
 import type { Look } from "../pages/look.ts";
+import { organizationField } from "../pages/organization_field.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { isOwnClient } from "../request/own_client.ts";
@@ -38,6 +39,8 @@ export const destination = ({ proven: { client }, language }: Pick<Form, "proven
 export type PasswordState = {
   readonly status?: number;
   readonly loginName: string;
+  /** What was typed as the organization; undefined if the request names one, so that the page does not ask. */
+  readonly organization?: string | undefined;
   /** Sentences about the previous attempt. */
   readonly problems: readonly string[];
   readonly isChange: boolean;
@@ -47,10 +50,10 @@ export type PasswordState = {
 
 /** The form that asks for login name and password, and for a new password if it has to be changed. */
 export function passwordForm(form: Form, state: PasswordState): Response {
-  const { status = 200, loginName, problems, isChange, passkey } = state;
+  const { status = 200, loginName, organization, problems, isChange, passkey } = state;
   const { language } = form;
   const texts = {
-    loginName: pageText("login_name", language),
+    loginName: pageText("name_or_email", language),
     password: pageText("password", language),
     newPassword: pageText("new_password", language),
   };
@@ -64,6 +67,7 @@ ${hiddenOf(form)}
 ${field({ name: "login_name", label: texts.loginName, attributes: loginNameField(loginName), hasFocus: loginName === "" })}
 ${passwordField({ name: "password", label: texts.password, attributes: current, hasFocus: loginName !== "", isWrong: status === 401 }, language)}
 ${isChange ? passwordField({ name: "new_password", label: texts.newPassword, attributes: chosen, isWrong: status === 400 }, language) : nothing}
+${organization === undefined ? nothing : organizationField(organization, language)}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
 </form>
 ${passkey ? passkeyPart(form, passkey) : nothing}

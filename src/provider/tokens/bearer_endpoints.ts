@@ -6,7 +6,7 @@ import { jwtMaxLength, required, wordsOf } from "../http/parameters.ts";
 import type { Client } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
 import { isForeign } from "../request/own_client.ts";
-import { roleClaims, userinfoClaims, usernameOf } from "./claims.ts";
+import { roleClaims, userinfoClaims } from "./claims.ts";
 import type { Claims } from "./claims_size.ts";
 import { clientAndRefresh, clientAndToken, type FoundToken, tokenRead } from "./grant_read.ts";
 import { claimsOfOwn } from "./jwt.ts";
@@ -82,7 +82,7 @@ const introspected = (issuer: string, { client, found, signOn }: Introspected): 
   active: true,
   scope: found.scope,
   sub: signOn.userId,
-  ...(isNamed(client, { found, signOn }) ? { username: usernameOf(signOn) } : {}),
+  ...(isNamed(client, { found, signOn }) ? { username: signOn.qualifiedName } : {}),
   aud: signOn.projectId,
   iss: issuer,
   iat: found.issuedAt,

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { OidcTokenType } from "../../../gen/postern/v1/application_pb.ts";
 import { acrOf } from "../../services/callers/authentication_class.ts";
-import { qualifiedName } from "../../services/callers/login_name.ts";
 import { wordsOf } from "../http/parameters.ts";
 import type { Client } from "../request/client.ts";
 import { allRolesScope } from "../request/scopes.ts";
@@ -53,14 +52,10 @@ function namesOf(signOn: SignOn): Claims {
     ...(name ? { name } : {}),
     ...(givenName === null ? {} : { given_name: givenName }),
     ...(familyName === null ? {} : { family_name: familyName }),
-    preferred_username: usernameOf(signOn),
+    preferred_username: signOn.qualifiedName,
     updated_at: updatedAt,
   };
 }
-
-/** The username as applications see it, which may have users of several organizations. */
-export const usernameOf = ({ username, userOwner: owner, ownLoginName }: SignOn): string =>
-  qualifiedName({ username, owner, ownLoginName });
 
 /** The claims of the userinfo endpoint. */
 export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string): Claims => ({

@@ -1,4 +1,5 @@
 import { grantShutIn, holdsGrant, mayUse, roleIsThere, userInForce } from "../../services/callers/in_force.ts";
+import { emailIsProven, emailOfOwnDomain, qualifiedName } from "../../services/callers/login_name.ts";
 import { allRolesScope } from "../request/scopes.ts";
 
 /** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one that has granted it a role. */
@@ -19,16 +20,22 @@ const allRolesColumn = `case when '${allRolesScope}' = any(string_to_array(o.sco
           select g.owner, ${heldRoles} as roles from ${heldGrants}
           group by g.owner) held), '{}') end`;
 
+/**
+ * Whether the user `u` has a verified address, as the application of the project `p` sees it. Its own organization may say so of any user;
+ * elsewhere only what a mail of ours or the domain has proven counts.
+ */
+const emailVerifiedColumn = `(u.email_verified and (u.owner = p.owner or ${emailIsProven("u")} or ${emailOfOwnDomain("u")}))`;
+
 /** What tokens say about a user at an application. */
 export type Subject = {
   readonly userId: string;
   readonly userOwner: string;
-  readonly username: string;
-  /** Whether the login name is the organization's own. */
-  readonly ownLoginName: boolean;
+  /** The username as it is unique in the instance, since applications may have users of several organizations. */
+  readonly qualifiedName: string;
   readonly givenName: string | null;
   readonly familyName: string | null;
   readonly email: string | null;
+  /** Whether the address is verified as far as the application's organization can rely on it. */
   readonly emailVerified: boolean;
   readonly phone: string | null;
   readonly phoneVerified: boolean;
@@ -65,8 +72,8 @@ export const signOnValue = `json_build_object(
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_json(b.methods),
-      'userId', u.user_id, 'userOwner', u.owner, 'username', u.username, 'ownLoginName', u.own_login_name, 'givenName', u.given_name,
-      'familyName', u.family_name, 'email', u.email, 'emailVerified', u.email_verified, 'phone', u.phone,
+      'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', ${qualifiedName("u")}, 'givenName', u.given_name,
+      'familyName', u.family_name, 'email', u.email, 'emailVerified', ${emailVerifiedColumn}, 'phone', u.phone,
       'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
 
 /**

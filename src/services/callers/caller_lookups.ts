@@ -2,7 +2,7 @@ import type { Caller, Membership, TokenApplication } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { mayUse, membershipIsLeft, organizationIsThere, userInForce } from "./in_force.ts";
-import { type NameKey, nameAsked, nameKey, type TypedName, userNamed } from "./login_name.ts";
+import { type NameKey, nameAsked, nameOnlyKey, type TypedName, userNamed } from "./login_name.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
 type BearerRow = {
@@ -121,13 +121,14 @@ export function ownerOfAnyUserRead(sql: Sql) {
   return async (id: string) => (await read({ id }))?.owner;
 }
 
+/** Reads whom a login name belongs to; an address alone finds nobody. */
 export function userOfLoginNameRead(sql: Sql) {
   const read = loadOne<NameKey, { userId: string; owner: string }>(sql, {
     asked: nameAsked,
     select: `select n, l.user_id as "userId", l.owner from asked join ${userNamed}
              where ${organizationIsThere("l.owner")}`,
   });
-  return async (name: TypedName) => read(nameKey(name));
+  return async (name: TypedName) => read(nameOnlyKey(name));
 }
 
 export function userOfSessionRead(sql: Sql) {

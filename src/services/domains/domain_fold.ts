@@ -19,9 +19,9 @@ const given = `
 export const domainFolds = {
   added: {
     views: [
-      `insert into domains (owner, domain_id, name, token, proven, without_dns, verified, version, created, changed)
+      `insert into domains (owner, domain_id, name, token, proven, without_dns, verified, proven_since, version, created, changed)
        select f.owner, f.stream, f.payload->>'name', f.payload->>'token', ${withoutDns}, ${withoutDns},
-         case when ${withoutDns} then f.time end, f.version, f.time, f.time
+         case when ${withoutDns} then f.time end, case when ${withoutDns} then f.time end, f.version, f.time, f.time
        from $facts f`,
     ],
     credentials: [
@@ -32,11 +32,14 @@ export const domainFolds = {
     ],
   },
   verified: {
-    views: [row(`proven = true, without_dns = ${withoutDns}, verified = f.time, missing_since = null`)],
+    views: [
+      row(`proven = true, without_dns = ${withoutDns}, verified = f.time, missing_since = null,
+      proven_since = coalesce(t.proven_since, f.time)`),
+    ],
     credentials: [checked, given],
   },
   recordMissed: { views: [row("missing_since = f.time")], credentials: [checked] },
-  lost: { views: [row("proven = false, missing_since = null")], credentials: [checked] },
+  lost: { views: [row("proven = false, missing_since = null, proven_since = null")], credentials: [checked] },
   removed: {
     views: ["delete from domains t using $facts f where t.owner = f.owner and t.domain_id = f.stream"],
     credentials: ["delete from domain_checks t using $facts f where t.domain_id = f.stream"],

@@ -3,8 +3,9 @@ import { DomainCheckResult, DomainState } from "../../../gen/postern/v1/domain_p
 import { details, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { challengeLabel } from "../callers/canonical_domain.ts";
 import type { Page } from "../reading/page.ts";
-import { challengeLabel, unicodeDomain } from "./domain_name.ts";
+import { unicodeDomain } from "./domain_name.ts";
 
 /** The result of a lookup, as the table of checks has it. */
 export type CheckResult = "found" | "missing" | "failed" | "taken";

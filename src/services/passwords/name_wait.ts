@@ -1,13 +1,13 @@
 import type { Deps } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type NameKey, nameAsked, nameKey, type TypedName, userNamed } from "../callers/login_name.ts";
+import { countedText, type NameKey, nameAsked, nameKey, type TypedName, userNamed } from "../callers/login_name.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 import { instanceLockoutColumn, type Lockouts } from "../policies/policy.ts";
 
-/** The state of a login name, whether a user has it or not, for a browser that signs in with it. */
+/** The state of what was typed as a login name, whether it finds a user or not, for a browser that signs in with it. */
 export type Standing = {
-  /** The user of the login name, or an HMAC of a name that nobody has. */
+  /** The user who is found; if nobody is, an HMAC of the text and the organization in which it was looked up. */
   readonly subject: string;
   readonly userId: string | null;
   readonly owner: string | null;
@@ -15,17 +15,19 @@ export type Standing = {
   readonly known: string | null;
   /** When unknown callers may try again. */
   readonly waitUntil: Date | null;
-  /** The instance's policy if nobody has the name, since it then belongs to no organization. */
+  /** The instance's policy, since a name that nobody has belongs to no organization. */
   readonly lockout: Lockouts;
 };
 
 export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
   const read = loadOne<Key, Standing>(sql, {
     asked: `${nameAsked}, nobody text, browsers text, now timestamptz`,
-    select: `select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l.owner, k.hash as known,
+    select: `select n, f.subject, l.user_id as "userId", l.owner, k.hash as known,
                s.wait_until as "waitUntil", ${instanceLockoutColumn} as lockout
-             from asked left join ${userNamed}
-             left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)
+             from asked join ${userNamed}
+             cross join lateral (
+               select coalesce(l.user_id, asked.nobody || coalesce('.' || l.organization, '')) as subject offset 0) f
+             left join sign_in_failures s on s.subject = f.subject
              left join lateral (
                select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
                join known_browsers k on k.hash = decode(value, 'hex')
@@ -35,7 +37,8 @@ export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock"
   });
   return async (typed: TypedName, browsers: readonly string[], signal: AbortSignal): Promise<Standing> => {
     const name = nameKey(typed);
-    const nobody = secrets.keyring.mac("unknown login name", textOf(name)).toString("base64url");
+    // If somebody enters a password as the login name, only its HMAC is stored, which nobody can guess without the key.
+    const nobody = secrets.keyring.mac("unknown login name", countedText(name)).toString("base64url");
     const standing = await read({ ...name, nobody, browsers: browsers.join(" "), now: clock().toISOString() }, signal);
     if (!standing) throw new Error("a login name has no state");
     return standing;
@@ -43,13 +46,6 @@ export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock"
 }
 
 type Key = NameKey & Readonly<Record<"nobody" | "browsers" | "now", string>>;
-
-/**
- * The text by which failures at a name that nobody has are counted. If somebody enters a password as the login name, only its HMAC is
- * stored, which nobody can guess without the key.
- */
-const textOf = ({ login_name: name, organization }: NameKey): string =>
-  organization === null ? name : JSON.stringify([organization, name]);
 
 // Under a policy that never locks, unknown callers get this many guesses per minute.
 const [mostWithoutLock, secondsWithoutLock] = [10, 60];

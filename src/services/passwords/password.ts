@@ -7,7 +7,6 @@ import { HashQueueFull, type PasswordBench } from "../../security/password.ts";
 import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../security/policy.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { userInForce } from "../callers/in_force.ts";
-import { type NameKey, nameAsked, userNamed } from "../callers/login_name.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
 import { type PolicyInForce, policyOfUserColumn } from "../policies/policy.ts";
 
@@ -54,15 +53,6 @@ export const passwordUserRead = (sql: Sql) =>
     asked: "owner text, id text",
     select: `select n, ${passwordColumns}
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id
-             left join passwords p on p.user_id = u.user_id`,
-  });
-
-export const passwordUserByLoginName = (sql: Sql) =>
-  loadOne<NameKey, PasswordUser>(sql, {
-    asked: nameAsked,
-    select: `select n, ${passwordColumns}
-             from asked join ${userNamed}
-             join users u on u.owner = l.owner and u.user_id = l.user_id
              left join passwords p on p.user_id = u.user_id`,
   });
 

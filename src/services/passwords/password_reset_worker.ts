@@ -5,7 +5,7 @@ import { lostRace, type Origin } from "../../events/log.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { inForce, userInForce } from "../callers/in_force.ts";
-import { type Named, nameKey, qualifiedName, userNamed } from "../callers/login_name.ts";
+import { nameAsked, nameKey, qualifiedName, userNamed } from "../callers/login_name.ts";
 import { policyOfUserColumn } from "../policies/policy.ts";
 import {
   type MailSends,
@@ -103,7 +103,7 @@ function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
     const id = deps.ids();
     return { account, id, ...newPasswordCode(deps, { id, email, mailId, expirationDate }) };
   });
-  const codes = made.map(({ account, code }) => ({ loginName: qualifiedName(account), code }));
+  const codes = made.map(({ account, code }) => ({ loginName: account.qualifiedName, code }));
   const written = { kind: "reset_password", purpose: "password", email, language, codes, expirationDate, nth } as const;
   const mail = mailSecret(deps, mailId, written);
   return made.map(({ account, id, mailCode }, index) => {
@@ -141,7 +141,7 @@ const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
 
 const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
 
-type Account = Pick<Versioned, "owner" | "id"> & Named & { readonly email: string };
+type Account = Pick<Versioned, "owner" | "id"> & { readonly qualifiedName: string; readonly email: string };
 
 // An address with more accounts is nobody's mailbox.
 const mostAccounts = 50;
@@ -152,7 +152,9 @@ const mostAccounts = 50;
  * giving the address to many users of another organization.
  */
 const accountsOf = (sql: Sql, { loginName, email, organizationId }: Lookup) => sql<Account[]>`
-  with asked as (select ${loginName}::text as login_name, ${organizationId}::text as organization), named as materialized (
+  with asked as (
+    select * from jsonb_to_recordset(${keyOf(loginName, organizationId)}::text::jsonb) as asked (${sql.unsafe(nameAsked)})
+  ), named as materialized (
     select v.user_id, lower(v.email) as email
     from asked join ${sql.unsafe(userNamed)} join users v on v.owner = l.owner and v.user_id = l.user_id
     where ${sql.unsafe(inForce("v"))}
@@ -167,9 +169,13 @@ const accountsOf = (sql: Sql, { loginName, email, organizationId }: Lookup) => s
         and not exists (select from named n where n.user_id = u.user_id)
       order by u.created, u.user_id limit ${mostAccounts})
   )
-  select u.user_id as id, u.owner, u.username, u.own_login_name as "ownLoginName", u.email
+  select u.user_id as id, u.owner, ${sql.unsafe(qualifiedName("u"))} as "qualifiedName", u.email
   from found f join users u on u.user_id = f.user_id join passwords p on p.user_id = u.user_id
   order by f.place, u.created, u.user_id limit ${mostAccounts}`;
+
+/** The key of a login name as the question's only row; none without a name. */
+const keyOf = (loginName: string | null, organizationId: string | null): string =>
+  JSON.stringify(loginName === null ? [] : [nameKey({ loginName, organizationId: organizationId ?? undefined })]);
 
 async function sendsOf(sql: Sql, { userId, email }: { userId: string; email: string }, settings: MailSettings) {
   const columns = mailSendsColumns({ user: "$1::text", email: "$2::text", purpose: "password" }, settings);

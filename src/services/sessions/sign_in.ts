@@ -2,14 +2,13 @@ import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { type PublicSettings, relyingParty } from "../../security/passkey.ts";
 import type { PasswordBench } from "../../security/password.ts";
-import { nameKey, type TypedName } from "../callers/login_name.ts";
+import type { TypedName } from "../callers/login_name.ts";
 import { isFullFactor } from "../factors/factor_read.ts";
 import { factorRefusals } from "../factors/factor_refusal.ts";
 import { provenPasskey } from "../factors/passkey_proof.ts";
 import { evenTime } from "../passwords/even_time.ts";
-import type { KnownAttempt } from "../passwords/known_browser.ts";
 import { replacementHash } from "../passwords/new_password.ts";
-import { mustChange, passwordUserByLoginName, type TriedUser } from "../passwords/password.ts";
+import { mustChange, passwordUserRead, type TriedUser } from "../passwords/password.ts";
 import { passwordGuesses } from "../passwords/password_guess.ts";
 import { isEnrolmentOff, isFactorRequired } from "../policies/factor_policy.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
@@ -18,9 +17,9 @@ import { confirmedSessions, newSessions, passwordReplaced, type SessionKind } fr
 import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
 import { type Hashes, type PendingSession, type PendingSessions, pendingSessions } from "./pending_session.ts";
 import { type SignInCounts, signInCounts } from "./sign_in_counts.ts";
-import { passwordAttempts, type SignInLimits, signInLimit } from "./sign_in_limit.ts";
+import { type FoundUser, passwordAttempts, type SignInLimits, signInLimit } from "./sign_in_limit.ts";
 
-/** A login name and a password, and a replacement if the password has to be changed. */
+/** A login name or an address and a password, and a replacement if the password has to be changed. */
 export type SignIn = TypedName & {
   readonly password: string;
   readonly newPassword: string | undefined;
@@ -61,7 +60,7 @@ export function signInsOf(deps: Deps, settings: SignInSettings): SignIns {
 /** Makes the only function that signs a user in by password, so that calls and pages share the count of failures. */
 const passwordSignIn = (deps: Deps, settings: SignInSettings & { readonly counts: SignInCounts }): PasswordSignIn => {
   const { log, sql, clock, secrets } = deps;
-  const userByLoginName = passwordUserByLoginName(sql);
+  const userById = passwordUserRead(sql);
   const guess = passwordGuesses(deps);
   const limited = signInLimit(deps, settings);
   const even = evenTime(sql);
@@ -73,7 +72,7 @@ const passwordSignIn = (deps: Deps, settings: SignInSettings & { readonly counts
   return async <A>(request: SignIn, kind: SessionKind<A>): Promise<SignInOutcome<A>> => {
     const { call, newPassword } = request;
     // The limit wraps the wait: a caller who hangs up during it has still made a guess.
-    const outcome = await even(call.signal, () => limited(request, (browser) => tried(request, browser)));
+    const outcome = await even(call.signal, () => limited(request, (found) => tried(request, found)));
     if (outcome.is === "waiting") throw passwordAttempts(outcome.until.getTime() - clock().getTime());
     if (outcome.is !== "right") throw refuse.because("SIGN_IN_FAILED");
     const { user, value } = outcome;
@@ -83,9 +82,10 @@ const passwordSignIn = (deps: Deps, settings: SignInSettings & { readonly counts
     return { answer: await signedIn({ user, hashes: value.hashes, call }, kind) };
   };
 
-  async function tried(request: SignIn, browser: KnownAttempt | undefined) {
+  async function tried(request: SignIn, { userId, owner, browser }: FoundUser) {
     const { password, newPassword, call } = request;
-    const user = await userByLoginName(nameKey(request), call.signal);
+    // Asked even if nobody was found, so that it costs the same.
+    const user = await userById({ owner: owner ?? "", id: userId ?? "" }, call.signal);
     const hashesOf = async (bench: PasswordBench, user: TriedUser): Promise<Hashes> => {
       if (newPassword !== undefined)
         return { replaced: await replacementHash(secrets, { bench, user, oldPassword: password, newPassword }) };

@@ -16,8 +16,10 @@ type SignIn = TypedName & { readonly browsers: readonly string[]; readonly call:
 /** The outcome of a sign-in, or of one refused while unknown callers wait. */
 type Outcome<T> = GuessOutcome<T> | { readonly is: "waiting"; readonly until: Date };
 
-/** Tries a sign-in, with the counted attempt if its browser is known. */
-type Attempt<T> = (browser: KnownAttempt | undefined) => Promise<GuessOutcome<T>>;
+/** The only user that a sign-in tries, if it finds one, and the counted attempt if its browser is known. */
+export type FoundUser = Pick<Standing, "userId" | "owner"> & { readonly browser: KnownAttempt | undefined };
+
+type Attempt<T> = (found: FoundUser) => Promise<GuessOutcome<T>>;
 
 type LimitDeps = Pick<Deps, "sql" | "clock" | "secrets" | "failureRate" | "noteAttempt">;
 
@@ -43,10 +45,10 @@ export function signInLimit(deps: LimitDeps, { counts, ...limits }: SignInLimits
   async function tried<T>(standing: Standing, attempt: Attempt<T>, network: string | undefined): Promise<Outcome<T>> {
     const { userId, known, waitUntil } = standing;
     const browser = userId && known ? await reserveKnown(sql, { userId, hash: known }) : undefined;
-    if (browser) return attempt(browser);
+    if (browser) return attempt({ ...standing, browser });
     refuseNetwork(network);
     if (waitUntil && waitUntil > clock()) return { is: "waiting", until: waitUntil };
-    const [guess] = await Promise.allSettled([counted(network, () => attempt(undefined))]);
+    const [guess] = await Promise.allSettled([counted(network, () => attempt({ ...standing, browser }))]);
     const isWrong = guess.status === "fulfilled" && guess.value.is !== "right";
     // Many may arrive at once, before any is counted. Once the wait has begun, those checked get the same response as wrong ones.
     const until = await (isWrong ? countFailure(sql, standing, clock()) : waitOf(sql, standing.subject, clock()));

@@ -12,6 +12,7 @@ import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { emailCodeMatches } from "../../security/mail_code.ts";
+import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
 import {
@@ -101,12 +102,17 @@ export function emailVerification(deps: Deps, settings: MailSettings) {
     const isRight = tried && emailCodeMatches(secrets.keyring, { ...tried, userId }, code);
     refuseWrong(user, { isRight, purpose: CodePurpose.EMAIL, call });
     const at = next(user, clock());
-    const verified = factOf("user", at, { case: "emailVerified", value: {} });
+    const value = tried?.wasMailed ? { byMail: true } : {};
+    const verified = factOf("user", at, { case: "emailVerified", value });
     return log.append(call, [verified], { details: detailsAfter(at) });
   };
 }
 
-const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor`;
+const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor,
+  proven_email = case when t.proven_email = lower(f.payload->>'email') then t.proven_email end`;
+
+const byMail = `email_verified = true,
+  proven_email = case when (f.payload->>'byMail')::boolean then lower(t.email) else t.proven_email end`;
 
 /** The folds of facts about a user's e-mail address: they write its row, its code and the mail that brings it. */
 export const emailFolds = {
@@ -123,7 +129,11 @@ export const emailFolds = {
     ],
   },
   emailCodeRequested: { views: [touchUser()], credentials: keepMailCode },
-  emailVerified: { views: [touchUser("email_verified = true")], credentials: dropMailCodes("email") },
+  emailVerified: {
+    views: [touchUser(byMail)],
+    unknownBefore: { table: "users", column: "proven_email" },
+    credentials: dropMailCodes("email"),
+  },
   emailRestored,
 } satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified" | "emailRestored">;
 
@@ -133,7 +143,7 @@ type UserRow = VerifiableUser & MailSends & FormerAddress;
 const emailRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserRow>(sql, {
     asked: "owner text, id text, email text, session text",
-    select: `select n, ${verifiableColumns}, u.email_verified as verified, u.username, u.email,
+    select: `select n, ${verifiableColumns}, u.email_verified as verified, ${qualifiedName("u")} as "qualifiedName", u.email,
       (select s.amr from sessions s where s.session_id = asked.session) as amr,
       (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
       ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
@@ -154,7 +164,7 @@ function codeMaker(deps: Deps, settings: MailSettings) {
     if (!user.active) throw refuse.because("USER_INACTIVE");
     refuseTooManyMails(user, settings, deps.clock());
     const language = call.values.get(keys.language) ?? settings.mailLanguage;
-    const { secret } = newEmailCode(deps, of, { loginName: user.username, language, nth: user.nth });
+    const { secret } = newEmailCode(deps, of, { loginName: user.qualifiedName, language, nth: user.nth });
     return { named: { emailCodeId: of.id }, secret, answered: {} };
   };
 }

@@ -18,7 +18,7 @@ import { touchUser } from "../writing/touch_user.ts";
 /** A user whose verified address is being replaced, and what decides whether that can be undone. */
 export type FormerAddress = {
   readonly id: string;
-  readonly username: string;
+  readonly qualifiedName: string;
   readonly email: string | null;
   readonly verified: boolean;
   /** The methods with which the call's session began (RFC 8176); null if the call has no session. */
@@ -37,7 +37,7 @@ const mostUndoable = 10;
 export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
   const notice = notices(deps, settings);
   return (user: FormerAddress, call: Call) => {
-    const { id: userId, username: loginName, email, verified } = user;
+    const { id: userId, qualifiedName: loginName, email, verified } = user;
     if (callerOf(call).userId !== userId)
       return { endsUndo: true, ...(verified ? notice("email_replaced", call) : {}) };
     if (email === null || !verified) return {};
@@ -100,7 +100,7 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.u
  * earlier changes remain valid: whoever took over the account may have set the restored address.
  */
 export const emailRestored: Fold = {
-  views: [touchUser("email = f.payload->>'email', email_verified = true")],
+  views: [touchUser("email = f.payload->>'email', email_verified = true, proven_email = lower(f.payload->>'email')")],
   credentials: [
     ...endSignIns,
     ...dropPhoneCode,

@@ -6,6 +6,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userInForce } from "../callers/in_force.ts";
+import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import {
   type MailSends,
@@ -45,7 +46,7 @@ type Invitee = Versioned &
   MailSends & {
     readonly kind: string;
     readonly active: boolean;
-    readonly username: string;
+    readonly qualifiedName: string;
     readonly email: string | null;
     readonly hasPassword: boolean;
   };
@@ -53,7 +54,8 @@ type Invitee = Versioned &
 const inviteeRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string }, Invitee>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, u.username, u.email, u.version, u.created, u.changed,
+    select: `select n, u.user_id as id, u.owner, u.kind, ${userInForce} as active, ${qualifiedName("u")} as "qualifiedName",
+      u.email, u.version, u.created, u.changed,
       exists (select from passwords p where p.user_id = u.user_id) as "hasPassword",
       ${mailSendsColumns({ user: "u.user_id", email: "u.email", purpose: "password" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
@@ -78,7 +80,7 @@ function codeMaker(deps: Deps, settings: MailSettings) {
     if (isAnswered) return { named: {}, secret: { mailCode }, answered: { verificationCode: code } };
     refuseTooManyMails(user, settings, deps.clock());
     const language = call.values.get(keys.language) ?? settings.mailLanguage;
-    const codes = [{ loginName: user.username, code }];
+    const codes = [{ loginName: user.qualifiedName, code }];
     const mail = {
       kind: "invitation",
       purpose: "password",

@@ -6,7 +6,7 @@ import { type At, details, detailsAfter, factOf, next, plainFact } from "../../e
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
-import { nameKey } from "../callers/login_name.ts";
+import { type NameKey, nameAsked, nameOnlyKey, userNamed } from "../callers/login_name.ts";
 import { codesWait } from "../factors/factor_attempts.ts";
 import { isLastOwner } from "../members/member.ts";
 import { handlers } from "../module.ts";
@@ -103,8 +103,8 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     },
 
     async getUserByLoginName({ loginName, organizationId }, call) {
-      const { login_name } = nameKey({ loginName, organizationId });
-      const row = await userByName({ owner: organizationOf(call), login_name }, call.signal);
+      const key = { ...nameOnlyKey({ loginName, organizationId }), owner: organizationOf(call) };
+      const row = await userByName(key, call.signal);
       if (!row) throw refuse.notFound("user", loginName);
       return { user: user(row, clock()) };
     },
@@ -195,10 +195,10 @@ export const userRead = (sql: Sql) =>
   });
 
 const userByLoginNameRead = (sql: Sql) =>
-  loadOne<{ owner: string; login_name: string }, UserRow>(sql, {
-    asked: "owner text, login_name text",
+  loadOne<NameKey & { readonly owner: string }, UserRow>(sql, {
+    asked: `${nameAsked}, owner text`,
     select: `select n, u.user_id as id, ${userColumns}
-             from asked join organization_login_names l on l.owner = asked.owner and l.login_name = asked.login_name
+             from asked join ${userNamed}
              join users u on u.owner = asked.owner and u.user_id = l.user_id`,
   });
 

@@ -26,14 +26,23 @@ const loginName = [
 ];
 
 const ofHuman = userInserted(
-  ["phoneVerified", "name", "locked", "lockedUntil"],
+  ["provenEmail", "phoneVerified", "name", "locked", "lockedUntil"],
   `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
          requires_factor, active, own_login_name, version, created, changed`,
 );
 
 const ofMachine = userInserted(
   [
-    ...(["givenName", "familyName", "email", "emailVerified", "emailSetter", "phone", "phoneVerified"] as const),
+    ...([
+      "givenName",
+      "familyName",
+      "email",
+      "emailVerified",
+      "emailSetter",
+      "provenEmail",
+      "phone",
+      "phoneVerified",
+    ] as const),
     ...(["address", "requiresFactor", "locked", "lockedUntil"] as const),
   ],
   "owner, user_id, kind, username, name, active, own_login_name, version, created, changed",
@@ -98,6 +107,7 @@ const goneAtOnce = [
 // worthless.
 const afterPasswordChange = `
   email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  proven_email = case when (f.payload->>'emailVerified')::boolean then lower(t.email) else t.proven_email end,
   locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
   locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end`;
 

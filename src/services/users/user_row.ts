@@ -19,7 +19,7 @@ const known = {
 const history = { version: "bigint", created: "timestamptz", changed: "timestamptz" } as const;
 
 /** Columns that are written, but not read with the others. */
-const unread = { emailSetter: "text?" } as const;
+const unread = { emailSetter: "text?", provenEmail: "text?" } as const;
 
 const read = { ...names, ...known, ...history };
 

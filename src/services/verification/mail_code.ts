@@ -144,13 +144,19 @@ export const dropAllMailCodes: readonly string[] = [
 ];
 
 /** A code for an address, with this attempt already counted. */
-export type TriedEmailCode = { readonly id: string; readonly email: string; readonly mac: Uint8Array };
+export type TriedEmailCode = {
+  readonly id: string;
+  readonly email: string;
+  readonly mac: Uint8Array;
+  /** Whether it was mailed to the address, not returned. */
+  readonly wasMailed: boolean;
+};
 
 /** Counts an attempt at the user's code before checking it; undefined if none is left or no code is valid. */
 export async function reserveEmailAttempt(sql: Sql, userId: string, now: Date): Promise<TriedEmailCode | undefined> {
   const [tried] = await sql<TriedEmailCode[]>`
     update mail_codes set attempts = attempts + 1
     where user_id = ${userId} and purpose = 'email' and attempts < ${codeAttempts} and expiration_date > ${now}
-    returning mail_code_id as id, email, mac`;
+    returning mail_code_id as id, email, mac, mail_id is not null as "wasMailed"`;
   return tried;
 }

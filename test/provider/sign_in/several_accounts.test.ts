@@ -52,7 +52,7 @@ async function isOpen({ hint }: { readonly hint: string }): Promise<boolean> {
 /** The usernames of the accounts of a browser, the present one first. */
 async function accountsOf(browser: Browser): Promise<string[]> {
   const { text } = await browser.open(authorizeUrl(issuer, app, { prompt: "select_account" }));
-  return [...text.matchAll(/<small>([^<]*)</g)].map(([, name = ""]) => name);
+  return [...text.matchAll(/<small>([^<]*)<\/small> <small>/g)].map(([, name = ""]) => name);
 }
 
 /** Chooses an account on a page. */

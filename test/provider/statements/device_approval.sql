@@ -27,7 +27,18 @@ select n, d.device_id as "deviceId", d.scope, d.organization_id as "organization
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hashes text[], app text, project text, organization text, now timestamptz)
 )
-select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.own_login_name as "ownLoginName", u.email,
+select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owner, u.username, u.email,
+        case when not u.own_login_name
+      or (select d.owner from domains d where d.proven and d.name = substring(lower(u.username) from '@([^@]+)$')) = u.owner
+    then u.username
+    else u.username || '@' || coalesce((
+      select d.name from (
+        select e.name, lower(u.username) || '@' || e.name as named from domains e where e.owner = u.owner and e.proven
+        order by e.proven_since, e.domain_id limit 1) d
+      where not exists (select from organization_login_names o where o.owner = u.owner and o.login_name = d.named offset 0)
+        and not exists (
+          select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
+            and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName", (select h.name from organizations h where h.organization_id = u.owner) as organization,
         concat_ws(' ', u.given_name, u.family_name) as "displayName", b.auth_time as "authTime", b.methods,
         b.expiration_date as "expirationDate", exists (
           select from factors f where f.user_id = b.user_id and f.kind <> 'recovery_codes') as "hasFactor",

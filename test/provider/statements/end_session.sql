@@ -33,7 +33,18 @@ with recursive named as (
       select b.session_id, b.user_id, b.earlier_session_id, b.expiration_date, null, n.steps + 1
       from named n join browser_sessions b on b.session_id = n.earlier_session_id and n.steps < $3
     )
-    select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", u.username, s.version, s.created, s.changed,
+    select distinct on (n.session_id) n.session_id as id, s.owner, n.user_id as "userId", case when not u.own_login_name
+      or (select d.owner from domains d where d.proven and d.name = substring(lower(u.username) from '@([^@]+)$')) = u.owner
+    then u.username
+    else u.username || '@' || coalesce((
+      select d.name from (
+        select e.name, lower(u.username) || '@' || e.name as named from domains e where e.owner = u.owner and e.proven
+        order by e.proven_since, e.domain_id limit 1) d
+      where not exists (select from organization_login_names o where o.owner = u.owner and o.login_name = d.named offset 0)
+        and not exists (
+          select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
+            and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName",
+      s.version, s.created, s.changed,
       n.expiration_date as "expirationDate", n.place
     from named n join sessions s on s.session_id = n.session_id join users u on u.user_id = n.user_id
     order by n.session_id, n.place nulls last;

@@ -49,18 +49,54 @@ select n, json_build_object(
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text, nobody text, browsers text, now timestamptz)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text, address text, local_part text, domain text, nobody text, browsers text, now timestamptz)
 )
-select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l.owner, k.hash as known,
+select n, f.subject, l.user_id as "userId", l.owner, k.hash as known,
                s.wait_until as "waitUntil", (
   select jsonb_build_object('maximumAttempts', coalesce(l.maximum_attempts, 10),
     'lockSeconds', l.lock_seconds, 'untilUnlocked', coalesce(l.until_unlocked, false)) from instance left join lockout_policies l on l.owner = instance_id) as lockout
-             from asked left join lateral (
-    select d.user_id, d.owner from login_names d where asked.organization is null and d.login_name = asked.login_name
-    union all
-    select o.user_id, o.owner from organization_login_names o
-    where o.owner = asked.organization and o.login_name = asked.login_name) l on true
-             left join sign_in_failures s on s.subject = coalesce(l.user_id, asked.nobody)
+             from asked join lateral (
+    select found.who[1] as user_id, found.who[2] as owner, r.organization
+    from (
+      select coalesce(asked.organization, h.owner) as organization,
+        coalesce(h.owner = coalesce(asked.organization, h.owner), false) as is_holder
+      from (select (select d.owner from domains d where d.name = asked.domain and d.proven) as owner offset 0) h offset 0
+    ) r
+    left join lateral (
+      select d.user_id, d.owner from login_names d where r.organization is null and d.login_name = asked.login_name
+      union all
+      select o.user_id, o.owner from organization_login_names o
+      where o.owner = r.organization and o.login_name = asked.login_name
+    ) n on true
+    cross join lateral (
+      select count(*) as found, min(one.user_id) as user_id, min(one.owner) as owner from (
+      select u.user_id, u.owner from users u
+      where r.organization is null and u.proven_email = asked.address and u.email_verified and u.proven_email is not distinct from lower(u.email)
+      union all
+      select u.user_id, u.owner from users u
+      where not r.is_holder and u.proven_email = asked.address and u.owner = r.organization and u.email_verified and u.proven_email is not distinct from lower(u.email)
+      union all
+      select u.user_id, u.owner from users u
+      where r.is_holder and u.owner = r.organization and lower(u.email) = asked.address and (u.email_verified or u.email_setter <> u.user_id)
+      limit 2
+      ) one
+    ) a
+    left join lateral (
+      select o.user_id, o.owner from organization_login_names o
+      where r.is_holder and o.owner = r.organization and o.login_name = asked.local_part
+    ) q on true
+    cross join lateral (
+      select case
+        when n.user_id is not null then case when r.organization is not null or a.found = 0
+          or (select u.proven_email = asked.address and u.email_verified and u.proven_email is not distinct from lower(u.email) from users u where u.user_id = n.user_id)
+          then array[n.user_id, n.owner] end
+        when a.found = 1 then array[a.user_id, a.owner]
+        when a.found = 0 then array[q.user_id, q.owner]
+      end as who
+    ) found) l on true
+             cross join lateral (
+               select coalesce(l.user_id, asked.nobody || coalesce('.' || l.organization, '')) as subject offset 0) f
+             left join sign_in_failures s on s.subject = f.subject
              left join lateral (
                select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
                join known_browsers k on k.hash = decode(value, 'hex')
@@ -69,7 +105,7 @@ select n, coalesce(l.user_id, asked.nobody) as subject, l.user_id as "userId", l
                limit 1) k on true;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text)
 )
 select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from organizations h where h.organization_id = u.owner)) as active, u.locked, u.locked_until as "lockedUntil",
   jsonb_build_array(u.username, u.given_name, u.family_name, u.email) as names, p.hash, p.changed::text as since,
@@ -125,12 +161,7 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
     left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy) o) as policy, u.version, u.created, u.changed
-             from asked join lateral (
-    select d.user_id, d.owner from login_names d where asked.organization is null and d.login_name = asked.login_name
-    union all
-    select o.user_id, o.owner from organization_login_names o
-    where o.owner = asked.organization and o.login_name = asked.login_name) l on true
-             join users u on u.owner = l.owner and u.user_id = l.user_id
+             from asked join users u on u.owner = asked.owner and u.user_id = asked.id
              left join passwords p on p.user_id = u.user_id;
 
 insert into password_attempts as a (user_id, attempts, allowed) values ($1, 1, $2)

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { canonicalDomain, unicodeDomain } from "../../../src/services/domains/domain_name.ts";
+import { canonicalDomain } from "../../../src/services/callers/canonical_domain.ts";
+import { unicodeDomain } from "../../../src/services/domains/domain_name.ts";
 
 const long = `${"a".repeat(63)}.`.repeat(3);
 

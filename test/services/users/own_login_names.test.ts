@@ -1,16 +1,12 @@
-import { createContextValues } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
 import { recover } from "../../../src/maintenance/recover.ts";
 import { folds } from "../../../src/runtime/modules.ts";
-import type { PasswordBench } from "../../../src/security/password.ts";
-import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
 import { oneConnection, unique } from "../../events/log_of.ts";
 import { enrolTotp } from "../../fixture/factors.ts";
 import { newEraser } from "../../fixture/organization.ts";
 import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
-import { openHandlers } from "../../sent_statements.ts";
 
 let postern: Postern;
 beforeAll(async () => {
@@ -152,59 +148,6 @@ test("by an address and an organization, a reset is about its accounts alone", a
   done(await postern.as().post("/v1/password-resets", { email, organizationId: a }));
   const [mail] = await mailsTo(postern, email, 1, resetCode);
   expect(mail?.text.match(/^Account: .*$/gm)).toEqual([`Account: ${username}@${a}`]);
-});
-
-test("a known and an unknown name cost the same statements and hashes, by each way to look it up", async () => {
-  const { username, a, b } = await janes();
-  await using handlers = openHandlers(postern);
-  let hashes = 0;
-  const { passwords } = handlers.deps.secrets;
-  const counted: typeof passwords = {
-    ...passwords,
-    verifyDecoy: (...given) => {
-      hashes++;
-      return passwords.verifyDecoy(...given);
-    },
-    inOnePlace: (work, place) => {
-      const counting = (bench: PasswordBench): PasswordBench => ({
-        ...bench,
-        verify(...given) {
-          hashes++;
-          return bench.verify(...given);
-        },
-      });
-      return passwords.inOnePlace((bench) => work(counting(bench)), place);
-    },
-  };
-  const deps = { ...handlers.deps, secrets: { ...handlers.deps.secrets, passwords: counted } };
-  const { signIn } = signInsOf(deps, postern.config);
-  const call = { values: createContextValues(), signal: new AbortController().signal };
-  const costs = async (loginName: string, organizationId?: string) => {
-    handlers.heard();
-    hashes = 0;
-    const request = { loginName, organizationId, password: "Wrong-Kettle-42", newPassword: undefined, browsers: [] };
-    // biome-ignore lint/suspicious/noExplicitAny: no session begins.
-    await expect(signIn({ ...request, call: call as any }, {} as any)).rejects.toThrow(
-      "the login name or the password is wrong",
-    );
-    // One that is asked now and then, whatever the name.
-    const statements = handlers.heard().filter((text) => !text.includes("from passwords where imported"));
-    return { statements, hashes };
-  };
-  const known = await costs(username);
-  expect(known.hashes).toBe(1);
-  expect(known.statements.length).toBeGreaterThan(3);
-  for (const [name, organizationId] of [
-    [unique("nobody"), undefined],
-    [username, a],
-    [unique("nobody"), a],
-    [`${username}@${b}`, undefined],
-    [`${unique("nobody")}@${b}`, undefined],
-    [username, postern.organizationId],
-    [username, "0123456789abcdefghjkmnpq"],
-    [username, "none"],
-  ] as const)
-    expect(await costs(name, organizationId), `${name} in ${organizationId}`).toEqual(known);
 });
 
 test("names that nobody has wait by organization, and all are answered alike", async () => {

@@ -8,9 +8,9 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"domain.added/0" as (insert into domains (owner, domain_id, name, token, proven, without_dns, verified, version, created, changed)
+"domain.added/0" as (insert into domains (owner, domain_id, name, token, proven, without_dns, verified, proven_since, version, created, changed)
        select f.owner, f.stream, f.payload->>'name', f.payload->>'token', (f.payload->>'withoutDns')::boolean, (f.payload->>'withoutDns')::boolean,
-         case when (f.payload->>'withoutDns')::boolean then f.time end, f.version, f.time, f.time
+         case when (f.payload->>'withoutDns')::boolean then f.time end, case when (f.payload->>'withoutDns')::boolean then f.time end, f.version, f.time, f.time
        from (select * from facts where type = 'domain.added') f),
 "domain.added/1" as (insert into domain_checks (domain_id, owner, due)
        select i.stream, i.owner,

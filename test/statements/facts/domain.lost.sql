@@ -8,7 +8,7 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"domain.lost/0" as (update domains t set proven = false, missing_since = null, version = f.version, changed = f.time
+"domain.lost/0" as (update domains t set proven = false, missing_since = null, proven_since = null, version = f.version, changed = f.time
    from (select * from facts where type = 'domain.lost') f where t.owner = f.owner and t.domain_id = f.stream),
 "domain.lost/1" as (
   update domain_checks c set lease = c.lease + 1, due = now() + make_interval(secs => (i.secret->>'seconds')::float8),

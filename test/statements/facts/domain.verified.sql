@@ -8,7 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"domain.verified/0" as (update domains t set proven = true, without_dns = (f.payload->>'withoutDns')::boolean, verified = f.time, missing_since = null, version = f.version, changed = f.time
+"domain.verified/0" as (update domains t set proven = true, without_dns = (f.payload->>'withoutDns')::boolean, verified = f.time, missing_since = null,
+      proven_since = coalesce(t.proven_since, f.time), version = f.version, changed = f.time
    from (select * from facts where type = 'domain.verified') f where t.owner = f.owner and t.domain_id = f.stream),
 "domain.verified/1" as (
   update domain_checks c set lease = c.lease + 1, due = now() + make_interval(secs => (i.secret->>'seconds')::float8),

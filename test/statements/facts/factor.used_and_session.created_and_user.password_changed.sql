@@ -66,6 +66,7 @@ facts as (
        from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "user.password_changed/0" as (update users t set
   email_verified = t.email_verified or coalesce((f.payload->>'emailVerified')::boolean, false),
+  proven_email = case when (f.payload->>'emailVerified')::boolean then lower(t.email) else t.proven_email end,
   locked = t.locked and (t.locked_until is null or not coalesce((f.payload->>'byCode')::boolean, false)),
   locked_until = case when not coalesce((f.payload->>'byCode')::boolean, false) then t.locked_until end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.password_changed') f where t.owner = f.owner and t.user_id = f.stream),

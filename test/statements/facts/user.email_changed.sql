@@ -8,7 +8,8 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"user.email_changed/0" as (update users t set email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor, version = f.version, changed = f.time
+"user.email_changed/0" as (update users t set email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor,
+  proven_email = case when t.proven_email = lower(f.payload->>'email') then t.proven_email end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.email_changed') f where t.owner = f.owner and t.user_id = f.stream),
 "user.email_changed/1" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
