@@ -12,6 +12,7 @@ import { startKeycloak } from "./signin/keycloak.ts";
 import { startLibrary } from "./signin/oidc_provider.ts";
 import { startPostern } from "./signin/postern.ts";
 import type { Provider } from "./signin/provider.ts";
+import { routeRows } from "./signin/routes.ts";
 
 const pool = 32;
 const counts = [1, 32, 128];
@@ -40,6 +41,8 @@ export async function signin(pace: Pace, only?: string): Promise<Row[]> {
   const run = { pace, database: await postmasterOf(await databases.database("postgres")), numbers: new Map() };
   for (const provider of providers) await warm(provider, run);
   const rows: Row[] = [];
+  for (const { url, databaseUrl, token } of providers)
+    if (token) rows.push(...(await routeRows({ url, databaseUrl, token }, (name) => isChosen(name, only))));
   for (const callers of counts.filter((count) => isChosen(subject, only, count)))
     rows.push(...(await compared(providers, run, callers)));
   return rows;

@@ -19,7 +19,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
     ...{ DATABASE_URL: databaseUrl, DATABASE_CONNECTIONS: String(pool), LOG_LEVEL: "warn", ...unreached },
     ...{ POSTERN_ADMIN_TOKEN: token, POSTERN_MASTER_KEY: randomBytes(32).toString("base64") },
     // The users sign in once each, from one address, before anything is measured.
-    ...{ HASH_MEMORY_KIB: "7168", HASH_ITERATIONS: "5" },
+    ...{ HASH_MEMORY_KIB: "7168", HASH_ITERATIONS: "5", SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" },
     POSTERN_DATA_DIR: join(databases.folder, "postern"),
   };
   await using opened = new AsyncDisposableStack();
@@ -33,6 +33,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
   return {
     ...{ name: "Postern", url, databaseUrl, pid, warmSeconds: 5, delay: () => delayOf(url) },
     calls: { ...description, client, browsers },
+    token,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

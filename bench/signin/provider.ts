@@ -10,6 +10,8 @@ export type Provider = AsyncDisposable & {
   /** The seconds of load until its code is compiled. */
   readonly warmSeconds: number;
   readonly calls: SignOnCalls;
+  /** The token of the administrator, of ours alone. */
+  readonly token?: string;
   /** The p99 of the delays of its event loop in milliseconds, since it was asked last. */
   readonly delay?: () => Promise<number>;
 };
