@@ -113,6 +113,7 @@ export const reasons = {
   ENROLMENT_EXPIRED: Code.FailedPrecondition,
   OWN_LOGIN_NAMES_IN_USE: Code.FailedPrecondition,
   ERASURE_NOT_SCHEDULED: Code.FailedPrecondition,
+  SELF_ERASURE_OFF: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
   PHONE_MISSING: Code.FailedPrecondition,
   PHONE_VERIFIED: Code.FailedPrecondition,

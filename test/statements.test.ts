@@ -161,6 +161,7 @@ const isOfEveryList = (statement: string) => !/number_events\(|from event_number
 // A row of the matrix is refused here: its password or its code is wrong.
 const refusedRows = [
   "AccountService.ChangePassword",
+  "AccountService.EraseMe",
   "AccountService.ResetPassword",
   "SessionService.CreateSession",
   "EventService.WatchEvents",
@@ -177,12 +178,21 @@ async function usualCalls(method: DescMethod, fixture: Fixture): Promise<Handler
   return [{ request }, ...secondPage(method, request)];
 }
 
+/** A person whose organization lets people delete their accounts. */
+async function leaver() {
+  const organizationId = await organization(postern);
+  const policy = { restoreDays: 7, selfErasure: true };
+  await postern.admin.put("/v1/policies/privacy", { policy }, { "x-service-orgid": organizationId });
+  return { organizationId, userId: (await signedUp(postern, { organizationId })).userId };
+}
+
 /** Calls of the rpcs that ask something else of the database when their requests are others. */
 async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerCall[]>>> {
   const fixture = await fixtureOf(postern, postern.organizationId);
   const lent = await lentFixtureOf(postern, fixture, await organization(postern));
   const guest = { organizationId: lent.organizationId };
   const [changing, { userId, username, password }] = [await signedUp(postern), await signedUp(postern)];
+  const leaving = await leaver();
   const someReach = { reach: { whole: false, organizations: ["o"], projects: ["p"], projectGrants: ["g"] } } as const;
   const events = (await postern.admin.get("/v1/events?pageSize=2")).body.events;
   const everything = { objectId: "o", actorId: "a", types: ["user.locked"], since: time, until: time };
@@ -199,6 +209,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
         request: { oldPassword: changing.password, newPassword: "Green-Teapot-77" },
       },
     ],
+    "AccountService.EraseMe": [{ userId: leaving.userId, organizationId: leaving.organizationId, request: {} }],
     ...(await factorCalls(postern)),
     "AccountService.ResetPassword": [{ request: { verificationCode, newPassword: "Green-Teapot-77" } }],
     "SessionService.CreateSession": [

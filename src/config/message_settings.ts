@@ -91,8 +91,8 @@ export const messageSettings = {
   ),
   mailNotices: someOf(
     "MAIL_NOTICES",
-    ["password", "factor", "email", "device"],
-    "What users are notified of by mail: new passwords, added and removed factors, new email addresses, sign-ins with new browsers; or `none`",
+    ["password", "factor", "email", "device", "account"],
+    "What users are notified of by mail: new passwords, added and removed factors, new email addresses, sign-ins with new browsers, accounts that their owners deleted; or `none`",
   ),
   mailSendWindowSeconds: whole("MAIL_SEND_WINDOW_SECONDS", 3_600, "Window in which mailed codes are counted"),
 };

@@ -32,6 +32,7 @@ const hasOwnText = (ruleId: string): ruleId is RuleId => Object.hasOwn(texts, ru
 /** What the patterns of the contract ask for, in words. */
 const patterns: Readonly<Record<string, Pick<Defect, "text" | "params">>> = {
   "^[^\\s\\p{C}]*$": { text: "TEXT_NO_BLANKS" },
+  "^([a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?)?$": { text: "TEXT_LANGUAGE" },
   "^[!-~]{1,200}$": { text: "TEXT_KEY", params: { max: "200" } },
   "^[A-Za-z0-9_-]{1,64}$": { text: "TEXT_ID", params: { max: "64" } },
   "^[A-Za-z0-9_-]*$": { text: "TEXT_BASE64URL" },

@@ -245,6 +245,12 @@ export const fieldTexts = {
     fr: "Ne doit contenir ni espaces ni caractères de contrôle.",
     es: "No debe contener espacios ni caracteres de control.",
   },
+  TEXT_LANGUAGE: {
+    en: "Must be a language tag such as de or de-CH.",
+    de: "Das ist kein Sprachkürzel wie de oder de-CH.",
+    fr: "Doit être un code de langue tel que de ou de-CH.",
+    es: "Debe ser un código de idioma como de o de-CH.",
+  },
   TEXT_ID: {
     en: "Must be 1 to {max} characters of A–Z, a–z, 0–9, “-” and “_”.",
     de: "Erlaubt sind 1 bis {max} Zeichen aus A–Z, a–z, 0–9, „-“ und „_“.",

@@ -8,13 +8,14 @@ export const noticeKinds = [
   "email_changed",
   "email_replaced",
   "new_device",
+  "account_deleted",
 ] as const;
 
 /** A kind of mail that tells users about a change to their account. */
 export type NoticeKind = (typeof noticeKinds)[number];
 
 /** What such a mail is about, as named in the settings. */
-export type NoticeTopic = "password" | "factor" | "email" | "device";
+export type NoticeTopic = "password" | "factor" | "email" | "device" | "account";
 
 /** The kinds of mail. */
 export type MailKind = "verify_email" | "reset_password" | "invitation" | NoticeKind;
@@ -241,6 +242,32 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
     es: {
       subject: "Inicio de sesión en un navegador nuevo",
       before: "Alguien ha iniciado sesión en su cuenta desde un navegador hasta ahora desconocido.",
+      after: otherwise.es,
+    },
+  },
+  account_deleted: {
+    en: {
+      subject: "Your account was deleted",
+      before:
+        "Your account was deleted from its own pages. For a few days, the people who run this service can restore it.",
+      after: otherwise.en,
+    },
+    de: {
+      subject: "Ihr Konto wurde gelöscht",
+      before:
+        "Ihr Konto wurde auf seinen eigenen Seiten gelöscht. Einige Tage lang können die Betreiber dieses Dienstes es wiederherstellen.",
+      after: otherwise.de,
+    },
+    fr: {
+      subject: "Votre compte a été supprimé",
+      before:
+        "Votre compte a été supprimé depuis ses propres pages. Pendant quelques jours, les responsables de ce service peuvent le rétablir.",
+      after: otherwise.fr,
+    },
+    es: {
+      subject: "Se ha eliminado su cuenta",
+      before:
+        "Su cuenta se ha eliminado desde sus propias páginas. Durante unos días, los responsables de este servicio pueden recuperarla.",
       after: otherwise.es,
     },
   },

@@ -212,6 +212,12 @@ export const nounTexts = {
     fr: "Cet utilisateur n’est pas en attente d’effacement et ne peut pas être restauré.",
     es: "Este usuario no está pendiente de borrado definitivo y no se puede restaurar.",
   },
+  SELF_ERASURE_OFF: {
+    en: "Accounts of this organization can be deleted only by its administrators.",
+    de: "Konten dieser Organisation können nur von deren Administratoren gelöscht werden.",
+    fr: "Les comptes de cette organisation ne peuvent être supprimés que par ses administrateurs.",
+    es: "Solo los administradores de esta organización pueden eliminar sus cuentas.",
+  },
   BEING_DELETED: {
     en: "The previous object of this name is still being deleted; try again when that job has ended.",
     de: "Was vorher diesen Namen hatte, wird noch gelöscht; versuchen Sie es wieder, wenn der Auftrag beendet ist.",

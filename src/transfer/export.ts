@@ -122,11 +122,12 @@ async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
 
 function lineOf({ id: userId, username, kind }: User): JsonObject {
   if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "" } };
-  const { givenName, familyName, email, emailVerified, requiresFactor, phone, address } = kind.value;
+  const { givenName, familyName, email, emailVerified, requiresFactor, phone, address, language } = kind.value;
   const more = {
     ...(emailVerified ? { isEmailVerified: true } : {}),
     ...(requiresFactor ? { requiresFactor: true } : {}),
     ...(phone ? { phone } : {}),
+    ...(language ? { language } : {}),
     ...(address ? { address: toJson(PostalAddressSchema, address) as JsonObject } : {}),
   };
   return { human: { userId, username, givenName, familyName, email, ...more } };

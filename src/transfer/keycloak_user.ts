@@ -22,6 +22,7 @@ export function userOf(user: Named): UserLine {
     givenName: text(user.firstName) || username,
     familyName: text(user.lastName) || username,
     ...idOf(user),
+    ...languageOf(user),
     ...(user.emailVerified === true && !actions.includes("VERIFY_EMAIL") ? { isEmailVerified: true } : {}),
     ...password.fields,
     ...factor.fields,
@@ -30,6 +31,13 @@ export function userOf(user: Named): UserLine {
 }
 
 const idOf = ({ id }: Named) => (text(id) ? { userId: text(id) } : {});
+
+/** The preferred language, which Keycloak keeps as an attribute. */
+function languageOf({ attributes }: Named): JsonObject {
+  const [tag = ""] = textsOf(isNamed(attributes) ? attributes.locale : undefined);
+  const language = tag.replaceAll("_", "-");
+  return /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$/.test(language) ? { language } : {};
+}
 
 type Part = { readonly fields: JsonObject; readonly notes: readonly Note[] };
 
@@ -83,13 +91,18 @@ function totpSecretOf({ type, secretData, credentialData }: Named): string | und
 
 const known = ["UPDATE_PASSWORD", "VERIFY_EMAIL", ...enrolling];
 
+/** Whether a user has attributes besides a preferred language that we take. */
+const hasOthers = (user: Named): boolean =>
+  isNamed(user.attributes) &&
+  Object.keys(user.attributes).length > ("locale" in user.attributes && languageOf(user).language ? 1 : 0);
+
 function leftBehind(user: Named, actions: readonly string[]): Note[] {
   const has = (name: string) => textsOf(user[name]).length > 0 || listOf(user[name]).length > 0;
   return [
     ...actions.filter((one) => !known.includes(one)).map((one) => lost(`the required action ${one}`)),
     ...(has("groups") ? [lost("the roles of its groups")] : []),
     ...(has("federatedIdentities") ? [lost("its sign-in by another identity provider")] : []),
-    ...(isNamed(user.attributes) && Object.keys(user.attributes).length > 0 ? [lost("its attributes")] : []),
+    ...(hasOthers(user) ? [lost("its attributes")] : []),
   ];
 }
 

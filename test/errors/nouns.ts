@@ -135,6 +135,13 @@ export const nounRows = {
       return german.call("PATCH", `/v1/organizations/${organizationId}`, { ownLoginNames: false });
     },
   },
+  SELF_ERASURE_OFF: {
+    async by({ postern, germanAs }) {
+      const { username: loginName, password } = await signedUp(postern);
+      const { body } = await postern.as().post("/v1/sessions", { loginName, password });
+      return germanAs(body.token).post("/v1/users/me:erase");
+    },
+  },
   ERASURE_NOT_SCHEDULED: {
     by: async ({ postern, germanAs, fixture: { userId, organizationId } }) =>
       germanAs((await newEraser(postern, organizationId)).token).post(`/v1/users/${userId}:restore`),

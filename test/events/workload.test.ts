@@ -222,6 +222,8 @@ function operationsOn(world: World, chance: () => number) {
     await put("/v1/policies/privacy", { policy: { restoreDays: 0 } }, inside(organizationId));
     const { body: begun } = await owner.post(`${path}:erase`);
     if (begun.jobId) await owner.get(`/v1/jobs/${begun.jobId}:wait`);
+    await put("/v1/policies/privacy", { policy: { restoreDays: 3, selfErasure: true } }, inside(organizationId));
+    await (await signedUp(postern, { organizationId })).client.post("/v1/users/me:erase");
     return done(remove("/v1/policies/privacy", inside(organizationId)));
   };
   const subscribed = async () => {
@@ -274,11 +276,8 @@ function operationsOn(world: World, chance: () => number) {
     verified,
     () => made("projects", post("/v1/projects", { name: oneOf("Project ", 12) }), (b) => b.projectId),
     () => done(put(`${user()}/username`, { username: name() })),
-    () => done(patch(`${user()}/human`, { givenName: unique("Ada") })),
-    () =>
-      done(
-        patch(`${user()}/human`, { address: among(["Bern", "Zug", ""]) ? { locality: among(["Bern", "Zug"]) } : null }),
-      ),
+    () => done(patch(`${user()}/human`, { givenName: unique("Ada"), language: among(["de", "fr-CH", ""]) })),
+    () => done(patch(`${user()}/human`, { address: among([null, { locality: "Bern" }, { locality: "Zug" }]) })),
     () => done(patch(`${user()}/machine`, { name: unique("M") })),
     () => done(patch(`/v1/organizations/${among(world.organizations)}`, { name: unique("Organization") })),
     () => done(patch(project(), { name: oneOf("Project ", 12) })),

@@ -64,6 +64,7 @@ export const rows: Readonly<Record<string, Row>> = {
     decides: "nobody",
     request: () => ({ oldPassword: "not the one", newPassword: "Green-Teapot-77" }),
   },
+  "AccountService.EraseMe": { needs: "caller", decides: "nobody", freshSignIn: true, request: () => ({}) },
   "AccountService.RequestPasswordReset": {
     needs: "anyone",
     decides: "nobody",

@@ -36,7 +36,7 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.DeactivateUser": denied,
   "UserService.ReactivateUser": denied,
   "UserService.UnlockUser": denied,
-  "UserService.UpdateHumanUser": { ...denied, request: { human: { givenName: "Eve" } } },
+  "UserService.UpdateHumanUser": { says: "OK", request: { human: { givenName: "Eve" } } },
   "UserService.UpdateMachineUser": { ...denied, request: { machine: { name: "Eve" } } },
   "UserService.ChangeUsername": { ...denied, request: { username: "eve" } },
   "UserService.CreateAccessToken": { says: "OK" },

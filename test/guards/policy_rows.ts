@@ -50,6 +50,7 @@ export const policyRows: Readonly<Record<string, Row>> = {
     needs: "policy.read",
     decides: "organization",
     objectless: true,
+    ownOrganization: true,
     request: () => ({}),
   },
   "PolicyService.SetPrivacyPolicy": {

@@ -55,6 +55,7 @@ const signsIn: Scene = {
 // Their rows are refused, or have scenes of their own.
 const elsewhere = new Set([
   "AccountService.ChangePassword",
+  "AccountService.EraseMe",
   "AccountService.ResetPassword",
   "SessionService.CreateSession",
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (/^(caller|anyone)$/.test(needs) ? [rpc] : [])),

@@ -1,5 +1,5 @@
 import { ownRows } from "../guards/own_rows.ts";
-import { organization } from "../harness.ts";
+import { organization, signedUp } from "../harness.ts";
 import { person, type Scene, within } from "./stage.ts";
 
 const ofMe = Object.entries(ownRows).map(
@@ -25,6 +25,23 @@ export const ownScenes: readonly Scene[] = [
     ...{ rpc: "UserService.DeleteUser", name: "of me", says: "USER_NOT_FOUND" },
     not: { rest: "at this path is GetMe, by GET only" },
     given: () => ({ request: { userId: "me" } }),
+  },
+  {
+    ...{
+      rpc: "AccountService.EraseMe",
+      name: "where the policy leaves it to administrators",
+      says: "SELF_ERASURE_OFF",
+    },
+    given: async (stage) => ({ request: {}, by: (await person(stage)).client, headers: {} }),
+  },
+  {
+    ...{ rpc: "AccountService.EraseMe", name: "where the policy lets people leave", says: "OK" },
+    async given({ postern }) {
+      const organizationId = await organization(postern);
+      const policy = { restoreDays: 3, selfErasure: true };
+      await postern.admin.put("/v1/policies/privacy", { policy }, within(organizationId));
+      return { request: {}, by: (await signedUp(postern, { organizationId })).client, headers: {} };
+    },
   },
   {
     ...{ rpc: "PolicyService.GetPasswordPolicy", name: "of one's own organization", says: "OK" },

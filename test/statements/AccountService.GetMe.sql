@@ -2,7 +2,7 @@ with asked as not materialized (
   select 0 as n, $1::text as owner, $2::text as id
 )
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed, h.name as "organizationName", h.active as "organizationActive",
         h.own_login_names as "organizationOwnLoginNames",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
@@ -82,7 +82,7 @@ with asked as not materialized (
   select 0 as n, $1::text as owner, $2::text as id, $3::text as project
 )
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+  u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed, h.name as "organizationName", h.active as "organizationActive",
         h.own_login_names as "organizationOwnLoginNames",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",

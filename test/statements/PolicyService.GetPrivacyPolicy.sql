@@ -1,5 +1,5 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text)
 )
-select n, p.owner, 'privacy-policy' as id, restore_days as "restoreDays", version, created, changed
+select n, p.owner, 'privacy-policy' as id, restore_days as "restoreDays", self_erasure as "selfErasure", version, created, changed
              from asked cross join instance cross join lateral (select q.* from privacy_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p;

@@ -1,7 +1,7 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text)
 )
-select n, p.owner is not null as "isSet", p.owner, 'privacy-policy' as id, restore_days as "restoreDays", e.version, p.created,
+select n, p.owner is not null as "isSet", p.owner, 'privacy-policy' as id, restore_days as "restoreDays", self_erasure as "selfErasure", e.version, p.created,
                e.time as changed
              from asked left join privacy_policies p on p.owner = asked.owner
              left join lateral (

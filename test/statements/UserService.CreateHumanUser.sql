@@ -62,7 +62,9 @@ facts as (
 "factor.totp_added/2" as (
   delete from factor_enrolments e using (select * from input where type = 'factor.totp_added') i where e.user_id = i.payload->>'userId' and e.kind = 'totp'),
 "factor.totp_added/3" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = d.user_id), d.notice->>'language'),
      decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
    from (
   select i.n, i.owner, i.time, u.user_id, u.email, m.notice
@@ -93,12 +95,12 @@ facts as (
         and s.time > (m.notice->>'since')::timestamptz
       offset (m.notice->>'mostToAddress')::integer - 1)) d
    on conflict (email, purpose, n) do nothing),
-"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
+"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address, language,
          requires_factor, active, own_login_name, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
          (
-  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
+  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), nullif(f.payload->>'language', ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
          coalesce((f.payload->>'ownLoginName')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
 "user.human_created/1" as (insert into login_names (login_name, owner, user_id)
   select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> '' and not coalesce((f.payload->>'ownLoginName')::boolean, false)),
@@ -127,7 +129,9 @@ facts as (
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
      expiration_date = excluded.expiration_date, creator_id = excluded.creator_id),
 "user.human_created/8" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
+   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = i.stream), m.mail->>'language'),
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
 "user.human_created/9" as (insert into mail_sends (email, purpose, n, user_id, time)

@@ -1,6 +1,6 @@
 select * from (
   select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, u.username as key, true as "isMatch",
     row_number() over (order by u.username asc, u.user_id asc) = $1 as "isLast"
   from users u where u.owner = $2
@@ -10,7 +10,7 @@ u.version, u.created, u.changed, u.username as key, true as "isMatch",
 
 select * from (
   select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, u.username as key, true as "isMatch",
     row_number() over (order by u.username asc, u.user_id asc) = $1 as "isLast"
   from users u where u.owner = $2
@@ -20,7 +20,7 @@ u.version, u.created, u.changed, u.username as key, true as "isMatch",
 
 select * from (
   select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, u.username as key, true and coalesce(u.active and (u.locked and (u.locked_until is null or u.locked_until > $1)), false) and coalesce((u.kind collate "C") = $2, false) as "isMatch",
     row_number() over (order by u.username desc, u.user_id desc) = $3 as "isLast"
   from users u where (u.owner collate "C") = $4 and u.locked
@@ -30,7 +30,7 @@ u.version, u.created, u.changed, u.username as key, true and coalesce(u.active a
 
 select * from (
   select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, '' as key,
     true and coalesce(u.active = false, false) as "isMatch",
     row_number() over (order by u.user_id desc) = $1 as "isLast"
@@ -41,7 +41,7 @@ u.version, u.created, u.changed, '' as key,
 
 select * from (
   select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) and coalesce((u.kind collate "C") = $2, false) and coalesce(u.active = true, false) and coalesce(not (u.locked and (u.locked_until is null or u.locked_until > $3)), false) as "isMatch",
     row_number() over (order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc) = $4 as "isLast"
   from users u where (u.owner collate "C") = $5 and (folded(u.email) collate "C") = (select folded($6))
@@ -51,7 +51,7 @@ u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and 
 
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, w.term as key, true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) and strpos(u.words, (select ' ' || left(folded($2), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
   from (
     select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $3 as "isLast" from (select * from terms where noun = 'user' and scope = $4) w
@@ -66,7 +66,7 @@ w.term >= (select left(folded($5), 50)) and w.term < (select left(folded($6), 50
 
 select * from (
   select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, (u.phone collate "C") as key, true and coalesce((folded(user_name(u.name, u.given_name, u.family_name)) collate "C") >= (select folded($1)) and (folded(user_name(u.name, u.given_name, u.family_name)) collate "C") < (select folded($2) || chr(1114111)), false) as "isMatch",
     row_number() over (order by (u.phone collate "C") desc, (u.user_id collate "C") desc) = $3 as "isLast"
   from users u where (u.owner collate "C") = $4 and (u.phone collate "C") >= (select folded($5)) and (u.phone collate "C") < (select folded($6) || chr(1114111))
@@ -76,7 +76,7 @@ u.version, u.created, u.changed, (u.phone collate "C") as key, true and coalesce
 
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
-u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, w.term as key, true and strpos(u.words, (select ' ' || left(folded($1), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
   from (
     select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'user' and scope = $3) w

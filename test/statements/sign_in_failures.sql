@@ -38,7 +38,9 @@ with proven as (
       and exists (select from known_browsers k where k.user_id = $18 offset 0)
   ),
   mailed as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
- select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+ select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, coalesce((
+select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+  on l.language = split_part(u.language, '-', 1) where u.user_id = d.user_id), d.notice->>'language'),
    decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
  from (
 select i.n, i.owner, i.time, u.user_id, u.email, m.notice

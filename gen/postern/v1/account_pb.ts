@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Details } from "./details_pb.ts";
 import { file_postern_v1_details } from "./details_pb.ts";
 import { file_postern_v1_options } from "./options_pb.ts";
@@ -19,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/account.proto.
  */
 export const file_postern_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiLAoMR2V0TWVSZXF1ZXN0EhwKCnByb2plY3RfaWQYASABKAlCCLpIBXIDGMgBIvABCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIEhYKDmhhc19tb3JlX3JvbGVzGAYgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMifwobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0EiAKCmxvZ2luX25hbWUYASABKAlCDLpIBXIDGMgBkLUYARIbCgVlbWFpbBgCIAEoCUIMukgFcgMYyAGQtRgBEiEKD29yZ2FuaXphdGlvbl9pZBgDIAEoCUIIukgFcgMYyAEiHgocUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXNwb25zZSJjChRSZXNldFBhc3N3b3JkUmVxdWVzdBIpChF2ZXJpZmljYXRpb25fY29kZRgBIAEoCUIOukgHcgUQARjIAZC1GAESIAoMbmV3X3Bhc3N3b3JkGAIgASgJQgq6SAdyBRABGOgHIj0KFVJlc2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzMq4ECg5BY2NvdW50U2VydmljZRJbCgVHZXRNZRIYLnBvc3Rlcm4udjEuR2V0TWVSZXF1ZXN0GhkucG9zdGVybi52MS5HZXRNZVJlc3BvbnNlIh2QAgGKtRgCEAGC0+STAg4SDC92MS91c2Vycy9tZRJ/Cg5DaGFuZ2VQYXNzd29yZBIhLnBvc3Rlcm4udjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiIucG9zdGVybi52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlIiaKtRgCEAGC0+STAho6ASoaFS92MS91c2Vycy9tZS9wYXNzd29yZBKhAQoUUmVxdWVzdFBhc3N3b3JkUmVzZXQSJy5wb3N0ZXJuLnYxLlJlcXVlc3RQYXNzd29yZFJlc2V0UmVxdWVzdBooLnBvc3Rlcm4udjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXNwb25zZSI2irUYFJoCD3Bhc3N3b3JkIHJlc2V0cwgBgtPkkwIYOgEqIhMvdjEvcGFzc3dvcmQtcmVzZXRzEpkBCg1SZXNldFBhc3N3b3JkEiAucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBohLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFJlc3BvbnNlIkOKtRgYmgITY29kZXMgZm9yIHBhc3N3b3JkcwgBgtPkkwIhOgEqIhwvdjEvcGFzc3dvcmQtcmVzZXRzOmNvbXBsZXRlQpsBCg5jb20ucG9zdGVybi52MUIMQWNjb3VudFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
+  fileDesc("Chhwb3N0ZXJuL3YxL2FjY291bnQucHJvdG8SCnBvc3Rlcm4udjEiLAoMR2V0TWVSZXF1ZXN0EhwKCnByb2plY3RfaWQYASABKAlCCLpIBXIDGMgBIvABCg1HZXRNZVJlc3BvbnNlEh4KBHVzZXIYASABKAsyEC5wb3N0ZXJuLnYxLlVzZXISLgoMb3JnYW5pemF0aW9uGAIgASgLMhgucG9zdGVybi52MS5Pcmdhbml6YXRpb24SIwoFcm9sZXMYAyADKAsyFC5wb3N0ZXJuLnYxLkhlbGRSb2xlEjIKDXByb2plY3Rfcm9sZXMYBCADKAsyGy5wb3N0ZXJuLnYxLkhlbGRQcm9qZWN0Um9sZRIeChZoYXNfbW9yZV9wcm9qZWN0X3JvbGVzGAUgASgIEhYKDmhhc19tb3JlX3JvbGVzGAYgASgIIoQBCg9IZWxkUHJvamVjdFJvbGUSEgoKcHJvamVjdF9pZBgBIAEoCRIQCghyb2xlX2tleRgCIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAyABKAkSHQoQcHJvamVjdF9ncmFudF9pZBgEIAEoCUgAiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkIqYBCghIZWxkUm9sZRIMCgRyb2xlGAEgASgJEhwKD29yZ2FuaXphdGlvbl9pZBgCIAEoCUgAiAEBEhcKCnByb2plY3RfaWQYAyABKAlIAYgBARIdChBwcm9qZWN0X2dyYW50X2lkGAQgASgJSAKIAQFCEgoQX29yZ2FuaXphdGlvbl9pZEINCgtfcHJvamVjdF9pZEITChFfcHJvamVjdF9ncmFudF9pZCJbChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSIAoMb2xkX3Bhc3N3b3JkGAEgASgJQgq6SAdyBRABGOgHEiAKDG5ld19wYXNzd29yZBgCIAEoCUIKukgHcgUQARjoByI+ChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMifwobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0EiAKCmxvZ2luX25hbWUYASABKAlCDLpIBXIDGMgBkLUYARIbCgVlbWFpbBgCIAEoCUIMukgFcgMYyAGQtRgBEiEKD29yZ2FuaXphdGlvbl9pZBgDIAEoCUIIukgFcgMYyAEiHgocUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXNwb25zZSJjChRSZXNldFBhc3N3b3JkUmVxdWVzdBIpChF2ZXJpZmljYXRpb25fY29kZRgBIAEoCUIOukgHcgUQARjIAZC1GAESIAoMbmV3X3Bhc3N3b3JkGAIgASgJQgq6SAdyBRABGOgHIj0KFVJlc2V0UGFzc3dvcmRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIhAKDkVyYXNlTWVSZXF1ZXN0IokBCg9FcmFzZU1lUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIwCgxlcmFzdXJlX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBmpvYl9pZBgDIAEoCUgAiAEBQgkKB19qb2JfaWQymgUKDkFjY291bnRTZXJ2aWNlElsKBUdldE1lEhgucG9zdGVybi52MS5HZXRNZVJlcXVlc3QaGS5wb3N0ZXJuLnYxLkdldE1lUmVzcG9uc2UiHZACAYq1GAIQAYLT5JMCDhIML3YxL3VzZXJzL21lEn8KDkNoYW5nZVBhc3N3b3JkEiEucG9zdGVybi52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaIi5wb3N0ZXJuLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiJoq1GAIQAYLT5JMCGjoBKhoVL3YxL3VzZXJzL21lL3Bhc3N3b3JkEqEBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBInLnBvc3Rlcm4udjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GigucG9zdGVybi52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlc3BvbnNlIjaKtRgUmgIPcGFzc3dvcmQgcmVzZXRzCAGC0+STAhg6ASoiEy92MS9wYXNzd29yZC1yZXNldHMSmQEKDVJlc2V0UGFzc3dvcmQSIC5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRSZXF1ZXN0GiEucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUmVzcG9uc2UiQ4q1GBiaAhNjb2RlcyBmb3IgcGFzc3dvcmRzCAGC0+STAiE6ASoiHC92MS9wYXNzd29yZC1yZXNldHM6Y29tcGxldGUSagoHRXJhc2VNZRIaLnBvc3Rlcm4udjEuRXJhc2VNZVJlcXVlc3QaGy5wb3N0ZXJuLnYxLkVyYXNlTWVSZXNwb25zZSImirUYBfgBARABgtPkkwIXOgEqIhIvdjEvdXNlcnMvbWU6ZXJhc2VCmwEKDmNvbS5wb3N0ZXJuLnYxQgxBY2NvdW50UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_user]);
 
 /**
  * @generated from message postern.v1.GetMeRequest
@@ -319,6 +321,52 @@ export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*
   messageDesc(file_postern_v1_account, 9);
 
 /**
+ * @generated from message postern.v1.EraseMeRequest
+ */
+export type EraseMeRequest = Message<"postern.v1.EraseMeRequest"> & {
+};
+
+/**
+ * Describes the message postern.v1.EraseMeRequest.
+ * Use `create(EraseMeRequestSchema)` to create a new message.
+ */
+export const EraseMeRequestSchema: GenMessage<EraseMeRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 10);
+
+/**
+ * @generated from message postern.v1.EraseMeResponse
+ */
+export type EraseMeResponse = Message<"postern.v1.EraseMeResponse"> & {
+  /**
+   * The version, dates and owner of the user.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+
+  /**
+   * Until when the user can be restored; absent if the erasure has begun.
+   *
+   * @generated from field: google.protobuf.Timestamp erasure_date = 2;
+   */
+  erasureDate?: Timestamp | undefined;
+
+  /**
+   * The job that deletes the user and erases personal data; absent if the user can still be restored.
+   *
+   * @generated from field: optional string job_id = 3;
+   */
+  jobId?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.EraseMeResponse.
+ * Use `create(EraseMeResponseSchema)` to create a new message.
+ */
+export const EraseMeResponseSchema: GenMessage<EraseMeResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_account, 11);
+
+/**
  * What callers, human or machine, can do with their own account.
  *
  * @generated from service postern.v1.AccountService
@@ -372,6 +420,20 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ResetPasswordRequestSchema;
     output: typeof ResetPasswordResponseSchema;
+  },
+  /**
+   * Deletes the caller's own account and erases their personal data, as EraseUser does, if the privacy policy lets people do so
+   * (SELF_ERASURE_OFF); machines cannot (USER_NOT_HUMAN). Requires a fresh sign-in (SIGN_IN_NOT_FRESH). All sessions and access
+   * tokens end at once, including those of this call, and a mail tells the person. Until the date in the response, an
+   * administrator can undo this with RestoreUser. The last active owner of the instance or of their own organization cannot
+   * leave (LAST_OWNER).
+   *
+   * @generated from rpc postern.v1.AccountService.EraseMe
+   */
+  eraseMe: {
+    methodKind: "unary";
+    input: typeof EraseMeRequestSchema;
+    output: typeof EraseMeResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_account, 0);

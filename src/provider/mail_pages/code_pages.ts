@@ -28,5 +28,7 @@ export function codePages(settings: CodePageSettings): Readonly<Record<MailKind,
     factor_added: plain(paths.accountFactors),
     factor_removed: plain(paths.accountFactors),
     new_device: plain(paths.accountSessions),
+    // There is no account any more whose pages it could name.
+    account_deleted: undefined,
   };
 }

@@ -46,13 +46,14 @@ const addressClaim = ({ streetAddress, locality, region, postalCode, country }: 
 });
 
 function namesOf(signOn: SignOn): Claims {
-  const { givenName, familyName, updatedAt } = signOn;
+  const { givenName, familyName, language, updatedAt } = signOn;
   const name = [givenName, familyName].filter((part) => part !== null).join(" ");
   return {
     ...(name ? { name } : {}),
     ...(givenName === null ? {} : { given_name: givenName }),
     ...(familyName === null ? {} : { family_name: familyName }),
     preferred_username: signOn.qualifiedName,
+    ...(language === null ? {} : { locale: language }),
     updated_at: updatedAt,
   };
 }

@@ -8,7 +8,7 @@ import { algorithms } from "./signing_keys.ts";
 
 const claims = [
   ...["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "at_hash"],
-  ...["name", "given_name", "family_name", "preferred_username", "updated_at"],
+  ...["name", "given_name", "family_name", "preferred_username", "locale", "updated_at"],
   ...["email", "email_verified", "phone_number", "phone_number_verified", "address"],
   ...["roles", allRolesScope, omittedClaim, "urn:postern:organization:id"],
 ];

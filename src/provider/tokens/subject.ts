@@ -41,6 +41,8 @@ export type Subject = {
   readonly phoneVerified: boolean;
   /** The postal address, by the contract's field names; null without one. */
   readonly address: Readonly<Record<string, string>> | null;
+  /** The preferred language, as a language tag. */
+  readonly language: string | null;
   /** In seconds since 1970. */
   readonly updatedAt: number;
   /** The roles in the application's project, in the organization signed in for. */
@@ -74,7 +76,7 @@ export const signOnValue = `json_build_object(
       'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', ${qualifiedName("u")}, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', ${emailVerifiedColumn}, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
+      'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
 
 /**
  * The tables of a sign-in `o` that is in force at the time `asked.now`: it is not if its user may not call, or may not use the application

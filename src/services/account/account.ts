@@ -17,6 +17,7 @@ import {
 import { oldPasswordGuesses } from "../passwords/password_change.ts";
 import { type PasswordResets, passwordResetCalls } from "../passwords/password_reset.ts";
 import { shownProjectRoles } from "../projects/held_project_roles.ts";
+import { ownErasure } from "../users/erasure.ts";
 import { user } from "../users/user.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { ownAccountRead } from "./own_account.ts";
@@ -28,7 +29,7 @@ export const accountService = (deps: Deps, resets: PasswordResets, settings: Not
   const guess = oldPasswordGuesses(deps);
   const notice = notices(deps, settings);
 
-  return handlers(passwordResetCalls(resets), {
+  return handlers(passwordResetCalls(resets), ownErasure(deps, settings), {
     async getMe({ projectId: project }, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
       const account = await ownAccount({ owner, id, project }, call.signal);

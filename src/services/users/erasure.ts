@@ -1,7 +1,9 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { AccountService } from "../../../gen/postern/v1/account_pb.ts";
 import type { UserService } from "../../../gen/postern/v1/user_pb.ts";
-import { type Call, type Deps, organizationOf, systemCall } from "../../deps.ts";
+import { type Call, callerOf, type Deps, organizationOf, systemCall } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
@@ -9,27 +11,21 @@ import { lostRace } from "../../events/log.ts";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { isLastOwner } from "../members/member.ts";
-import { restoreDaysOf } from "../policies/privacy_policy.ts";
+import { mayErase, restoreDaysOf } from "../policies/privacy_policy.ts";
+import { type NoticeSettings, notices } from "../verification/notice.ts";
+import type { UserRow } from "./user_row.ts";
 
 /** Erasing users, and restoring them in time. */
 export const userErasure = (deps: Deps) => {
   const { log, sql, clock } = deps;
   const userToErase = erasureRead(sql);
-  const begin = erasureBegun(deps);
+  const erased = erasing(deps);
 
   return {
     async eraseUser({ userId }, call) {
       const row = await userOf(userId, call);
       if (row.isErased) throw refuse.notFound("user", userId);
-      if (row.lastOwner) throw refuse.because("LAST_OWNER");
-      const until = dateOf(row, clock());
-      if (row.isGone || until <= clock()) return begin(row, call);
-      if (until.getTime() === row.erasureDate?.getTime())
-        return log.append(call, [], { details: details(row), erasureDate: timestampFromDate(until) });
-      const at = next(row, clock());
-      const erasureDate = timestampFromDate(until);
-      const scheduled = factOf("user", at, { case: "erasureScheduled", value: { erasureDate } });
-      return log.append(call, [scheduled], { details: detailsAfter(at), erasureDate });
+      return erased(row, call);
     },
 
     async restoreUser({ userId }, call) {
@@ -46,6 +42,41 @@ export const userErasure = (deps: Deps) => {
     return row;
   }
 };
+
+/** Makes the erasure of one's own account, where the policy allows that. */
+export const ownErasure = (deps: Deps, settings: NoticeSettings) => {
+  const userToErase = erasureRead(deps.sql);
+  const erased = erasing(deps);
+  const notice = notices(deps, settings);
+
+  return {
+    async eraseMe(_request, call) {
+      const { organization: owner, userId: id } = callerOf(call);
+      const row = await userToErase({ owner, id }, call.signal);
+      if (!row || row.isGone) throw refuse.because("TOKEN_INVALID");
+      if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
+      if (!row.selfErasure) throw refuse.because("SELF_ERASURE_OFF");
+      return erased(row, call, notice("account_deleted", call));
+    },
+  } satisfies Pick<ServiceImpl<typeof AccountService>, "eraseMe">;
+};
+
+/** Makes the function that erases a user, as soon as nobody can restore the user any more. */
+function erasing(deps: Deps) {
+  const { log, clock } = deps;
+  const begin = erasureBegun(deps);
+  return async (row: UserToErase, call: Call, secret: JsonObject = {}) => {
+    if (row.lastOwner) throw refuse.because("LAST_OWNER");
+    const until = dateOf(row, clock());
+    if (row.isGone || until <= clock()) return begin(row, call);
+    const erasureDate = timestampFromDate(until);
+    if (until.getTime() === row.erasureDate?.getTime())
+      return log.append(call, [], { details: details(row), erasureDate });
+    const at = next(row, clock());
+    const scheduled = factOf("user", at, { case: "erasureScheduled", value: { erasureDate } }, secret);
+    return log.append(call, [scheduled], { details: detailsAfter(at), erasureDate });
+  };
+}
 
 const dayMs = 86_400_000;
 
@@ -71,6 +102,10 @@ type UserToErase = Versioned & {
   /** Until when the user can be restored; null if the user is not waiting for erasure. */
   readonly erasureDate: Date | null;
   readonly restoreDays: number;
+  /** Whether people in the organization may erase their own accounts. */
+  readonly selfErasure: boolean;
+  /** Null if the user is gone. */
+  readonly kind: UserRow["kind"] | null;
   readonly lastOwner: boolean;
 };
 
@@ -83,6 +118,7 @@ const erasureRead = (sql: Sql) =>
                last.type = 'user.erased' or last.type = 'user.deleted' and coalesce((last.payload->>'erases')::boolean, false)
                  as "isErased",
                u.erasure_date as "erasureDate", ${restoreDaysOf("asked.owner")} as "restoreDays",
+               ${mayErase("asked.owner")} as "selfErasure", u.kind,
                ${isLastOwner} as "lastOwner"
              from asked
              join events f on f.owner = asked.owner and f.stream = asked.id and f.version = 1

@@ -5,6 +5,7 @@ import { keepsAnOwnerAtHome } from "../members/member.ts";
 import { endSignIns } from "../passwords/password.ts";
 import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
 import { dropAllMailCodes } from "../verification/mail_code.ts";
+import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode } from "../verification/phone_code.ts";
 
 /** Composes the update of the row of a user whom no other read finds. */
@@ -18,7 +19,14 @@ const mailsUnsent = "delete from mail_messages m using $facts f where m.user_id 
 export const erasureFolds = {
   erasureScheduled: {
     views: [touchHidden("deleted = true, erasure_date = (f.payload->>'erasureDate')::timestamptz")],
-    credentials: [...endSignIns, ...dropPhoneCode, ...dropAllMailCodes, browsersEnd, mailsUnsent],
+    credentials: [
+      ...endSignIns,
+      ...dropPhoneCode,
+      ...dropAllMailCodes,
+      browsersEnd,
+      mailsUnsent,
+      ...sendNotice("i.stream"),
+    ],
     cascades: [sessionsEnd, tokensEnd(), keepsAnOwnerAtHome("user.erasure_scheduled")],
   },
   restored: { views: [touchHidden("deleted = false, erasure_date = null")] },

@@ -10,6 +10,7 @@ import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../e
 import { type At, factOf, first, type NewFact } from "../../events/fact.ts";
 import type { Condition } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
+import { chooseLanguage } from "../../messages/language.ts";
 import { foreignHash, isFault } from "../../security/foreign_hash.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { base32Bytes } from "../../security/totp.ts";
@@ -130,7 +131,7 @@ export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtr
 
 /** How to reach a person, and what their sign-in requires, as the fact holds them. */
 const stated = (
-  { address, isEmailVerified, requiresFactor }: CreateHumanUserRequest,
+  { address, isEmailVerified, requiresFactor, language }: CreateHumanUserRequest,
   { phone, phoneCodeId, mail }: NewUserExtras,
 ) => ({
   ...(phone ? { phone } : {}),
@@ -138,13 +139,14 @@ const stated = (
   ...(isEmailVerified ? { emailVerified: true } : {}),
   ...(mail ? { emailCodeId: mail.emailCodeId } : {}),
   ...(requiresFactor ? { requiresFactor } : {}),
+  ...(language ? { language } : {}),
   ...addressShown(addressOf(address)),
 });
 
 /** The new user if their address is to be verified; undefined if no mail is sent. */
 export const addresseeOf = ({ stream: id }: At, request: NewUserRequest): Addressee | undefined =>
   isHuman(request) && !request.isEmailVerified && !request.inactive
-    ? { id, username: request.username, email: request.email }
+    ? { id, username: request.username, email: request.email, language: chooseLanguage(request.language) }
     : undefined;
 
 /** Makes the fact that adds the authenticator app in the request. */

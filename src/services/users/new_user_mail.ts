@@ -2,6 +2,7 @@ import { type Call, type Deps, keys } from "../../deps.ts";
 import { constraintOf } from "../../errors.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
+import type { Language } from "../../messages/language.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import {
   type MailSends,
@@ -12,7 +13,13 @@ import {
 } from "../verification/mail_code.ts";
 
 /** A new user whose address is to be verified. */
-export type Addressee = { readonly id: string; readonly username: string; readonly email: string };
+export type Addressee = {
+  readonly id: string;
+  readonly username: string;
+  readonly email: string;
+  /** The preferred language, if there are texts in it. */
+  readonly language: Language | undefined;
+};
 
 /** The code for a new user's address: its id, and the secret that the fact carries. */
 export type NewUserMail = { readonly emailCodeId: string; readonly secret: NonNullable<NewFact["secret"]> & object };
@@ -56,9 +63,9 @@ export function newUserMails(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
     },
   };
 
-  function mailTo({ id, username, email }: Addressee, sends: MailSends | undefined, call: Call) {
+  function mailTo({ id, username, email, language: own }: Addressee, sends: MailSends | undefined, call: Call) {
     if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) return undefined;
-    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const language = own ?? call.values.get(keys.language) ?? settings.mailLanguage;
     const of = { id: deps.ids(), userId: id, email };
     return { emailCodeId: of.id, ...newEmailCode(deps, of, { loginName: username, language, nth: sends.nth }) };
   }

@@ -30,12 +30,16 @@ export const userUpdates = ({ log, sql, clock }: Deps) => {
       refuseOvertaken(row, expectedSequence);
       const changes = changesOf(HumanUserUpdateSchema, human, updateMask);
       const { givenName = row.givenName ?? "", familyName = row.familyName ?? "" } = changes;
+      const { language = row.language ?? "" } = changes;
       const address = addressAfter(row.address, human?.address, updateMask?.paths ?? []);
-      const isMoved = !isSameAddress(address, row.address);
-      if (givenName === row.givenName && familyName === row.familyName && !isMoved)
-        return log.append(call, [], { details: details(row) });
+      const more = {
+        ...(isSameAddress(address, row.address) ? {} : addressShown(address ?? {})),
+        ...(language === (row.language ?? "") ? {} : { language }),
+      };
+      const isSameName = givenName === row.givenName && familyName === row.familyName;
+      if (isSameName && Object.keys(more).length === 0) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
-      const value = { givenName, familyName, ...(isMoved ? addressShown(address ?? {}) : {}) };
+      const value = { givenName, familyName, ...more };
       const changed = factOf("user", at, { case: "humanChanged", value });
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
@@ -69,13 +73,14 @@ export const userUpdateFolds = {
   humanChanged: {
     views: [
       touchUser(`given_name = f.payload->>'givenName', family_name = f.payload->>'familyName',
-        address = case when f.payload ? 'address' then ${addressInFact} else t.address end`),
+        address = case when f.payload ? 'address' then ${addressInFact} else t.address end,
+        language = case when f.payload ? 'language' then nullif(f.payload->>'language', '') else t.language end`),
     ],
   },
   machineChanged: { views: [touchUser(`name = f.payload->>'name'`)] },
 } satisfies Pick<NounFolds<"user">, "humanChanged" | "machineChanged">;
 
-const names = ["owner", "kind", "givenName", "familyName", "name", "address"] as const;
+const names = ["owner", "kind", "givenName", "familyName", "name", "address", "language"] as const;
 const history = ["version", "created", "changed"] as const;
 
 type Row = Pick<UserRow, "id" | (typeof names | typeof history)[number]>;

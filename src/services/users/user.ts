@@ -220,12 +220,18 @@ const human = ({
   emailVerified,
   requiresFactor,
   address,
+  language,
 }: UserRow) => {
   const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
   const known = { ...names, email: email ?? "", emailVerified, phoneVerified, requiresFactor };
   return {
     case: "human",
-    value: { ...known, ...(phone === null ? {} : { phone }), ...addressShown(address) },
+    value: {
+      ...known,
+      ...(phone === null ? {} : { phone }),
+      ...addressShown(address),
+      ...(language === null ? {} : { language }),
+    },
   } as const;
 };
 

@@ -27,7 +27,7 @@ const loginName = [
 
 const ofHuman = userInserted(
   ["provenEmail", "phoneVerified", "name", "locked", "lockedUntil"],
-  `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address,
+  `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address, language,
          requires_factor, active, own_login_name, version, created, changed`,
 );
 
@@ -43,7 +43,7 @@ const ofMachine = userInserted(
       "phone",
       "phoneVerified",
     ] as const),
-    ...(["address", "requiresFactor", "locked", "lockedUntil"] as const),
+    ...(["address", "language", "requiresFactor", "locked", "lockedUntil"] as const),
   ],
   "owner, user_id, kind, username, name, active, own_login_name, version, created, changed",
 );
@@ -125,7 +125,7 @@ export const userFolds = {
       `insert into users (${ofHuman})
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
          f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
-         ${addressInFact}, coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
+         ${addressInFact}, nullif(f.payload->>'language', ''), coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
          ${isOwnName}, f.version, f.time, f.time from $facts f`,
       ...loginName,
       chosenId,

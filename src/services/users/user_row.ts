@@ -9,6 +9,7 @@ const known = {
   phone: "text?",
   phoneVerified: "boolean",
   address: "jsonb?",
+  language: "text?",
   name: "text?",
   active: "boolean",
   ownLoginName: "boolean",

@@ -1,7 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import type { NewFact } from "../../events/fact.ts";
-import type { Language } from "../../messages/catalogue.ts";
+import { type Language, languages } from "../../messages/language.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type EmailCodeOf, type MailCodes, makeEmailCode, sealMail } from "../../security/mail_code.ts";
 import { codeAttempts } from "./verification.ts";
@@ -109,6 +109,11 @@ export const mailSecret = ({ secrets }: Pick<Deps, "secrets">, id: string, { cod
 export const sendsMail = ({ secret }: Pick<NewFact, "secret">): boolean =>
   secret !== null && typeof secret === "object" && "mail" in secret;
 
+/** SQL for the language of mails to a user: the one that the user prefers, if we have texts in it. */
+export const languageOf = (user: string, otherwise: string): string => `coalesce((
+  select l.language from users u join unnest('{${languages.join()}}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = ${user}), ${otherwise})`;
+
 /**
  * Credentials of a fact whose secret may hold a code and the mail that carries it, for a SQL expression of the user's id. A code for an
  * address replaces the previous one, and a mail counts against the limits.
@@ -122,7 +127,7 @@ export const keepMailCodeOf = (user: string): readonly string[] => [
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
      expiration_date = excluded.expiration_date, creator_id = excluded.creator_id`,
   `insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select m.mail->>'id', i.owner, ${user}, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
+   select m.mail->>'id', i.owner, ${user}, m.mail->>'kind', m.mail->>'email', ${languageOf(user, "m.mail->>'language'")},
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from $input i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null`,
   `insert into mail_sends (email, purpose, n, user_id, time)

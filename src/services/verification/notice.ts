@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Call, type Deps, keys } from "../../deps.ts";
 import type { NoticeKind, NoticeTopic } from "../../messages/mail_texts.ts";
-import type { MailSettings } from "./mail_code.ts";
+import { languageOf, type MailSettings } from "./mail_code.ts";
 
 /** Settings of the mails about changes to an account. */
 export type NoticeSettings = MailSettings & {
@@ -19,6 +19,7 @@ const topics = {
   email_changed: "email",
   email_replaced: "email",
   new_device: "device",
+  account_deleted: "account",
 } as const satisfies Record<NoticeKind, NoticeTopic>;
 
 /** Makes notices of a kind, as part of the secret of the fact that they are about; nothing if the settings exclude them. */
@@ -65,7 +66,7 @@ const due = (user: string) => `
 /** Credentials of a fact that may have a notice: the mail and its count, within the limits. The user is a SQL expression. */
 export const sendNotice = (user: string): readonly string[] => [
   `insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, ${languageOf("d.user_id", "d.notice->>'language'")},
      decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
    from (${due(user)}) d`,
   `insert into mail_sends (email, purpose, n, user_id, time)

@@ -22,7 +22,9 @@ facts as (
        select i.stream, decode(m.mac, 'hex'), i.payload->>'userId'
        from (select * from input where type = 'factor.recovery_codes_generated') i cross join lateral jsonb_array_elements_text(i.secret->'macs') as m (mac)),
 "factor.recovery_codes_generated/4" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = d.user_id), d.notice->>'language'),
      decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
    from (
   select i.n, i.owner, i.time, u.user_id, u.email, m.notice

@@ -91,7 +91,9 @@ facts as (
 "user.password_changed/9" as (delete from browser_sessions b using (select * from input where type = 'user.password_changed') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user.password_changed/10" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = d.user_id), d.notice->>'language'),
      decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
    from (
   select i.n, i.owner, i.time, u.user_id, u.email, m.notice

@@ -8,8 +8,10 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"policy.privacy_set/0" as (insert into privacy_policies as p (owner, restore_days, version, created, changed)
-       select f.owner, (f.payload->>'restoreDays')::integer, f.version, f.time, f.time from (select * from facts where type = 'policy.privacy_set') f
-       on conflict (owner) do update set restore_days = excluded.restore_days, version = excluded.version,
-         changed = excluded.changed)
+"policy.privacy_set/0" as (insert into privacy_policies as p (owner, restore_days, self_erasure, version, created, changed)
+       select f.owner, (f.payload->>'restoreDays')::integer, coalesce((f.payload->>'selfErasure')::boolean, false),
+         f.version, f.time, f.time
+       from (select * from facts where type = 'policy.privacy_set') f
+       on conflict (owner) do update set restore_days = excluded.restore_days, self_erasure = excluded.self_erasure,
+         version = excluded.version, changed = excluded.changed)
 select 1;

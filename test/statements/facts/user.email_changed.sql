@@ -19,7 +19,9 @@ facts as (
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
      expiration_date = excluded.expiration_date, creator_id = excluded.creator_id),
 "user.email_changed/2" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
+   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = i.stream), m.mail->>'language'),
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
 "user.email_changed/3" as (insert into mail_sends (email, purpose, n, user_id, time)
@@ -31,7 +33,9 @@ facts as (
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'undo' as undo) c where c.undo is not null),
 "user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null),
 "user.email_changed/6" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, d.notice->>'language',
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = d.user_id), d.notice->>'language'),
      decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
    from (
   select i.n, i.owner, i.time, u.user_id, u.email, m.notice

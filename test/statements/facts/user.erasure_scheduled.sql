@@ -55,5 +55,39 @@ facts as (
 "user.erasure_scheduled/3" as (delete from mail_codes c using (select * from facts where type = 'user.erasure_scheduled') f where c.user_id = f.stream),
 "user.erasure_scheduled/4" as (delete from browser_sessions b using (select * from input where type = 'user.erasure_scheduled') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
-"user.erasure_scheduled/5" as (delete from mail_messages m using (select * from facts where type = 'user.erasure_scheduled') f where m.user_id = f.stream)
+"user.erasure_scheduled/5" as (delete from mail_messages m using (select * from facts where type = 'user.erasure_scheduled') f where m.user_id = f.stream),
+"user.erasure_scheduled/6" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+   select d.notice->>'id', d.owner, d.user_id, d.notice->>'kind', d.email, coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = d.user_id), d.notice->>'language'),
+     decode(d.notice->>'sealed', 'hex'), (d.notice->>'expirationDate')::timestamptz, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from (select * from input where type = 'user.erasure_scheduled') i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.stream and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d),
+"user.erasure_scheduled/7" as (insert into mail_sends (email, purpose, n, user_id, time)
+   select lower(d.email), d.notice->>'kind', (extract(epoch from d.time) * 1000)::bigint * 1000 + d.n, d.user_id, d.time
+   from (
+  select i.n, i.owner, i.time, u.user_id, u.email, m.notice
+  from (select * from input where type = 'user.erasure_scheduled') i cross join lateral (select i.secret->'notice' as notice) m
+  join users u on u.user_id = i.stream and u.email_verified
+  where m.notice is not null and not exists (
+      select from mail_sends s where (s.user_id, s.purpose, s.time)
+        between (u.user_id, m.notice->>'kind', (m.notice->>'userSince')::timestamptz)
+          and (u.user_id, m.notice->>'kind', timestamptz 'infinity')
+      offset (m.notice->>'mostToUser')::integer - 1)
+    and not exists (
+      select from mail_sends s where s.email = lower(u.email) and s.purpose = m.notice->>'kind'
+        and s.time > (m.notice->>'since')::timestamptz
+      offset (m.notice->>'mostToAddress')::integer - 1)) d
+   on conflict (email, purpose, n) do nothing)
 select 1;

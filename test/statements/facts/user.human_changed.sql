@@ -10,6 +10,7 @@ facts as (
 ),
 "user.human_changed/0" as (update users t set given_name = f.payload->>'givenName', family_name = f.payload->>'familyName',
         address = case when f.payload ? 'address' then (
-  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> '') else t.address end, version = f.version, changed = f.time
+  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> '') else t.address end,
+        language = case when f.payload ? 'language' then nullif(f.payload->>'language', '') else t.language end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.human_changed') f where t.owner = f.owner and t.user_id = f.stream)
 select 1;

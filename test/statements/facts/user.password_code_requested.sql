@@ -18,7 +18,9 @@ facts as (
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
      expiration_date = excluded.expiration_date, creator_id = excluded.creator_id),
 "user.password_code_requested/2" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
-   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', m.mail->>'language',
+   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = i.stream), m.mail->>'language'),
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from (select * from input where type = 'user.password_code_requested') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
 "user.password_code_requested/3" as (insert into mail_sends (email, purpose, n, user_id, time)
