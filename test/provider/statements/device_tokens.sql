@@ -29,7 +29,7 @@ select n, json_build_object(
           select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
             and v.user_id <> u.user_id offset 0)), u.owner) end, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', (u.email_verified and (u.owner = p.owner or u.email_verified and u.proven_email is not distinct from lower(u.email) or coalesce((select d.owner from domains d where d.proven and d.name = split_part(lower(u.email), '@', 2)) = u.owner, false))), 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'address', u.address, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((select json_agg(distinct r.role_key order by r.role_key) from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+      'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((select json_agg(distinct r.role_key order by r.role_key) from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
         where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
       and not exists (select from all_project_grant_roles x
         where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
