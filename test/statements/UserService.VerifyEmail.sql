@@ -13,6 +13,11 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
         and not exists (
           select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
             and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName", u.email,
+      coalesce(u.email_setter, (
+    select e.actor from (
+      select * from events where owner = u.owner and stream = u.user_id order by version desc limit 1000) e
+    where e.type in ('user.human_created', 'user.email_changed') and e.payload->>'email' = u.email
+    order by e.version desc limit 1)) as "emailSetter",
       (select s.amr from sessions s where s.session_id = asked.session) as amr,
       (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
   (select s.time from mail_sends s

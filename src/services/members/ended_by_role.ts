@@ -48,6 +48,16 @@ export function gainedRead(sql: Sql) {
   };
 }
 
+/** Makes the check whether somebody holds less than a user, and would gain by what they made for that user; so does who is unknown. */
+export function holdsLessRead({ sql }: Pick<Deps, "sql">) {
+  const membershipsOf = membershipsRead(sql);
+  return async (id: string | null, userId: string): Promise<boolean> => {
+    if (id === userId) return false;
+    const memberships = id === null ? [] : await membershipsOf(id);
+    return uncovered({ memberships }, await membershipsOf(userId)) !== undefined;
+  };
+}
+
 /** Makes the error for what a caller created for a user who was given more than the caller may do meanwhile. */
 export const gainedMeanwhile = (permission: Permission) =>
   refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });

@@ -37,7 +37,7 @@ import {
   wrongCodes,
 } from "../verification/verification.ts";
 import { touchUser } from "../writing/touch_user.ts";
-import { emailRestored, type FormerAddress, keepUndoCode, noticeOfChange } from "./email_undo.ts";
+import { emailRestored, emailSetter, type FormerAddress, keepUndoCode, noticeOfChange } from "./email_undo.ts";
 
 export const userEmail = (deps: Deps, settings: NoticeSettings) => {
   const { log, sql, clock } = deps;
@@ -56,7 +56,7 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
       const code = verified ? undefined : codeFor(user, email, { call, ...request });
       const at = next(user, clock());
       const value = { email, verified, ...code?.named };
-      const secret = { ...code?.secret, ...noticeFor(user, call) };
+      const secret = { ...code?.secret, ...(await noticeFor(user, call)) };
       const changed = factOf("user", at, { case: "emailChanged", value }, secret);
       const appended = log.append(call, [changed], { details: withoutCreation(at), ...code?.answered });
       return code ? appended.then(outgrownEnd(user.id, call)) : appended;
@@ -144,6 +144,7 @@ const emailRead = (sql: Sql, settings: MailSettings) =>
   loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserRow>(sql, {
     asked: "owner text, id text, email text, session text",
     select: `select n, ${verifiableColumns}, u.email_verified as verified, ${qualifiedName("u")} as "qualifiedName", u.email,
+      ${emailSetter} as "emailSetter",
       (select s.amr from sessions s where s.session_id = asked.session) as amr,
       (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
       ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}

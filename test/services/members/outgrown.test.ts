@@ -87,32 +87,73 @@ test("codes that a lesser administrator was answered, or had sent, end too", asy
   expect(verified.status).toBe(400);
 });
 
-/** A user whose address was set by somebody, and who has replaced it; answers the link that the mail to the former one has. */
-async function moved(setter: Client): Promise<{ userId: string; link: string }> {
+/** A user whose address somebody has set, and who has signed in. */
+async function addressed(setter: Client) {
   const userId = await person();
-  const [former, password] = [`${userId}@former.example`, "Blue-Kettle-42"];
+  const former = `${userId}@former.example`;
   done(await setter.post(`/v1/users/${userId}/email`, { email: former, isVerified: true }));
   done(await owner.put(`/v1/users/${userId}/password`, { newPassword: password }));
+  return { userId, former, client: await signedIn(userId) };
+}
+
+const password = "Blue-Kettle-42";
+
+async function signedIn(userId: string): Promise<Client> {
   const { username: loginName } = done(await owner.get(`/v1/users/${userId}`)).user;
-  const client = postern.as(done(await postern.as().post("/v1/sessions", { loginName, password })).token);
-  done(await client.post("/v1/users/me/email", { email: `${userId}@own.example` }));
-  const mails = await mailsTo(postern, former, 2);
-  const [link = expect.unreachable()] = mails.flatMap(({ text }) => /^http\S+restore\S+$/m.exec(text)?.[0] ?? []);
-  return { userId, link };
+  return postern.as(done(await postern.as().post("/v1/sessions", { loginName, password })).token);
+}
+
+type Addressed = Awaited<ReturnType<typeof addressed>>;
+
+/** Replaces the address of a user; answers the links that mails to the former one have by now. */
+async function replaced({ userId, former, client }: Addressed, mails = 1): Promise<string[]> {
+  done(await client.post("/v1/users/me/email", { email: `${userId}@own${++names}.example` }));
+  const found = await mailsTo(postern, former, mails, /email address of your account was changed/);
+  return found.flatMap(({ text }) => /^http\S+restore\S+$/m.exec(text) ?? []);
+}
+
+/** Restores an address by a link; answers the status of the page after the form, or of one without a form. */
+async function restored(link: string = expect.unreachable()): Promise<number> {
+  const browser = openBrowser(issuerOf(postern));
+  const page = await browser.open(link);
+  return page.status === 200 ? (await browser.submit(page, {}, "restore")).status : page.status;
 }
 
 test("a link that undoes a new address ends if a lesser administrator had set the former one", async () => {
-  const [managers, owners] = [await moved(manager), await moved(owner)];
+  const [managers, owners] = [await addressed(manager), await addressed(owner)];
+  const links = [...(await replaced(managers)), ...(await replaced(owners))];
   const ended = [await promote(managers.userId), await promote(owners.userId)];
   expect(ended.map(({ endedCredentials }) => endedCredentials)).toEqual([1, 0]);
-  const restored = await Promise.all(
-    [managers, owners].map(async ({ link }) => {
-      const browser = openBrowser(issuerOf(postern));
-      const page = await browser.open(link);
-      return page.status === 200 ? (await browser.submit(page, {}, "restore")).status : page.status;
-    }),
-  );
-  expect(restored).toEqual([400, 200]);
+  expect([await restored(links[0]), await restored(links[1])]).toEqual([400, 200]);
+});
+
+test("where a lesser administrator had set the former address, one who is an owner by now gets no such link", async () => {
+  const [managers, owners] = [await addressed(manager), await addressed(owner)];
+  await promote(managers.userId);
+  await promote(owners.userId);
+  expect([await replaced(managers), await replaced(owners)]).toEqual([[], [expect.any(String)]]);
+});
+
+test("an address that was restored is still of the lesser administrator who had set it", async () => {
+  const user = await addressed(manager);
+  const [link] = await replaced(user);
+  expect(await restored(link)).toBe(200);
+  await promote(user.userId);
+  expect(await replaced({ ...user, client: await signedIn(user.userId) }, 2)).toEqual([link]);
+});
+
+test("a link whose own statement waits until its user has become an owner restores nothing", async () => {
+  const user = await addressed(manager);
+  const held = await holdStatement(postern.databaseUrl, "lock table mail_sends in share mode");
+  const changing = replaced(user);
+  try {
+    await expect.poll(waitingForLocks).toBe(1);
+    await promote(user.userId);
+  } finally {
+    await held[Symbol.asyncDispose]();
+  }
+  const [link] = await changing;
+  expect(await restored(link)).toBe(400);
 });
 
 test("an invitation by somebody who holds the role as well goes on", async () => {

@@ -29,7 +29,7 @@ facts as (
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
 "user.email_changed/4" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.undo->>'id', i.owner, i.stream, 'undo', c.undo->>'email', c.undo->>'id', decode(c.undo->>'mac', 'hex'),
-     (c.undo->>'expirationDate')::timestamptz, (select u.email_setter from users u where u.user_id = i.stream)
+     (c.undo->>'expirationDate')::timestamptz, coalesce(c.undo->>'creatorId', '')
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'undo' as undo) c where c.undo is not null),
 "user.email_changed/5" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i where c.user_id = i.stream and c.purpose = 'undo' and i.secret->'endsUndo' is not null),
 "user.email_changed/6" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)

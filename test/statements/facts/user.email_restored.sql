@@ -28,7 +28,8 @@ facts as (
 "session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),
 "session.ended/3" as (update browser_sessions b set expiration_date = 'epoch', hash = sha256(b.hash)
        from (select * from facts where type = 'session.ended') f where b.session_id = f.stream and coalesce((f.payload->>'keepsOffline')::boolean, false)),
-"user.email_restored/0" as (update users t set email = f.payload->>'email', email_verified = true, proven_email = lower(f.payload->>'email'), version = f.version, changed = f.time
+"user.email_restored/0" as (update users t set email = f.payload->>'email', email_verified = true, email_setter = null,
+  proven_email = lower(f.payload->>'email'), version = f.version, changed = f.time
    from (select * from facts where type = 'user.email_restored') f where t.owner = f.owner and t.user_id = f.stream),
 "user.email_restored/1" as (
   update passwords p set sign_ins = p.sign_ins + 1,
