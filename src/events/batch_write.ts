@@ -1,5 +1,5 @@
 import { reasonOf } from "../errors.ts";
-import { isLockLost, isOutcomeUnknown, isStatementTimeout } from "../postgres/failure.ts";
+import { isLockLost, isOutcomeUnknown, isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import { workFor } from "../security/current_share.ts";
 import type { Waiting } from "./batch.ts";
 
@@ -10,7 +10,8 @@ export type BatchWrite<J> = {
 };
 
 /**
- * Makes the run of a batch of writes: if the batch fails, each job runs again by itself, so that one refused job does not fail the others.
+ * Makes the run of a batch of writes: if the batch fails, each job runs again by itself, so that one refused job does not fail the others. If
+ * the database can serve nobody at the moment, all fail.
  */
 export function batchWrite<J>(options: BatchWrite<J>) {
   const { write, refusal = (error) => error } = options;
@@ -20,24 +21,22 @@ export function batchWrite<J>(options: BatchWrite<J>) {
       await write(batch.map(({ job }) => job));
       for (const { resolve } of batch) resolve();
     } catch (error) {
-      if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error))
+      if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error) || isOutage(error))
         for (const { job, reject } of batch) reject(refusal(error, job));
       // Nobody waits for these, so others may take their place.
-      else if (isStatementTimeout(error) || isLockLost(error)) alone(batch);
-      else
-        await Promise.all(
-          batch.map(({ job, resolve, reject }) => write([job]).then(resolve, (e) => reject(refusal(e, job)))),
-        );
+      else alone(batch);
     }
   };
 }
+
+const isOutage = (error: unknown): boolean => isUnavailable(error) && !isLockLost(error);
 
 // If the database is slow, running the jobs of many groups at once would make it slower.
 const groupsAtOnce = 8;
 
 /**
- * Runs each job by itself: one at a time per group, and for a few groups at once. If one takes too long, the waiting jobs of its group fail
- * with the same error.
+ * Runs each job by itself: one at a time per group, and for a few groups at once. If one takes too long, or the database cannot serve it,
+ * the waiting jobs of its group fail with the same error.
  */
 function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) {
   let queue: readonly Waiting<J>[] = [];
@@ -65,7 +64,7 @@ function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) 
       resolve();
     } catch (error) {
       reject(refusal(error, job));
-      if (isStatementTimeout(error)) refuseAll(group, error);
+      if (isStatementTimeout(error) || isOutage(error)) refuseAll(group, error);
     }
     busy.delete(group);
     proceed();

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { inBatches } from "../../src/events/batch.ts";
+import { batchWrite } from "../../src/events/batch_write.ts";
 import { sharedWrite } from "../../src/events/shared_write.ts";
 import { foreignKey } from "../../src/postgres/failure.ts";
 import { workFor } from "../../src/security/current_share.ts";
@@ -56,6 +58,38 @@ test("a write that is refused harms nobody who shares its statement", async () =
   const last = ended.at(-1);
   expect(last?.status === "rejected" && foreignKey(last.reason)).toBe("cats_home");
   expect(await sql`select from cats`).toHaveLength(30);
+});
+
+test("of writes whose statement is refused, those of one organization are tried one after the other", async () => {
+  let underWay = 0;
+  const seen: (readonly [job: string, underWay: number])[] = [];
+  const start = inBatches<string>({
+    atOnce: 1,
+    most: 100,
+    groupOf: (job) => job.slice(0, 1),
+    run: batchWrite({
+      async write(jobs) {
+        if (jobs.length > 1) throw Object.assign(new Error("refused"), { code: "23505" });
+        seen.push([`${jobs[0]}`, ++underWay]);
+        await new Promise(setImmediate);
+        underWay--;
+      },
+    }),
+  });
+  await Promise.all(["a1", "a2", "b1", "a3", "a4", "b2"].map((job) => start(job)));
+  expect(seen.map(([job]) => job)).toEqual(["a1", "b1", "a2", "b2", "a3", "a4"]);
+  expect(Math.max(...seen.map(([, count]) => count))).toBe(2);
+});
+
+test("where the database can write nothing, a statement is not tried again for each of its writes", async () => {
+  await using shelter = await openShelter();
+  await shelter.sql`
+    create function no_room() returns trigger language plpgsql as $$
+    begin raise exception 'the disk is full' using errcode = 'disk_full'; end $$`;
+  await shelter.sql`create trigger no_room before insert on cats for each row execute function no_room()`;
+  const ended = await Promise.allSettled(cats(60).map(shelter.takeIn));
+  expect(ended.filter(({ status }) => status === "rejected")).toHaveLength(60);
+  expect(shelter.statements).toHaveLength(1);
 });
 
 test("keys with a common name never share a statement", async () => {
