@@ -32,6 +32,8 @@ export type Later = {
 
 /** A cascade that a job makes in batches. */
 export type Step = Pick<Cascade, "makes" | "select"> & {
+  /** The select in the order of an index, after the owner and the stream that the previous batch ended with: `$10` as a JSON array, or null. */
+  readonly next?: string;
   /**
    * Whether the next step follows after just one batch, and all steps run again at the end: it reads what the earlier steps cleared the way
    * for.
@@ -40,6 +42,40 @@ export type Step = Pick<Cascade, "makes" | "select"> & {
   /** Whether the step is taken for a fact with this payload; by default always. */
   readonly isFor?: (payload: JsonValue) => boolean;
 };
+
+/**
+ * What a step selects in the order of an index: the table, the columns of the index that are the same for all rows with their values, the one
+ * with the owner of the fact unless it is among these, and the one with its stream.
+ */
+type Ordered = Pick<Step, "makes"> & {
+  readonly table: string;
+  readonly same: readonly (readonly [column: string, value: string])[];
+  readonly owner?: string;
+  readonly stream: string;
+  /** Composes the select with what joins the rows `r` of the table. */
+  readonly select: (join: string) => string;
+};
+
+/**
+ * Makes a step whose batches go on after the last row of the one before. While a transaction is open elsewhere, indexes keep the entries of
+ * deleted rows, and looking from the beginning would read them all for each batch. As rows, the columns fit one index only, and where to
+ * begin is looked up in it.
+ */
+export function inOrder({ makes, table, same, owner, stream, select }: Ordered): Step {
+  const row = (texts: readonly string[]) => (texts.length > 1 ? `(${texts.join(", ")})` : texts.join());
+  const [columns, values] = [same.map(([column]) => column), same.map(([, value]) => value)];
+  const after = (owner === undefined ? [1] : [0, 1]).map((at) => `coalesce($10::text::jsonb->>${at}, '')`);
+  const order = [...columns, ...(owner === undefined ? [] : [owner]), stream];
+  return {
+    makes,
+    select: select(`join ${table} r on ${same.map((pair) => pair.join(" = ")).join(" and ")}`),
+    next: `${select(`cross join lateral (
+                   select * from ${table} r
+                   where ${row(order)} > ${row([...values, ...after])} and ${row(columns)} <= ${row(values)}
+                   order by ${order.join(", ")} limit $4::integer) r`)}
+                 order by ${order.join(", ")}`,
+  };
+}
 
 /** A step of a job that makes no facts, but visits many rows in batches. */
 export type Walk = Pick<Step, "isFor"> & {

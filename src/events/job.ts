@@ -48,7 +48,7 @@ export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
 
 const stepsOf = ({ steps }: Later, payload: JsonValue) => steps.filter(({ isFor }) => isFor?.(payload) ?? true);
 
-/** How far a job has got: its step, whether any batch since the first step made a fact, and how far a walk has got. */
+/** How far a job has got: its step, whether any batch since the first step made a fact, and how far the step has got. */
 export type Place = { readonly step: number; readonly wrote: boolean; readonly after?: string };
 
 /** Where every job starts, including one that another node has begun. */
@@ -65,17 +65,21 @@ export const batches = (sql: Sql, folds: ReadonlyMap<string, Fold>) => async (ba
   const step = stepsOf(later, job.payload)[place.step];
   if (!step) return place.wrote ? firstPlace : end(sql, batch, later);
   if ("walks" in step) return walk(sql, batch, step);
-  const count = await write(sql, batch, statementOf(step, folds));
-  const isOver = step.isOneBatch || count < most;
-  return { step: isOver ? place.step + 1 : place.step, wrote: place.wrote || count > 0 };
+  const { count, after } = await write(sql, batch, statementOf(step, folds));
+  const wrote = place.wrote || count > 0;
+  if (step.isOneBatch || count < most) return { step: place.step + 1, wrote };
+  return { step: place.step, wrote, ...(after === null ? {} : { after }) };
 };
 
-async function write(sql: Sql, { job, most, time }: Batch, text: string): Promise<number> {
+type Written = { readonly count: number; readonly after: string | null };
+
+async function write(sql: Sql, { job, place, most, time }: Batch, text: string): Promise<Written> {
   const { owner, stream, payload, actor, requestId, origin, id } = job;
   const fact = [owner, stream, JSON.stringify(payload)];
   const values = [...fact, most, actor, requestId, time.toISOString(), id, origin && JSON.stringify(origin)];
-  const [row] = await sql.unsafe<{ count: number }[]>(text, values, { prepare: true });
-  return row?.count ?? 0;
+  const after = text.includes("$10") ? [place.after ?? null] : [];
+  const [row] = await sql.unsafe<Written[]>(text, [...values, ...after], { prepare: true });
+  return row ?? { count: 0, after: null };
 }
 
 /** Visits the next rows of a walk. Whatever the steps before it make later on is visited when they run again. */
@@ -112,16 +116,17 @@ const plainInput = (select: string): string =>
   );
 
 /** The statement of a batch: the next facts of a step, with everything that results from them. A batch removes what it reads. */
-const statementOf = ({ makes, select }: Step, folds: ReadonlyMap<string, Fold>): string =>
+const statementOf = ({ makes, select, next = select }: Step, folds: ReadonlyMap<string, Fold>): string =>
   statementFor([makes], folds, {
     given: `select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, '${makes}'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
   from (
-    select * from (${plainInput(select)}) c (n, owner, stream, version, payload) limit $4::integer) c`,
+    select * from (${plainInput(next)}) c (n, owner, stream, version, payload) limit $4::integer) c`,
     isOfJob: true,
     parts: [
       `progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)`,
     ],
-    yields: "count(*)::integer as count from input",
+    yields: `count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input`,
   });

@@ -10,9 +10,8 @@ select n, p.project_id as id, p.owner, p.version, p.created, p.changed,
 
 select count(*) > 1000 or exists (select from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join all_project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
 where r.deleted) as "isTooMuch" from ((select from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-   from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i
-   join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
-   join user_grants g on g.user_grant_id = r.user_grant_id) c limit 1001) union all (select from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+   from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grant_roles r on (r.project_id collate "C") = i.stream and (r.role_key collate "C") = i.payload->>'key'
+   cross join lateral (select * from user_grants where user_grant_id = r.user_grant_id offset 0) g) c limit 1001) union all (select from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
    from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i
    join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
    join project_grants g on g.project_grant_id = r.project_grant_id) c limit 1001)) found;

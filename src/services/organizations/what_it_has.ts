@@ -1,4 +1,4 @@
-import type { Step } from "../../events/fold.ts";
+import { inOrder, type Step } from "../../events/fold.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
 
 // A user or project may have a lot, which is deleted before them, so this selects just the next ones to delete.
@@ -79,11 +79,14 @@ export const whatItHas: readonly Step[] = [
     select: `select i.n, s.owner, s.subscription_id, s.version + 1, jsonb_build_object()
              from $input i join subscriptions s on s.owner = i.stream`,
   },
-  {
+  inOrder({
     makes: "user_grant.removed",
-    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-             from $input i join user_grants g on g.owner = i.stream`,
-  },
+    table: "user_grants",
+    same: [["r.owner", "i.stream"]],
+    stream: "r.user_grant_id",
+    select: (join) => `select i.n, r.owner, r.user_grant_id, r.version + 1, jsonb_build_object()
+             from $input i ${join}`,
+  }),
   ...ofUsers,
   ...ofProjects,
   {

@@ -3,7 +3,7 @@ import { ListProjectsRequestSchema, type ProjectService, ProjectState } from "..
 import { type Deps, organizationOf, type Reach, reachOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
-import { type NounFolds, type Step, touch } from "../../events/fold.ts";
+import { inOrder, type NounFolds, type Step, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
@@ -107,11 +107,15 @@ const whatRests: readonly Step[] = [
     select: `select i.n, a.owner, a.app_id, a.version + 1, jsonb_build_object()
                  from $input i join applications a on a.project_id = i.stream`,
   },
-  {
+  inOrder({
     makes: "user_grant.removed",
-    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from $input i join user_grants g on g.project_id = i.stream`,
-  },
+    table: "user_grants",
+    same: [["r.project_id", "i.stream"]],
+    owner: "r.owner",
+    stream: "r.user_grant_id",
+    select: (join) => `select i.n, r.owner, r.user_grant_id, r.version + 1, jsonb_build_object()
+                 from $input i ${join}`,
+  }),
   {
     makes: "member.removed",
     select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
@@ -126,13 +130,19 @@ const whatRests: readonly Step[] = [
 
 /** The grants that lose a role when the project does. */
 const holdersLoseIt: readonly Step[] = [
-  {
+  inOrder({
     makes: "user_grant.role_removed",
-    select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from $input i
-                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
-                 join user_grants g on g.user_grant_id = r.user_grant_id`,
-  },
+    table: "user_grant_roles",
+    same: [
+      ['(r.project_id collate "C")', "i.stream"],
+      ['(r.role_key collate "C")', "i.payload->>'key'"],
+    ],
+    owner: '(r.owner collate "C")',
+    stream: '(r.user_grant_id collate "C")',
+    select: (join) => `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
+                 from $input i ${join}
+                 cross join lateral (select * from user_grants where user_grant_id = r.user_grant_id offset 0) g`,
+  }),
   {
     makes: "project_grant.role_removed",
     select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)

@@ -23,8 +23,8 @@ cascade_2 as (
 ),
 cascade_3 as (
   select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
-  from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from (select * from input where type = 'project.deleted') i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+  from (select i.n, r.owner, r.user_grant_id, r.version + 1, jsonb_build_object()
+                 from (select * from input where type = 'project.deleted') i join user_grants r on r.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_4 as (
   select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time

@@ -6,9 +6,8 @@ with input as materialized (
 cascade_0 as (
   select c.owner, c.stream, c.version, 'user_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from (select * from input where type = 'project.role_removed') i
-                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
-                 join user_grants g on g.user_grant_id = r.user_grant_id) c (n, owner, stream, version, payload) join input i using (n)
+                 from (select * from input where type = 'project.role_removed') i join user_grant_roles r on (r.project_id collate "C") = i.stream and (r.role_key collate "C") = i.payload->>'key'
+                 cross join lateral (select * from user_grants where user_grant_id = r.user_grant_id offset 0) g) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
   select c.owner, c.stream, c.version, 'project_grant.role_removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time

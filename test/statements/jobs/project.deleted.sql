@@ -24,7 +24,8 @@ facts as (
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'sign_on.ended'::text as type, c.payload,
@@ -43,7 +44,8 @@ facts as (
 ),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'application.deleted'::text as type, c.payload,
@@ -82,15 +84,20 @@ facts as (
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user_grant.removed'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
   from (
-    select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-                 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+    select * from (select i.n, r.owner, r.user_grant_id, r.version + 1, jsonb_build_object()
+                 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (
+                   select * from user_grants r
+                   where (r.project_id, r.owner, r.user_grant_id) > (i.stream, coalesce($10::text::jsonb->>0, ''), coalesce($10::text::jsonb->>1, '')) and r.project_id <= i.stream
+                   order by r.project_id, r.owner, r.user_grant_id limit $4::integer) r
+                 order by r.project_id, r.owner, r.user_grant_id) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
@@ -100,7 +107,8 @@ facts as (
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'member.removed'::text as type, c.payload,
@@ -117,7 +125,8 @@ facts as (
 ),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.revoked'::text as type, c.payload,
@@ -150,7 +159,8 @@ facts as (
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
 end_0 as (delete from all_projects p using fact f where p.owner = f.owner and p.project_id = f.stream),

@@ -4,9 +4,12 @@ with input as materialized (
     $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('key', r.role_key)
-                 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i
-                 join user_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
-                 join user_grants g on g.user_grant_id = r.user_grant_id) c (n, owner, stream, version, payload) limit $4::integer) c
+                 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (
+                   select * from user_grant_roles r
+                   where ((r.project_id collate "C"), (r.role_key collate "C"), (r.owner collate "C"), (r.user_grant_id collate "C")) > (i.stream, i.payload->>'key', coalesce($10::text::jsonb->>0, ''), coalesce($10::text::jsonb->>1, '')) and ((r.project_id collate "C"), (r.role_key collate "C")) <= (i.stream, i.payload->>'key')
+                   order by (r.project_id collate "C"), (r.role_key collate "C"), (r.owner collate "C"), (r.user_grant_id collate "C") limit $4::integer) r
+                 cross join lateral (select * from user_grants where user_grant_id = r.user_grant_id offset 0) g
+                 order by (r.project_id collate "C"), (r.role_key collate "C"), (r.owner collate "C"), (r.user_grant_id collate "C")) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
@@ -18,7 +21,8 @@ facts as (
 "user_grant.role_removed/1" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.role_removed') f
        where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'project_grant.role_removed'::text as type, c.payload,
@@ -40,7 +44,8 @@ facts as (
 "project_grant.role_removed/1" as (update project_grants t set version = f.version, changed = f.time
    from (select * from facts where type = 'project_grant.role_removed') f where t.owner = f.owner and t.project_grant_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
 end_0 as (delete from all_project_roles r using fact f

@@ -31,7 +31,8 @@ facts as (
        cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key)
        on conflict (user_grant_id, role_key) do nothing),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
-select count(*)::integer as count from input;
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with fact as (select $1::text as owner, $2::text as stream, $3::text::jsonb as payload),
 end_0 as (delete from all_project_grant_roles r using fact f where r.project_grant_id = f.stream and f.payload->'removedRoleKeys' ? r.role_key)
