@@ -407,7 +407,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.CreateProjectResponse.project_id": "The id of the new project.",
   "postern.v1.CreateSessionRequest.login_name": "The username or the email address, in upper or lower case. An address finds a user if a mail of the service has reached it, or if the user's organization has proven its domain and either the address is verified or an administrator set it.",
   "postern.v1.CreateSessionRequest.new_password": "A new password, which replaces the right one as ChangePassword does; the user's other sessions end.",
-  "postern.v1.CreateSessionRequest.organization_id": "The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of login_name. If there is none, users are found by login names in the directory of the instance and by addresses. A login_name that may mean two users means nobody.",
+  "postern.v1.CreateSessionRequest.organization_id": "The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of login_name. If there is none, users are found by login names in the directory of the instance, then by addresses. An address that two users have means nobody.",
   "postern.v1.CreateSessionRequest.password": "The password of the user.",
   "postern.v1.CreateSessionResponse.details": "The version, dates and organization of the new session.",
   "postern.v1.CreateSessionResponse.enrolment_only": "Whether the factor policy requires a factor and the user has none. Until the user enrols one, all other calls of the session fail (FACTOR_ENROLMENT_REQUIRED).",

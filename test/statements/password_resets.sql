@@ -41,9 +41,7 @@ with asked as (
   ) q on true
   cross join lateral (
     select case
-      when n.user_id is not null then case when r.organization is not null or a.found = 0
-        or (select u.proven_email = asked.address and u.email_verified and u.proven_email is not distinct from lower(u.email) from users u where u.user_id = n.user_id)
-        then array[n.user_id, n.owner] end
+      when n.user_id is not null then array[n.user_id, n.owner]
       when a.found = 1 then array[a.user_id, a.owner]
       when a.found = 0 then array[q.user_id, q.owner]
     end as who

@@ -145,8 +145,8 @@ export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & 
 
   /**
    * The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of
-   * login_name. If there is none, users are found by login names in the directory of the instance and by addresses. A login_name
-   * that may mean two users means nobody.
+   * login_name. If there is none, users are found by login names in the directory of the instance, then by addresses. An address
+   * that two users have means nobody.
    *
    * @generated from field: string organization_id = 4;
    */

@@ -71,9 +71,8 @@ const addressed = `
 
 /**
  * SQL for the only user `l` that `asked` may mean, if any, and the organization that it was looked up in. That is `asked.organization`, or
- * else the one that has proven `asked.domain`; neither depends on who is there. In an organization, whose administrators give the names, a
- * login name comes first, then an address, then a name followed by the domain. In the directory of the instance nobody decides, so a login
- * name that is an address which others have proven finds nobody, unless its user has proven it as well.
+ * else the one that has proven `asked.domain`; neither depends on who is there. A login name comes first, so that whoever signs in with one
+ * goes on whatever addresses others prove; then an address, then, in an organization, a name followed by the domain.
  */
 export const userNamed = `lateral (
     select found.who[1] as user_id, found.who[2] as owner, r.organization
@@ -98,9 +97,7 @@ export const userNamed = `lateral (
     ) q on true
     cross join lateral (
       select case
-        when n.user_id is not null then case when r.organization is not null or a.found = 0
-          or (select u.proven_email = asked.address and ${emailIsProven("u")} from users u where u.user_id = n.user_id)
-          then array[n.user_id, n.owner] end
+        when n.user_id is not null then array[n.user_id, n.owner]
         when a.found = 1 then array[a.user_id, a.owner]
         when a.found = 0 then array[q.user_id, q.owner]
       end as who
