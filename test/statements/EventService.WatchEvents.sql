@@ -35,6 +35,7 @@ select exists (select from events where (events.epoch, events.xid, events.positi
 least(
   (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > ($6, $7::text::xid8)
    order by b.epoch, pg_snapshot_xmax(b.snapshot), b.first limit 1),
-  (select min(n.number) from events e join event_numbers n on n.position = e.position
-   where e.epoch = $8 and e.xid = any($9::text[]::xid8[]))
+  (select min(n.number) from unnest($8::text[]::xid8[]) as open (xid) cross join lateral (
+     select events.position from events where events.epoch = $9 and events.xid = open.xid offset 0) e
+   join event_numbers n on n.position = e.position)
 ) as number;

@@ -145,8 +145,9 @@ async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begi
       least(
         (select b.first from event_batches b where (b.epoch, pg_snapshot_xmax(b.snapshot)) > (${epoch}, ${xid}::text::xid8)
          order by b.epoch, pg_snapshot_xmax(b.snapshot), b.first limit 1),
-        (select min(n.number) from events e join event_numbers n on n.position = e.position
-         where e.epoch = ${epoch} and e.xid = any(${[...open]}::text[]::xid8[]))
+        (select min(n.number) from unnest(${[...open]}::text[]::xid8[]) as open (xid) cross join lateral (
+           select events.position from events where events.epoch = ${epoch} and events.xid = open.xid offset 0) e
+         join event_numbers n on n.position = e.position)
       ) as number`;
   if (!row?.isReached) return undefined;
   // Nothing after it has a number yet, so nothing that the client has not seen.
