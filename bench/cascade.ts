@@ -74,6 +74,8 @@ async function measured({ server, token, databaseUrl }: SystemUnderTest, end: ()
   const postmaster = await postmasterOf(databaseUrl);
   const count = async () => Number((await sql.client`select count(*) as count from events`)[0]?.count);
   const before = await count();
+  // What was loaded is numbered first.
+  await rested(postmaster);
   const cpuBefore = await cpuSecondsOfFamily(postmaster);
   const over = new AbortController();
   const watched = watch(over.signal, async () => {
