@@ -30,6 +30,7 @@ import { checkRecord, noteCheck } from "../src/services/domains/domain_check.ts"
 import { takeDomains } from "../src/services/domains/domain_worker.ts";
 import { expiryChores } from "../src/services/expiry.ts";
 import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
+import { expiredInvitations } from "../src/services/invitations/invitation_expiry.ts";
 import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
 import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/passwords/known_browser.ts";
 import { countFailure } from "../src/services/passwords/name_wait.ts";
@@ -46,6 +47,7 @@ import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
 import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
+import { codeTo, invite } from "./services/invitations/invited.ts";
 import { grantsInState, secondOfSearch, secondPage, userQueries } from "./statement_calls.ts";
 
 const folder = join(root, "test/statements");
@@ -91,6 +93,8 @@ const together = [
   ["factor.used", "session.created", "user.password_changed"],
   ["factor.totp_added", "session.unrestricted"],
   ["factor.passkey_added", "session.unrestricted"],
+  // Whoever accepts an invitation gets what it offers.
+  ["invitation.accepted", "member.added", "user_grant.added"],
 ];
 const appending = new Map([
   ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
@@ -168,6 +172,8 @@ const refusedRows = [
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (needs === "caller" ? [rpc] : [])),
   "SessionService.CompleteSession",
   "SessionService.CreatePasskeySession",
+  "InvitationService.AcceptInvitation",
+  "InvitationService.DeclineInvitation",
 ];
 
 /** The call that the matrix of permissions makes, and the one for the second page where there are pages. */
@@ -201,7 +207,15 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   const [withApp, holder] = [await withTotp(postern), await withPasskey(postern)];
   const invited = `/v1/users/${await fixture.newUser()}:invite`;
   const { verificationCode } = (await postern.admin.post(invited, { returnCode: {} })).body;
+  const memberships = [{ roles: ["PROJECT_VIEWER"], projectId }];
+  const grants = [{ projectId, roleKeys: ["viewer"] }];
+  const invitedCode = async (email: string) => {
+    await invite(postern.admin, { email, memberships, grants });
+    return codeTo(postern, email);
+  };
   return {
+    "InvitationService.AcceptInvitation": [{ userId, request: { code: await invitedCode(`${username}@example.com`) } }],
+    "InvitationService.DeclineInvitation": [{ request: { code: await invitedCode("someone@example.com") } }],
     "AccountService.GetMe": [{ request: { projectId } }],
     "AccountService.ChangePassword": [
       {
@@ -310,6 +324,7 @@ test("what is over is cleared away by the statements of its file", async () => {
     ...expiryChores(deps, postern.config),
     oldJobs(deps),
     dueErasures(deps),
+    expiredInvitations(deps),
     jobsOfEarlierReleases(deps),
     resealedFactors(rotated),
     resealedSubscriptions(rotated),

@@ -36,6 +36,7 @@ type Client struct {
 	Domains       posternv1.DomainServiceClient
 	Events        posternv1.EventServiceClient
 	Factors       posternv1.FactorServiceClient
+	Invitations   posternv1.InvitationServiceClient
 	Jobs          posternv1.JobServiceClient
 	Members       posternv1.MemberServiceClient
 	Organizations posternv1.OrganizationServiceClient
@@ -72,6 +73,7 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		Domains:       posternv1.NewDomainServiceClient(conn),
 		Events:        posternv1.NewEventServiceClient(conn),
 		Factors:       posternv1.NewFactorServiceClient(conn),
+		Invitations:   posternv1.NewInvitationServiceClient(conn),
 		Jobs:          posternv1.NewJobServiceClient(conn),
 		Members:       posternv1.NewMemberServiceClient(conn),
 		Organizations: posternv1.NewOrganizationServiceClient(conn),

@@ -230,6 +230,12 @@ const revokesBy = {
   "domain.record_missed": nobody,
   "domain.lost": nobody,
   "domain.removed": nobody,
+  "invitation.created": nobody,
+  "invitation.resent": nobody,
+  "invitation.withdrawn": nobody,
+  "invitation.accepted": nobody,
+  "invitation.declined": nobody,
+  "invitation.expired": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

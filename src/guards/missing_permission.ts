@@ -15,6 +15,13 @@ export function uncovered(by: Pick<Caller, "memberships">, targets: readonly Mem
   return undefined;
 }
 
+/** Whether somebody has a permission in the scope of the target membership. */
+export const holdsThere = (
+  { memberships }: Pick<Caller, "memberships">,
+  permission: Permission,
+  target: Membership,
+): boolean => memberships.some((own) => covers(own, target) && given(own).has(permission));
+
 /** Whether a permission in one scope extends to the other. */
 function covers(own: Membership, target: Membership): boolean {
   if (own.scope === "instance") return true;

@@ -18,7 +18,7 @@ export type NoticeKind = (typeof noticeKinds)[number];
 export type NoticeTopic = "password" | "factor" | "email" | "device" | "account";
 
 /** The kinds of mail. */
-export type MailKind = "verify_email" | "reset_password" | "invitation" | NoticeKind;
+export type MailKind = "verify_email" | "reset_password" | "invitation" | "organization_invitation" | NoticeKind;
 
 /** Whether a mail of this kind only tells users about a change. */
 export const isNotice = (kind: MailKind): kind is NoticeKind => noticeKinds.some((notice) => notice === kind);
@@ -107,6 +107,32 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
       subject: "Su cuenta está lista",
       before: "Se ha creado una cuenta para usted. Introduzca su código para elegir su primera contraseña:",
       after: "El código es válido durante un día y una sola vez. Si no espera ninguna cuenta, ignore este mensaje.",
+    },
+  },
+  organization_invitation: {
+    en: {
+      subject: "You are invited",
+      before:
+        "You are invited to join an organization. With this code you see what you are offered, and accept or decline:",
+      after: "The invitation is valid for seven days. If you do not expect it, ignore this message.",
+    },
+    de: {
+      subject: "Sie sind eingeladen",
+      before:
+        "Sie sind in eine Organisation eingeladen. Mit diesem Code sehen Sie, was Ihnen angeboten wird, und nehmen an oder lehnen ab:",
+      after: "Die Einladung gilt sieben Tage. Wenn Sie sie nicht erwarten, ignorieren Sie diese Nachricht.",
+    },
+    fr: {
+      subject: "Vous êtes invité",
+      before:
+        "Vous êtes invité à rejoindre une organisation. Avec ce code, vous voyez ce qui vous est proposé, et vous acceptez ou refusez\u202f:",
+      after: "L’invitation est valable sept jours. Si vous ne l’attendez pas, ignorez ce message.",
+    },
+    es: {
+      subject: "Tiene una invitación",
+      before:
+        "Se le invita a unirse a una organización. Con este código puede ver lo que se le ofrece, y aceptar o rechazar:",
+      after: "La invitación es válida durante siete días. Si no la espera, ignore este mensaje.",
     },
   },
   password_changed: {
@@ -279,6 +305,14 @@ export const accountLabel: Readonly<Record<Language, string>> = {
   de: "Konto:",
   fr: "Compte\u202f:",
   es: "Cuenta:",
+};
+
+/** Introduces the name of an organization, in each language. */
+export const organizationLabel: Readonly<Record<Language, string>> = {
+  en: "Organization:",
+  de: "Organisation:",
+  fr: "Organisation\u202f:",
+  es: "Organización:",
 };
 
 /** Introduces the link to a page that takes the code, in each language. */

@@ -182,6 +182,42 @@ export const nounTexts = {
     fr: "Une organisation a au plus {limit} domaines.",
     es: "Una organización tiene como máximo {limit} dominios.",
   },
+  INVITATION_NOT_FOUND: {
+    en: "Invitation {id} does not exist.",
+    de: "Die Einladung {id} existiert nicht.",
+    fr: "L’invitation {id} n’existe pas.",
+    es: "La invitación {id} no existe.",
+  },
+  INVITATION_EXISTS: {
+    en: "The address is already invited; mail that invitation again, or withdraw it first.",
+    de: "Die Adresse ist schon eingeladen; senden Sie diese Einladung erneut oder ziehen Sie sie zuerst zurück.",
+    fr: "L’adresse est déjà invitée\u202f; renvoyez cette invitation ou retirez-la d’abord.",
+    es: "La dirección ya está invitada; reenvíe esa invitación o retírela antes.",
+  },
+  INVITATION_LIMIT: {
+    en: "An organization can have at most {limit} invitations; withdraw some first.",
+    de: "Eine Organisation hat höchstens {limit} Einladungen; ziehen Sie zuerst einige zurück.",
+    fr: "Une organisation a au plus {limit} invitations\u202f; retirez-en d’abord quelques-unes.",
+    es: "Una organización tiene como máximo {limit} invitaciones; retire antes algunas.",
+  },
+  INVITATION_FOR_OTHER_ADDRESS: {
+    en: "The invitation is for another address than that of this account.",
+    de: "Die Einladung gilt einer anderen Adresse als der dieses Kontos.",
+    fr: "L’invitation concerne une autre adresse que celle de ce compte.",
+    es: "La invitación es para otra dirección que la de esta cuenta.",
+  },
+  INVITATION_OFFERS_NOTHING: {
+    en: "The invitation offers no roles, so it is only for new users.",
+    de: "Die Einladung bietet keine Rollen und gilt daher nur für neue Benutzer.",
+    fr: "L’invitation ne propose aucun rôle et ne concerne donc que les nouveaux utilisateurs.",
+    es: "La invitación no ofrece roles, así que es solo para usuarios nuevos.",
+  },
+  INVITER_NOT_ENTITLED: {
+    en: "Whoever sent the invitation may no longer invite; ask for a new one.",
+    de: "Wer die Einladung gesendet hat, darf nicht mehr einladen; bitten Sie um eine neue.",
+    fr: "La personne qui a envoyé l’invitation n’a plus le droit d’inviter\u202f; demandez-en une nouvelle.",
+    es: "Quien envió la invitación ya no puede invitar; pida una nueva.",
+  },
   DOMAIN_RECORD_MISSING: {
     en: "DNS has no TXT record {record} with the value {value}.",
     de: "Im DNS gibt es keinen TXT-Eintrag {record} mit dem Wert {value}.",

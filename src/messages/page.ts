@@ -2,6 +2,7 @@ import { accountTexts } from "./account_page.ts";
 import { choiceTexts } from "./choice_page.ts";
 import { deviceTexts } from "./device.ts";
 import { factorPageTexts } from "./factor_page.ts";
+import { invitationPageTexts } from "./invitation_page.ts";
 import type { Language, Texts } from "./language.ts";
 import { mailPageTexts } from "./mail_page.ts";
 
@@ -12,6 +13,7 @@ export const pageTexts = {
   ...deviceTexts,
   ...factorPageTexts,
   ...mailPageTexts,
+  ...invitationPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",

@@ -6,6 +6,7 @@ import { accountRoutes } from "./account/account.ts";
 import { enrolmentPages, enrolmentRoute } from "./account/enrolment.ts";
 import { deviceRoute } from "./device/device.ts";
 import { endpoints } from "./endpoints.ts";
+import { invitationRoute } from "./invitations/invitation_route.ts";
 import { endSessionRoutes } from "./logout/end_session.ts";
 import { choosePasswordRoutes } from "./mail_pages/choose_password.ts";
 import { confirmEmailRoute } from "./mail_pages/confirm_email.ts";
@@ -42,6 +43,7 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
       ...choosePasswordRoutes(parts),
       confirmEmailRoute(parts),
       restoreEmailRoute(parts),
+      invitationRoute(parts, steps),
     ],
   ];
   const pages = shownPages.map(atOwnAddress(parts)).map(shownRoute(deps, issuer));

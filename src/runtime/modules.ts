@@ -20,6 +20,7 @@ import { decisions } from "../services/decisions/module.ts";
 import { domains } from "../services/domains/module.ts";
 import { expiryChores } from "../services/expiry.ts";
 import { factors } from "../services/factors/module.ts";
+import { invitations } from "../services/invitations/module.ts";
 import { jobs } from "../services/jobs/module.ts";
 import { members } from "../services/members/module.ts";
 import type { Serving } from "../services/module.ts";
@@ -74,7 +75,7 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 const modules = [
   ...[log, notify, expiry],
   ...[account, accessTokens, passwords, users, userExports, members, sessions, factors, policies],
-  ...[organizations, domains, projects, applications, userGrants],
+  ...[organizations, domains, projects, applications, userGrants, invitations],
   ...[consents, decisions, audit, subscriptions, jobs, provider],
 ] as const satisfies readonly Module[];
 

@@ -1,5 +1,6 @@
-import { codeMac, codeMacs, codeMatches, newCode } from "./code.ts";
+import { codeMac, codeMacs, codeMatches, newCode, normalizeCode } from "./code.ts";
 import type { Keyring } from "./seal.ts";
+import { hashToken } from "./token.ts";
 
 /** The identity of a code that verifies an email address: its id, the user, and the address. */
 export type EmailCodeOf = { readonly id: string; readonly userId: string; readonly email: string };
@@ -48,6 +49,18 @@ export function makeUndoCode(keyring: Keyring) {
 /** The HMACs of such a code under every master key. */
 export const undoCodeMacs = (keyring: Keyring, code: string): readonly Buffer[] =>
   codeMacs(keyring, { purpose: undoPurpose, subject: "", code });
+
+// An invitation outlives a master key, so its code is stored as a plain hash: with 115 random bits, nobody finds it by trying.
+const invitationCodeLength = 24;
+
+/** Makes the code of an invitation into an organization: its text, and the hash for finding it. */
+export function makeInvitationCode() {
+  const code = newCode(undefined, invitationCodeLength);
+  return { code, hash: invitationCodeHash(code) };
+}
+
+/** The form in which such a code is stored and looked up. */
+export const invitationCodeHash = (typed: string): Buffer => hashToken(normalizeCode(typed));
 
 /** A user of an organization, and the code that verifies their address. */
 export type EmailLink = { readonly owner: string; readonly userId: string; readonly code: string };

@@ -3,9 +3,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document } from "../../packages/gateway/src/services/openapi/document.ts";
 import { connect, foreignApplication, refreshing } from "../fixture/connection.ts";
-import { type Caller, callEveryOperation } from "../fixture/example_calls.ts";
+import { type Caller, type Connect, callEveryOperation } from "../fixture/example_calls.ts";
 import { callOperation } from "../fixture/operation_call.ts";
 import { type Postern, startPostern } from "../harness.ts";
+import { codeTo } from "../services/invitations/invited.ts";
 import { broken } from "./schema_check.ts";
 
 const file = join(import.meta.dirname, "../../src/contract/examples.json");
@@ -77,11 +78,12 @@ test("every example of the document is a call that succeeds, and has its answer"
     examples[operationId] ??= { request: steady(request as JsonObject), answer: steady(answer.body) };
     return answer.body;
   };
-  await callEveryOperation(made, async (application, person) => {
+  const signInAt: Connect = async (application, person) => {
     const app = await foreignApplication(postern, postern.organizationId, { ...application, ...refreshing });
     await connect(postern, { app, person, scope: "openid email offline_access" });
     return app.appId;
-  });
+  };
+  await callEveryOperation(made, signInAt, (email) => codeTo(postern, email));
   const sorted = Object.entries(examples).sort(([a], [b]) => (a < b ? -1 : 1));
   await expect(`${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`).toMatchFileSnapshot(file);
 });

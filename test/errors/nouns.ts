@@ -5,6 +5,7 @@ import { withTokens } from "../fixture/many_tokens.ts";
 import { newEraser } from "../fixture/organization.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, signedUp } from "../harness.ts";
+import { mailsTo } from "../notify/mail_log.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
 
 const missing = (path: string): Row => ({
@@ -38,6 +39,18 @@ export const failingDomain = "failing.example";
 async function verifiedDomain({ admin, german }: Scene, name: string) {
   const { domainId } = (await admin.post("/v1/domains", { name })).body;
   return german.post(`/v1/domains/${domainId}:verify`);
+}
+
+/** The code of an invitation that offers nothing. */
+async function invited({ postern, admin }: Scene, email: string): Promise<string> {
+  await admin.post("/v1/invitations", { items: [{ email }] });
+  const [mail] = await mailsTo(postern, email);
+  return /^[2-9A-Z-]{20,}$/m.exec(mail?.text ?? "")?.[0] ?? "";
+}
+
+async function accept({ postern, germanAs }: Scene, code: string, person?: Awaited<ReturnType<typeof signedUp>>) {
+  const { client } = person ?? (await signedUp(postern));
+  return germanAs(client.token).post("/v1/invitations:accept", { code });
 }
 
 /** The refusals for objects that are missing, exist already, or are in the wrong state. */
@@ -77,6 +90,41 @@ export const nounRows = {
   DOMAIN_INVALID: { by: ({ german }) => german.post("/v1/domains", { name: "no domain" }), details: ["BadRequest"] },
   DOMAIN_RECORD_MISSING: { by: (scene) => verifiedDomain(scene, `${fresh("domain")}.example`) },
   DOMAIN_CHECK_FAILED: { by: (scene) => verifiedDomain(scene, failingDomain) },
+  INVITATION_NOT_FOUND: { by: ({ german }) => german.get("/v1/invitations/none"), details: ["ResourceInfo"] },
+  INVITATION_EXISTS: nameTaken("/v1/invitations", () => ({
+    items: [{ email: `${fresh("invited")}@example.com` }],
+    allOrNothing: true,
+  })),
+  INVITATION_LIMIT: {
+    async by({ postern, german }) {
+      const inside = { "x-service-orgid": await organization(postern) };
+      await using database = openClient(postern.databaseUrl);
+      await database.client`
+        insert into invitations (owner, invitation_id, inviter_id, memberships, grants, expiration_date, version, created, changed)
+        select ${inside["x-service-orgid"]}, 'limit ' || n, '', '[]', '[]', now(), 1, now(), now() from generate_series(1, 1000) n`;
+      const items = [{ email: "one-more@example.com" }];
+      return german.post("/v1/invitations", { items, allOrNothing: true }, inside);
+    },
+    details: ["BadRequest"],
+  },
+  INVITATION_FOR_OTHER_ADDRESS: {
+    by: async (scene) => accept(scene, await invited(scene, `${fresh("invited")}@example.com`)),
+  },
+  INVITATION_OFFERS_NOTHING: {
+    async by(scene) {
+      const person = await signedUp(scene.postern);
+      return accept(scene, await invited(scene, `${person.username}@example.com`), person);
+    },
+  },
+  INVITER_NOT_ENTITLED: {
+    async by(scene) {
+      const person = await signedUp(scene.postern);
+      const code = await invited(scene, `${person.username}@example.com`);
+      await using database = openClient(scene.postern.databaseUrl);
+      await database.client`update invitations set inviter_id = 'nobody'`;
+      return accept(scene, code, person);
+    },
+  },
   APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),
   APPLICATION_KEY_NOT_FOUND: {
     by: async (scene) => scene.german.delete(`${await keysPath(scene)}/none`),

@@ -72,3 +72,12 @@ export const unique = (prefix: string) => `${prefix}-${randomBytes(6).toString("
 export function organizationCreated(name = unique("organization"), id = unique("o")) {
   return factOf("organization", first(id, id, new Date()), { case: "created", value: { name } });
 }
+
+/** Chance that comes out the same for the same seed. */
+export function chanceOf(from: number): () => number {
+  let state = from;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -16,7 +16,8 @@ import { application, basic, codeFor, exchange, issuerOf, post as postForm } fro
 import { openBrowser } from "../provider/browser.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
-import { oneConnection, unique } from "./log_of.ts";
+import { invitationsComeAndGo } from "../services/invitations/invited.ts";
+import { chanceOf, oneConnection, unique } from "./log_of.ts";
 
 const seed = Number(process.hrtime.bigint() % 1_000_000n);
 let dns: DnsServer;
@@ -373,15 +374,6 @@ async function domainsComeAndGo(sql: Sql): Promise<void> {
   await remove(`/v1/domains/${gone.domainId}`);
 }
 
-/** Chance that comes out the same for the same seed. */
-function chanceOf(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 test(`the log replayed gives the tables that a random workload left (seed ${seed})`, { timeout: 300_000 }, async () => {
   const world: World = {
     users: [],
@@ -400,6 +392,7 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   const statuses: number[] = [];
   await using client = oneConnection(postern.databaseUrl);
   await domainsComeAndGo(client.sql);
+  await invitationsComeAndGo(postern, handlers.deps);
   const missing = async () => {
     const ofEarlierReleases = ["factor.refused"];
     const types = await client.sql<{ type: string }[]>`select distinct type from events`;
@@ -439,6 +432,7 @@ async function leftOver(sql: Sql): Promise<string[]> {
     ...{ project: "all_projects.project_id", project_grant: "all_project_grants.project_grant_id" },
     ...{ user_grant: "user_grants.user_grant_id", member: "members.member_id", consent: "consents.consent_id" },
     ...{ subscription: "subscriptions.subscription_id", domain: "domains.domain_id" },
+    invitation: "invitations.invitation_id",
   };
   const living = Object.entries(tables).map(([noun, column]) => {
     const [table, id] = column.split(".");

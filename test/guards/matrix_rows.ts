@@ -7,6 +7,7 @@ import { brandingRows } from "./branding_rows.ts";
 import { consentRows } from "./consent_rows.ts";
 import { domainRows } from "./domain_rows.ts";
 import { factorRows } from "./factor_rows.ts";
+import { invitationRows } from "./invitation_rows.ts";
 import { memberRows } from "./member_rows.ts";
 import { policyRows } from "./policy_rows.ts";
 import { subscriptionRows } from "./subscription_rows.ts";
@@ -447,6 +448,7 @@ export const rows: Readonly<Record<string, Row>> = {
   ...brandingRows,
   ...subscriptionRows,
   ...domainRows,
+  ...invitationRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "EventService.WatchEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },
   "JobService.GetJob": { needs: "project.read", decides: "organization", reaches: "own", request: jobOf },

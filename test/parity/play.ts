@@ -9,6 +9,7 @@ import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
 import { DomainService } from "../../gen/postern/v1/domain_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
+import { InvitationService } from "../../gen/postern/v1/invitation_pb.ts";
 import { JobService } from "../../gen/postern/v1/job_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
@@ -34,6 +35,7 @@ const services: readonly DescService[] = [
     DomainService,
     EventService,
     FactorService,
+    InvitationService,
     JobService,
     MemberService,
     OrganizationService,

@@ -10,6 +10,7 @@ import { factorScenes } from "./scenes_factor.ts";
 import { firstPartyScenes } from "./scenes_first_party.ts";
 import { grantScenes } from "./scenes_grant.ts";
 import { importScenes } from "./scenes_import.ts";
+import { invitationScenes } from "./scenes_invitation.ts";
 import { keyScenes } from "./scenes_key.ts";
 import { lateScenes } from "./scenes_late.ts";
 import { listScenes } from "./scenes_list.ts";
@@ -28,7 +29,16 @@ import { wireScenes } from "./scenes_wire.ts";
 const all = [
   ...[passwordScenes, phoneScenes, applicationScenes, grantScenes, everyScenes, ownScenes, refusedScenes],
   ...[brandingScenes, stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
-  ...[emailScenes, passwordResetScenes, importScenes, lateScenes, takenScenes, authorizationScenes, factorScenes],
+  ...[
+    invitationScenes,
+    emailScenes,
+    passwordResetScenes,
+    importScenes,
+    lateScenes,
+    takenScenes,
+    authorizationScenes,
+    factorScenes,
+  ],
   ...[firstPartyScenes, apiApplicationScenes, addressScenes, consentScenes, userRoleScenes],
 ];
 

@@ -57,6 +57,8 @@ const elsewhere = new Set([
   "AccountService.ChangePassword",
   "AccountService.EraseMe",
   "AccountService.ResetPassword",
+  "InvitationService.AcceptInvitation",
+  "InvitationService.DeclineInvitation",
   "SessionService.CreateSession",
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (/^(caller|anyone)$/.test(needs) ? [rpc] : [])),
 ]);

@@ -82,10 +82,11 @@ facts as (
         and s.time > (m.notice->>'since')::timestamptz
       offset (m.notice->>'mostToAddress')::integer - 1)) d
    on conflict (email, purpose, n) do nothing),
-"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address, language,
+"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, proven_email, phone, address, language,
          requires_factor, active, own_login_name, version, created, changed)
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor,
+         case when (f.payload->>'byMail')::boolean then lower(f.payload->>'email') end, f.payload->>'phone',
          (
   select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), nullif(f.payload->>'language', ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
          coalesce((f.payload->>'ownLoginName')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
@@ -96,7 +97,8 @@ facts as (
 "user.human_created/3" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),
 "user.human_created/4" as (insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
-     not coalesce((i.secret->>'imported')::boolean, false), coalesce((i.secret->>'mustChange')::boolean, false)
+     not coalesce((i.secret->>'imported')::boolean, false) and not coalesce((i.secret->>'ownChoice')::boolean, false),
+     coalesce((i.secret->>'mustChange')::boolean, false)
    from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
 "user.human_created/5" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
    select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),

@@ -69,6 +69,9 @@ from (
 ) u join events e on e.owner = u.owner and e.stream = u.user_id and e.version = u.version
 limit $4;
 
+select v.owner, v.invitation_id as id, v.version, v.created, v.changed from invitations v
+where v.expiration_date < $1 order by v.expiration_date limit $2;
+
 insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
 select o.organization_id, e.owner, e.type, e.stream, e.version, e.payload, e.actor, e.request_id, e.time
 from organizations o join events e

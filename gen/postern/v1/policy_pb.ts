@@ -190,8 +190,8 @@ export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
   signInDays?: number | undefined;
 
   /**
-   * For how many days the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions and
-   * domains are kept after these are gone; if absent, always.
+   * For how many days the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions,
+   * domains and invitations are kept after these are gone; if absent, always.
    *
    * @generated from field: optional uint32 administration_days = 2;
    */

@@ -20,6 +20,7 @@ from postern.v1 import (
     domain_pb2_grpc,
     event_pb2_grpc,
     factor_pb2_grpc,
+    invitation_pb2_grpc,
     job_pb2_grpc,
     member_pb2_grpc,
     organization_pb2_grpc,
@@ -62,6 +63,7 @@ class Postern:
         self.domains = domain_pb2_grpc.DomainServiceStub(channel)
         self.events = event_pb2_grpc.EventServiceStub(channel)
         self.factors = factor_pb2_grpc.FactorServiceStub(channel)
+        self.invitations = invitation_pb2_grpc.InvitationServiceStub(channel)
         self.jobs = job_pb2_grpc.JobServiceStub(channel)
         self.members = member_pb2_grpc.MemberServiceStub(channel)
         self.organizations = organization_pb2_grpc.OrganizationServiceStub(channel)

@@ -7,6 +7,7 @@ import { ConsentService } from "./gen/postern/v1/consent_pb.ts";
 import { DomainService } from "./gen/postern/v1/domain_pb.ts";
 import { EventService } from "./gen/postern/v1/event_pb.ts";
 import { FactorService } from "./gen/postern/v1/factor_pb.ts";
+import { InvitationService } from "./gen/postern/v1/invitation_pb.ts";
 import { JobService } from "./gen/postern/v1/job_pb.ts";
 import { MemberService } from "./gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "./gen/postern/v1/organization_pb.ts";
@@ -34,6 +35,7 @@ export function posternOf(transport: Transport) {
     domains: createClient(DomainService, transport),
     events: createClient(EventService, transport),
     factors: createClient(FactorService, transport),
+    invitations: createClient(InvitationService, transport),
     jobs: createClient(JobService, transport),
     members: createClient(MemberService, transport),
     organizations: createClient(OrganizationService, transport),

@@ -5,6 +5,7 @@ import {
   linkLabel,
   type MailKind,
   mailTexts,
+  organizationLabel,
   wayBackLabel,
 } from "../../messages/mail_texts.ts";
 import { escaped } from "../../security/html_text.ts";
@@ -31,6 +32,7 @@ export type MailParts = {
 
 /** A code with its account's login name, and the link to a page that accepts it. */
 export type MailedCode = {
+  /** In an invitation into an organization, the name of the organization, or an empty text. */
   readonly loginName: string;
   /** Absent if the mail only reports a change. */
   readonly code?: string;
@@ -40,12 +42,11 @@ export type MailedCode = {
 /** The URLs of the pages for mailed codes, with `{code}` in place of the code. Without a URL, a mail only contains the code. */
 export type CodePages = Readonly<Partial<Record<MailKind, string | undefined>>>;
 
-/** Writes a mail, as plain text and HTML. Only its codes and login names are variable. */
+/** Writes a mail, as plain text and HTML. Only its codes and names are variable. */
 export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const { subject, before, after } = mailTexts[kind][language];
   const shown = codes.map(({ loginName, code, link }) => ({
-    // Until the address is verified, its reader may not be the user, so the account is not named.
-    account: kind === "verify_email" ? undefined : `${accountLabel[language]} ${loginName}`,
+    account: accountOf(kind, language, loginName),
     // A code that undoes a change only works through its link.
     code: code === undefined || isNotice(kind) ? undefined : grouped(code),
     label: link && (isNotice(kind) ? wayBackLabel : linkLabel)[language],
@@ -54,6 +55,18 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const text = [before, ...shown.map(asText), after].join("\n\n");
   const body = [paragraph(before), ...shown.map(asHtml), paragraph(after)].join("\n");
   return { id, to, subject, text: `${text}\n`, html: page(language, subject, body) };
+}
+
+function accountOf(kind: MailKind, language: Language, name: string): string | undefined {
+  switch (kind) {
+    // Until the address is verified, its reader may not be the user, so the account is not named.
+    case "verify_email":
+      return undefined;
+    case "organization_invitation":
+      return name === "" ? undefined : `${organizationLabel[language]} ${name}`;
+    default:
+      return `${accountLabel[language]} ${name}`;
+  }
 }
 
 type Shown = Readonly<Record<"account" | "code" | "label" | "link", string | undefined>>;

@@ -1,6 +1,6 @@
 /**
  * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, its language, the code
- * and the sealed link of a mail, and the sealed authorization request that a password reset interrupted.
+ * and the sealed link of a mail, the code of an invitation, and the sealed authorization request that a password reset interrupted.
  */
 export type CookieName = keyof typeof values;
 
@@ -17,6 +17,7 @@ const values = {
   known: /^ok_[0-9A-Za-z]{33}(?:\.ok_[0-9A-Za-z]{33}){0,7}$/,
   language: /^[a-z]{2}$/,
   code: /^[2-9A-Z]{1,40}$/,
+  invitation: /^[2-9A-Z]{1,40}$/,
   link: /^[\w-]{1,1000}$/,
   request: /^[\w-]{1,3800}$/,
 } as const;

@@ -19,6 +19,7 @@ export const paths = {
   forgottenPassword: "/password/forgotten",
   newPassword: "/password",
   firstPassword: "/invitation",
+  organizationInvitation: "/invitation/organization",
   confirmEmail: "/email",
   restoreEmail: "/email/restore",
   style: "/sign-in/style.css",

@@ -1,6 +1,6 @@
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
+import { invitationCodeHash, openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
 import type { Keyring } from "../../security/seal.ts";
 import type { CookieName } from "../http/cookies.ts";
 import { parametersIn } from "../http/parameters.ts";
@@ -54,18 +54,19 @@ export function pageOwners({ deps }: ProviderParts) {
     const [code, link] = [cookie("code"), cookie("link")];
     const sealed = link === undefined ? undefined : openEmailLink(secrets.keyring, link)?.owner;
     if (sealed !== undefined) return sealed;
-    const macs = macsOf(secrets.keyring, { code, undo: link });
+    const macs = macsOf(secrets.keyring, { code, undo: link, invitation: cookie("invitation") });
     return macs.length === 0 ? undefined : (await ownerOfCode({ macs, now: clock().toISOString() }))?.owner;
   }
 }
 
-type Codes = { readonly code: string | undefined; readonly undo: string | undefined };
+type Codes = Readonly<Record<"code" | "undo" | "invitation", string | undefined>>;
 
-/** The HMACs of the codes that a browser keeps from the links of mails, in hexadecimal. */
-function macsOf(keyring: Keyring, { code, undo }: Codes): readonly string[] {
+/** The stored forms of the codes that a browser keeps from the links of mails, in hexadecimal. */
+function macsOf(keyring: Keyring, { code, undo, invitation }: Codes): readonly string[] {
   const ofPassword = code === undefined ? [] : passwordCodeMacs(keyring, code);
   const ofUndo = undo === undefined ? [] : undoCodeMacs(keyring, undo);
-  return [...ofPassword, ...ofUndo].map((mac) => mac.toString("hex"));
+  const ofInvitation = invitation === undefined ? [] : [invitationCodeHash(invitation)];
+  return [...ofPassword, ...ofUndo, ...ofInvitation].map((mac) => mac.toString("hex"));
 }
 
 const ownerOfCodeRead = (sql: Sql) =>

@@ -32,7 +32,7 @@ export type PlainPage = {
   /** The tokens by which the browser is known to users. */
   readonly known: readonly string[];
   /** Makes the header that stores a value for an hour; none if the browser would not store it. */
-  readonly keep: (name: "code" | "link" | "request", value: string) => readonly string[];
+  readonly keep: (name: "code" | "link" | "invitation" | "request", value: string) => readonly string[];
   readonly drop: (name: CookieName) => string;
   /** The headers and hidden fields for a form on the page. */
   readonly form: { readonly cookies: readonly string[]; readonly hidden: Html };
@@ -41,7 +41,7 @@ export type PlainPage = {
 /** A page at a path: how it is shown, and what its form does. */
 export type PlainRoute = {
   readonly path: string;
-  readonly show: (page: PlainPage) => Response;
+  readonly show: (page: PlainPage) => Response | Promise<Response>;
   readonly submit: (page: PlainPage, form: Parameters) => Promise<Response>;
 };
 
@@ -101,7 +101,7 @@ function formOf({ http, path, cookie }: PlainPage, { deps, issuer }: ProviderPar
  */
 export function codeMoved(
   page: PlainPage,
-  name: "code" | "link",
+  name: "code" | "link" | "invitation",
   read: (code: string) => string,
 ): Response | undefined {
   const code = parametersIn(page.http.query).get("code");

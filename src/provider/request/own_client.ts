@@ -20,7 +20,7 @@ export const accountPaths = [
   paths.accountFactors,
 ] as const;
 
-const ownPaths = [...accountPaths, paths.addFactor] as const;
+const ownPaths = [...accountPaths, paths.addFactor, paths.organizationInvitation] as const;
 
 /** A path of our own pages that a sign-in can lead to. */
 export type OwnPath = (typeof ownPaths)[number];

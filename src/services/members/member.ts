@@ -180,7 +180,7 @@ type Scope = Membership["scope"];
 type ObjectFields = { instance: boolean; organizationId: string; projectId: string; projectGrantId: string };
 
 /** The object of a membership, in the organization of the call. */
-type MembershipObject = {
+export type MembershipObject = {
   readonly owner: string;
   readonly scope: Scope;
   readonly id: string;
@@ -204,7 +204,7 @@ function objectOf(named: ObjectFields, call: Call): MembershipObject {
   }
 }
 
-const targetOf = ({ owner, scope, id, project }: MembershipObject, roles: readonly string[]): Membership => ({
+export const targetOf = ({ owner, scope, id, project }: MembershipObject, roles: readonly string[]): Membership => ({
   scope,
   id,
   organization: owner,
@@ -212,7 +212,7 @@ const targetOf = ({ owner, scope, id, project }: MembershipObject, roles: readon
   ...(project ? { project } : {}),
 });
 
-function scopeOf({ instance, projectId, projectGrantId }: ObjectFields): Scope {
+export function scopeOf({ instance, projectId, projectGrantId }: Omit<ObjectFields, "organizationId">): Scope {
   if (instance) return "instance";
   if (projectGrantId) return "project_grant";
   return projectId ? "project" : "organization";
@@ -272,7 +272,8 @@ const texts = {
   project_grant: "ROLE_ON_PROJECT_GRANT",
 } as const satisfies Record<Scope, string>;
 
-function foreign(roles: readonly string[], scope: Scope): Violation[] {
+/** Finds the roles that cannot be held in a scope. */
+export function foreign(roles: readonly string[], scope: Scope): Violation[] {
   return roles.flatMap((role, at) => {
     const home = homeOf.get(role);
     // The field rule refuses unknown roles.
@@ -291,7 +292,8 @@ const owns = (roles: readonly string[]) => roles.includes("INSTANCE_OWNER") || r
 const sameSet = (some: readonly string[], others: readonly string[]) =>
   some.length === others.length && some.every((one) => others.includes(one));
 
-function namedBy({ scope, id }: MembershipObject, projectId: string | null) {
+/** The ids by which a fact names the object of a membership. */
+export function namedBy({ scope, id }: MembershipObject, projectId: string | null) {
   switch (scope) {
     case "instance":
       return {};
@@ -317,7 +319,7 @@ type StandingFindings = {
 type StandingKey = MembershipObject & { readonly user: string };
 type Standing = StandingFindings & (MemberRow | { [C in keyof MemberRow]: null });
 
-const askedObject = `from asked
+export const askedObject = `from asked
              left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
              left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)

@@ -75,6 +75,11 @@ export const whatItHas: readonly Step[] = [
              from $input i join domains d on d.owner = i.stream`,
   },
   {
+    makes: "invitation.withdrawn",
+    select: `select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
+             from $input i join invitations v on v.owner = i.stream`,
+  },
+  {
     makes: "subscription.deleted",
     select: `select i.n, s.owner, s.subscription_id, s.version + 1, jsonb_build_object()
              from $input i join subscriptions s on s.owner = i.stream`,
@@ -108,6 +113,7 @@ export const whatItHas: readonly Step[] = [
                and not exists (select from all_project_grants g where g.granted_organization_id = i.stream)
                and not exists (select from members m where m.owner = i.stream)
                and not exists (select from subscriptions s where s.owner = i.stream)
-               and not exists (select from domains d where d.owner = i.stream)`,
+               and not exists (select from domains d where d.owner = i.stream)
+               and not exists (select from invitations v where v.owner = i.stream)`,
   },
 ];

@@ -131,7 +131,8 @@ export const passwordSecret = (hash: string, { historyDepth }: PolicyInForce) =>
 export const firstPassword: readonly string[] = [
   `insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
    select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
-     not coalesce((i.secret->>'imported')::boolean, false), coalesce((i.secret->>'mustChange')::boolean, false)
+     not coalesce((i.secret->>'imported')::boolean, false) and not coalesce((i.secret->>'ownChoice')::boolean, false),
+     coalesce((i.secret->>'mustChange')::boolean, false)
    from $input i where i.secret->>'hash' is not null`,
 ];
 

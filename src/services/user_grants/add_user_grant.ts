@@ -121,12 +121,14 @@ export function wrongInProject(
   findings: GrantFindings | undefined,
   path = "",
 ): readonly Violation[] {
-  const no =
-    refusedProject(wanted, findings, path) ??
-    refusedInactive(wanted, findings, path) ??
-    refusedRoles(wanted, findings?.roleKeys ?? [], path);
-  return no?.violations ?? [];
+  return refusedInProject(wanted, findings, path)?.violations ?? [];
 }
+
+/** Finds why nobody could get a grant: because of its project or its roles. */
+export const refusedInProject = (wanted: WantedGrant, findings: GrantFindings | undefined, path = ""): No | undefined =>
+  refusedProject(wanted, findings, path) ??
+  refusedInactive(wanted, findings, path) ??
+  refusedRoles(wanted, findings?.roleKeys ?? [], path);
 
 /** Finds the roles that cannot be given, with a violation for each unknown one. */
 export function refusedRoles(
@@ -156,8 +158,10 @@ export function refusedReach(
   return missing("project", projectId, `${path}projectId`);
 }
 
-export function addedFact(at: At, { userId, projectId, projectGrantId, roleKeys }: WantedGrant): NewFact {
-  const granted = projectGrantId ? { projectGrantId } : {};
+/** Makes the fact that adds a grant, perhaps by an invitation that its user accepts. */
+export function addedFact(at: At, wanted: WantedGrant, invitationId?: string): NewFact {
+  const { userId, projectId, projectGrantId, roleKeys } = wanted;
+  const granted = { ...(projectGrantId && { projectGrantId }), ...(invitationId && { invitationId }) };
   return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });
 }
 

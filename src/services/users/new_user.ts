@@ -108,6 +108,8 @@ export type NewUserExtras = {
   readonly mail?: NewUserMail | undefined;
   /** Whether the login name is the organization's own. */
   readonly ownLoginName?: boolean;
+  /** Whether a mail of ours has reached the address. */
+  readonly byMail?: boolean;
   readonly secret?: JsonObject;
 };
 
@@ -132,11 +134,12 @@ export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtr
 /** How to reach a person, and what their sign-in requires, as the fact holds them. */
 const stated = (
   { address, isEmailVerified, requiresFactor, language }: CreateHumanUserRequest,
-  { phone, phoneCodeId, mail }: NewUserExtras,
+  { phone, phoneCodeId, mail, byMail }: NewUserExtras,
 ) => ({
   ...(phone ? { phone } : {}),
   ...(phoneCodeId ? { phoneCodeId } : {}),
   ...(isEmailVerified ? { emailVerified: true } : {}),
+  ...(byMail ? { byMail } : {}),
   ...(mail ? { emailCodeId: mail.emailCodeId } : {}),
   ...(requiresFactor ? { requiresFactor } : {}),
   ...(language ? { language } : {}),

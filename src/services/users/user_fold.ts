@@ -26,8 +26,8 @@ const loginName = [
 ];
 
 const ofHuman = userInserted(
-  ["provenEmail", "phoneVerified", "name", "locked", "lockedUntil"],
-  `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, phone, address, language,
+  ["phoneVerified", "name", "locked", "lockedUntil"],
+  `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, proven_email, phone, address, language,
          requires_factor, active, own_login_name, version, created, changed`,
 );
 
@@ -124,7 +124,8 @@ export const userFolds = {
     views: [
       `insert into users (${ofHuman})
        select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor, f.payload->>'phone',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor,
+         case when (f.payload->>'byMail')::boolean then lower(f.payload->>'email') end, f.payload->>'phone',
          ${addressInFact}, nullif(f.payload->>'language', ''), coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
          ${isOwnName}, f.version, f.time, f.time from $facts f`,
       ...loginName,

@@ -25,8 +25,8 @@ export type MailSends = { readonly userLimit: Date | null; readonly addressLimit
 
 /** A mail requested by a fact. */
 export type NewMail = {
-  readonly kind: "verify_email" | "reset_password" | "invitation";
-  readonly purpose: "email" | "password";
+  readonly kind: "verify_email" | "reset_password" | "invitation" | "organization_invitation";
+  readonly purpose: "email" | "password" | "invitation";
   readonly email: string;
   readonly language: Language;
   readonly codes: MailCodes;
@@ -45,7 +45,13 @@ export const mailSendsColumns = (
    where (s.user_id, s.purpose, s.time)
      between (${user}, '${purpose}', timestamptz '-infinity') and (${user}, '${purpose}', timestamptz 'infinity')
    order by s.user_id desc, s.purpose desc, s.time desc offset ${mailSendsPerUser - 1} limit 1) as "userLimit",
-  (select s.time from mail_sends s where s.email = lower(${email}) and s.purpose = '${purpose}'
+  ${addressSendsColumns({ email, purpose }, { mailSendsPerAddress })}`;
+
+/** The same of the limit of an address alone. */
+export const addressSendsColumns = (
+  { email, purpose }: { email: string; purpose: NewMail["purpose"] },
+  { mailSendsPerAddress }: Pick<MailSettings, "mailSendsPerAddress">,
+): string => `(select s.time from mail_sends s where s.email = lower(${email}) and s.purpose = '${purpose}'
    order by s.n desc offset ${mailSendsPerAddress - 1} limit 1) as "addressLimit",
   (select coalesce(max(s.n), 0) + 1 from mail_sends s
    where s.email = lower(${email}) and s.purpose = '${purpose}') as nth`;
@@ -116,9 +122,9 @@ export const languageOf = (user: string, otherwise: string): string => `coalesce
 
 /**
  * Credentials of a fact whose secret may hold a code and the mail that carries it, for a SQL expression of the user's id. A code for an
- * address replaces the previous one, and a mail counts against the limits.
+ * address replaces the previous one, and a mail counts against the limits, of `counted` if that is not the user.
  */
-export const keepMailCodeOf = (user: string): readonly string[] => [
+export const keepMailCodeOf = (user: string, counted = user): readonly string[] => [
   `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
    select c.code->>'id', i.owner, ${user}, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
      decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
@@ -131,7 +137,7 @@ export const keepMailCodeOf = (user: string): readonly string[] => [
      decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
    from $input i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null`,
   `insert into mail_sends (email, purpose, n, user_id, time)
-   select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, ${user}, i.time
+   select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, ${counted}, i.time
    from $input i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null`,
 ];
 

@@ -10,6 +10,7 @@ import { withTotp } from "../../fixture/factors.ts";
 import { onePixel } from "../../fixture/images.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
+import { invite, linkTo, newAddress } from "../../services/invitations/invited.ts";
 import { found } from "../toolchains.ts";
 import { type Browser, type Page, startChromium } from "./chromium.ts";
 
@@ -173,6 +174,16 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(go, `${issuer}/device`);
     await shown(go, `${issuer}/password/forgotten`);
     await shown(go, `${issuer}/password`);
+    const email = newAddress();
+    const grants = [{ projectId: native.projectId, roleKeys: [] }];
+    await invite(postern.admin, { email, memberships: [{ roles: ["ORG_VIEWER"] }], grants });
+    await page.leave(go, await linkTo(postern, email));
+    titles.push(await judged(page));
+    await shown(click, '[href$="?new=1"]', {});
+    const names = { given_name: "Grace", family_name: "Hopper", username: email };
+    await shown(click, "[value=join]", { ...names, new_password: "short" });
+    await shown(click, "[value=join]", { ...names, new_password: "Green-Teapot-77" });
+    await shown(go, `${issuer}/invitation/organization`);
     await shown(go, `${issuer}/oauth/end-session`);
     await page.leave(go, `${issuer}/account`);
     await shown(click, "[value=sign_out]", {});
@@ -184,6 +195,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
       ...["Continue to Tool?", consent],
       ...["Choose an account", "Factors", "Remove this factor?", "Your recovery codes", "Factors"],
       ...["Set up a second factor", "Sign in on a device", "Forgotten password", "Choose a new password"],
+      ...["Invitation", "Invitation", "Invitation", "Your account is ready", "Invitation"],
       ...["Do you want to sign out?", "You are signed out"],
     ]);
     expect(withoutRefusals(page.messages)).toEqual([]);

@@ -64,6 +64,7 @@ const giver = "the id of an administrator";
 const counter = "a count that ends by itself; the events say what was counted";
 const brief = "what lasts minutes, and gives access if it is known";
 const unanswered = "it says nothing about the user";
+const unproven = "whose address it is, nobody knows before the invitation is accepted, and then it is deleted";
 
 /** Every table that has anything of a person. Binary columns are hashes, and sealed. */
 const decisions: Readonly<Record<string, Decision>> = {
@@ -80,6 +81,7 @@ const decisions: Readonly<Record<string, Decision>> = {
   factor_secrets: {},
   factors: {},
   idempotency: { operation: again, key: secret },
+  invitation_addresses: { email: unproven },
   jobs: { job_id: unanswered, type: again, payload: again, origin: again },
   known_browsers: {},
   login_names: {},

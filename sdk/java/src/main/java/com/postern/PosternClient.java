@@ -14,6 +14,7 @@ import com.postern.v1.ConsentServiceGrpc;
 import com.postern.v1.DomainServiceGrpc;
 import com.postern.v1.EventServiceGrpc;
 import com.postern.v1.FactorServiceGrpc;
+import com.postern.v1.InvitationServiceGrpc;
 import com.postern.v1.JobServiceGrpc;
 import com.postern.v1.MemberServiceGrpc;
 import com.postern.v1.OrganizationServiceGrpc;
@@ -94,6 +95,10 @@ public final class PosternClient implements AutoCloseable {
 
   public FactorServiceGrpc.FactorServiceBlockingStub factors() {
     return FactorServiceGrpc.newBlockingStub(channel);
+  }
+
+  public InvitationServiceGrpc.InvitationServiceBlockingStub invitations() {
+    return InvitationServiceGrpc.newBlockingStub(channel);
   }
 
   public JobServiceGrpc.JobServiceBlockingStub jobs() {

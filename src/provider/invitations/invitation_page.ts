@@ -1,0 +1,215 @@
+import type { Response } from "@postern/gateway";
+import { type PageText, pageText } from "../../messages/page.ts";
+import type { Accepted } from "../../services/invitations/answer_invitation.ts";
+import type { Offers } from "../../services/invitations/offers.ts";
+import type { Account, OpenInvitation } from "../../services/invitations/open_invitation.ts";
+import { paths } from "../http/paths.ts";
+import type { PlainPage } from "../mail_pages/plain_page.ts";
+import { field, passwordField, problemsOf } from "../pages/field.ts";
+import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
+import type { ClientSession } from "../sign_in/browser_session.ts";
+
+const path = paths.organizationInvitation;
+
+export const longestName = 200;
+// The same as in a call.
+export const longestPassword = 1000;
+const longestCode = 40;
+
+/** What an invitation can come to. */
+export const outcomes = ["joined", "accepted", "declined"] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** What somebody typed to describe themselves. */
+export type Typed = Readonly<Record<"username" | "givenName" | "familyName", string>>;
+
+/** The problems of an earlier attempt, and what was typed in it. */
+type State = { readonly status?: number; readonly problems?: readonly string[]; readonly typed?: Typed };
+
+type Content = State & { readonly title: PageText; readonly body: Html };
+
+function shown(page: PlainPage, { status = 200, problems = [], title, body }: Content): Response {
+  const { language, brand, http, form } = page;
+  // What a form has done is not done again.
+  const here = http.method === "POST" && status === 200 ? undefined : `${path}${http.query && `?${http.query}`}`;
+  return pageResponse(
+    { language, brand, here, cookies: form.cookies },
+    { status, title: pageText(title, language), body: html`${problemsOf(problems)}\n${body}` },
+  );
+}
+
+/** Asks for the code, if the mail has no link. The form leads here like a link. */
+export const codePage = (page: PlainPage): Response =>
+  shown(page, {
+    title: "invited_title",
+    body: html`<form method="get" action="${path}">
+${field({
+  name: "code",
+  label: pageText("mailed_code", page.language),
+  attributes: html`maxlength="${String(longestCode)}" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false"`,
+  hasFocus: true,
+})}
+<button>${pageText("continue", page.language)}</button>
+</form>`,
+  });
+
+/** The page for an invitation that cannot be answered. */
+export const overPage = (page: PlainPage, state: State): Response =>
+  shown(page, {
+    ...state,
+    title: "invited_title",
+    body: html`<p>${pageText("invite_again", page.language)}</p>`,
+  });
+
+/** Who invites whom to what. */
+function whatIsOffered({ language }: Pick<PlainPage, "language">, invitation: OpenInvitation): Html {
+  const { organizationName: organization, inviterName: inviter, email } = invitation;
+  const offers = offersIn({ language }, invitation, undefined);
+  return html`<p>${pageText(inviter === "" ? "invited_text" : "invited_by", language, { inviter, organization })}
+${pageText("invited_address", language, { email })}</p>
+${offers.length === 0 ? nothing : html`<p>${pageText("invited_offers", language)}</p>`}
+${listOf(offers)}`;
+}
+
+const listOf = (items: readonly string[]): Html =>
+  items.length === 0
+    ? nothing
+    : html`<ul>
+${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
+
+const roleTexts: Readonly<Record<string, PageText>> = {
+  ORG_OWNER: "role_owner",
+  ORG_USER_MANAGER: "role_user_manager",
+  ORG_VIEWER: "role_viewer",
+  PROJECT_OWNER: "role_owner",
+  PROJECT_GRANT_OWNER: "role_owner",
+  PROJECT_VIEWER: "role_viewer",
+  PROJECT_GRANT_VIEWER: "role_viewer",
+  PROJECT_EVALUATOR: "role_evaluator",
+};
+
+/** What an invitation offers, or some of it, in words. */
+export function offersIn(
+  { language }: Pick<PlainPage, "language">,
+  invitation: OpenInvitation,
+  some: Accepted["notGiven"] | undefined,
+): readonly string[] {
+  const { organizationName, projectNames } = invitation;
+  const { memberships, grants } = some ? offersOf(some) : invitation;
+  const projectName = (id: string) => projectNames[id] ?? pageText("invited_place_gone", language);
+  const within = (place: string, roles: readonly string[]) =>
+    pageText("invited_roles", language, { place, roles: roles.join(", ") });
+  return [
+    ...memberships.map(({ projectId, roles }) => {
+      const names = roles.map((role) => (roleTexts[role] ? pageText(roleTexts[role], language) : role));
+      return within(projectId === "" ? organizationName : projectName(projectId), names);
+    }),
+    ...grants.map(({ projectId, roleKeys }) => within(projectName(projectId), roleKeys)),
+  ];
+}
+
+function offersOf(some: Accepted["notGiven"]): Offers {
+  return {
+    memberships: some.flatMap(({ membership }) => membership ?? []),
+    grants: some.flatMap(({ grant }) => grant ?? []),
+  };
+}
+
+/** The form with which a new user accepts. */
+export function joinPage(page: PlainPage, invitation: OpenInvitation, state: State): Response {
+  const { language } = page;
+  const { username = invitation.email, givenName = "", familyName = "" } = state.typed ?? {};
+  const isWrong = (state.problems ?? []).length > 0;
+  const named = (name: string, label: PageText, { value, of }: { value: string; of: string }) =>
+    field({
+      name,
+      label: pageText(label, language),
+      attributes: html`maxlength="${String(longestName)}" autocomplete="${of}" value="${value}"`,
+      hasFocus: of === "given-name" && value === "",
+      isWrong,
+    });
+  return shown(page, {
+    ...state,
+    title: "invited_title",
+    body: html`${whatIsOffered(page, invitation)}
+<h2>${pageText("invited_new", language)}</h2>
+<form method="post" action="${path}">
+${page.form.hidden}
+${named("given_name", "given_name", { value: givenName, of: "given-name" })}
+${named("family_name", "family_name", { value: familyName, of: "family-name" })}
+${field({
+  name: "username",
+  label: pageText("invited_name", language),
+  attributes: html`maxlength="${String(longestName)}" autocomplete="username" autocapitalize="none" spellcheck="false" value="${username}"`,
+  isWrong,
+})}
+${passwordField(
+  {
+    name: "new_password",
+    label: pageText("password", language),
+    attributes: html`maxlength="${String(longestPassword)}" autocomplete="new-password"`,
+    isWrong,
+  },
+  language,
+)}
+<button name="action" value="join">${pageText("invited_join", language)}</button>
+</form>
+${otherWays(page, "invited_have")}`,
+  });
+}
+
+/** The ways that need nothing of what the form asks for: another account, and declining. */
+const otherWays = ({ form, language }: PlainPage, account: PageText): Html => html`<form method="post" action="${path}">
+${form.hidden}
+<button name="action" value="sign_in" class="plain">${pageText(account, language)}</button>
+<button name="action" value="decline" class="plain danger">${pageText("decline", language)}</button>
+</form>`;
+
+type Accepting = {
+  readonly invitation: OpenInvitation;
+  readonly session: ClientSession;
+  readonly account: Account;
+};
+
+/** The form with which an existing user accepts. It names the account, because a browser may have several. */
+export function acceptPage(page: PlainPage, { invitation, session, account }: Accepting, state: State): Response {
+  const { language, form } = page;
+  const name = session.displayName === "" ? session.username : `${session.displayName} (${session.username})`;
+  const { organizationName: organization } = account;
+  const isEmpty = invitation.memberships.length + invitation.grants.length === 0;
+  return shown(page, {
+    ...state,
+    title: "invited_title",
+    body: html`${whatIsOffered(page, invitation)}
+<p>${pageText("invited_as", language, { name, organization })}</p>
+${account.isFor && !isEmpty ? acceptForm() : html`<p>${pageText(account.isFor ? "invited_nothing" : "invited_other", language)}</p>`}
+${otherWays(page, "other_account")}
+<p><a href="${path}?new=1">${pageText("invited_create", language)}</a></p>`,
+  });
+
+  function acceptForm(): Html {
+    return html`<form method="post" action="${path}">
+${form.hidden}${hidden("user", session.userId)}
+<button name="action" value="accept">${pageText("accept", language)}</button>
+</form>`;
+  }
+}
+
+const doneTexts: Readonly<Record<Outcome, { title: PageText; text: PageText }>> = {
+  joined: { title: "joined_title", text: "joined_text" },
+  accepted: { title: "accepted_title", text: "accepted_text" },
+  declined: { title: "declined_title", text: "close_text" },
+};
+
+/** What became of an invitation, and what was not given. */
+export function donePage(page: PlainPage, outcome: Outcome, notGiven: readonly string[]): Response {
+  const { language, pending } = page;
+  const { title, text } = doneTexts[outcome];
+  const signIn = pending === undefined ? paths.account : `${paths.authorize}?${pending}`;
+  return shown(page, {
+    title,
+    body: html`<p>${pageText(text, language)}</p>
+${notGiven.length === 0 ? nothing : html`<p>${pageText("not_given", language)}</p>\n${listOf(notGiven)}`}
+${outcome === "joined" ? html`<a class="button" href="${signIn}">${pageText("sign_in", language)}</a>` : nothing}`,
+  });
+}

@@ -1,0 +1,166 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { InvitationService, NotGivenSchema } from "../../../gen/postern/v1/invitation_pb.ts";
+import { CreateHumanUserRequestSchema } from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, callerOf, type Deps, keys } from "../../deps.ts";
+import { messageRule, refuse } from "../../errors.ts";
+import { type At, detailsAfter, factOf, type NewFact, next } from "../../events/fact.ts";
+import { holdsThere } from "../../guards/missing_permission.ts";
+import { messageRules } from "../../guards/validate.ts";
+import { membershipsRead } from "../callers/caller_lookups.ts";
+import { countNetwork } from "../callers/network_rate.ts";
+import type { OfferedMembership } from "../members/offered_membership.ts";
+import { createdFact, newUsers, refuseNew, wrongInUser } from "../users/new_user.ts";
+import { type No, refusedOutcome } from "../writing/batch_refusal.ts";
+import { offersShown } from "./invitation_row.ts";
+import { givingFacts, type Judged, judge, type OfferedGrant, refusalsOf } from "./offers.ts";
+import { type AnswerSettings, accountsFor, guessesAt, type OpenInvitation, opening } from "./open_invitation.ts";
+
+/** A new user, as they describe themselves. */
+export type NewPerson = Readonly<Record<"username" | "givenName" | "familyName" | "password", string>>;
+
+/** An offer that was not given, and why. */
+export type NotGiven = { readonly membership?: OfferedMembership; readonly grant?: OfferedGrant; readonly no: No };
+
+/** What became of an invitation: the position of its last fact, and what was not given. */
+export type Accepted = { readonly at: At; readonly notGiven: readonly NotGiven[] };
+
+/** The same for a new user, with the time that distinguishes their password from a later one. */
+export type Joined = Accepted & { readonly userId: string; readonly passwordSet: Date };
+
+/** The answers to an invitation, shared by calls and pages. */
+export type InvitationAnswers = ReturnType<typeof invitationAnswers>;
+
+/** Makes the answers to an invitation. All of them need the code in its mail. */
+export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
+  const { log, sql, clock } = deps;
+  const guesses = guessesAt(deps, settings);
+  const [open, accountOf] = [opening(deps, settings), accountsFor(sql)];
+  const judgedNow = judging(deps);
+  const [newUser, accepted] = [joining(deps), accepting(deps)];
+
+  return { open, accountOf, accept, join, decline };
+
+  /** Accepts for the caller. The code proves the mailbox, and the address of the account that it is the same person's. */
+  async function accept(invitation: OpenInvitation, call: Call): Promise<Accepted> {
+    const { userId } = callerOf(call);
+    const { isFor } = await accountOf(invitation, userId, call);
+    if (!isFor) throw refuse.because("INVITATION_FOR_OTHER_ADDRESS");
+    const judged = await judgedNow(invitation, userId);
+    refuseVoid(judged);
+    return accepted(invitation, { userId, judged }, call);
+  }
+
+  /** Creates a user who accepts an invitation, with its address, which the code has proven. */
+  async function join(invitation: OpenInvitation, person: NewPerson, call: Call): Promise<Joined> {
+    // Who has a link could ask for any name whether it is taken.
+    const uncount = countNetwork(guesses, call);
+    const judged = await judgedNow(invitation, undefined);
+    const created = await newUser(invitation, person, call);
+    const { stream: userId, time: passwordSet } = created.at;
+    const joined = await accepted(invitation, { userId, judged, created }, call);
+    uncount();
+    return { ...joined, userId, passwordSet };
+  }
+
+  async function decline(invitation: OpenInvitation, call: Call): Promise<void> {
+    const declined = factOf("invitation", next(invitation, clock()), { case: "declined", value: {} });
+    await log.append(call, [declined], undefined);
+  }
+}
+
+/** Makes the decision about what can be given, by what the inviter may give now. */
+function judging({ sql }: Deps) {
+  const membershipsOf = membershipsRead(sql);
+  return async (invitation: OpenInvitation, userId: string | undefined): Promise<Judged> => {
+    const { owner, inviterId } = invitation;
+    if (!invitation.organizationActive) throw refuse.because("ORGANIZATION_INACTIVE", { params: { id: owner } });
+    const by = { memberships: invitation.inviterActive ? await membershipsOf(inviterId) : [] };
+    const here = { scope: "organization", id: owner, organization: owner, roles: [] } as const;
+    if (!holdsThere(by, "user.write", here)) throw refuse.because("INVITER_NOT_ENTITLED");
+    const [judged] = await judge(sql, [{ owner, by, userId, offers: invitation, path: "" }]);
+    if (!judged) throw new Error("an invitation was not judged");
+    return judged;
+  };
+}
+
+type Accepting = {
+  readonly userId: string;
+  readonly judged: Judged;
+  /** The fact that creates the user, if it is a new one. */
+  readonly created?: NewFact;
+};
+
+/** Makes the last step: one statement gives what can be given and ends the invitation, so that it is accepted once. */
+function accepting(deps: Deps) {
+  const factsFor = givingFacts(deps);
+  return async (invitation: OpenInvitation, { userId, judged, created }: Accepting, call: Call): Promise<Accepted> => {
+    const { owner, id: invitationId } = invitation;
+    const at = next(invitation, deps.clock());
+    const facts = await factsFor({ owner, userId, invitationId }, judged, call);
+    const value = { userId, newUser: created !== undefined };
+    const end = factOf("invitation", at, { case: "accepted", value });
+    const all = [...(created ? [created] : []), ...facts, end];
+    return deps.log.append(call, all, { at, notGiven: notGivenIn(judged) });
+  };
+}
+
+/** Refuses to accept what gives an existing user nothing, with the reason. */
+function refuseVoid(judged: Judged): void {
+  const all = [...judged.memberships, ...judged.grants];
+  if (all.length === 0) throw refuse.because("INVITATION_OFFERS_NOTHING");
+  const [no] = refusalsOf(judged);
+  if (no && all.every((one) => one.no)) throw refuse.because(no.reason, withoutFields(no));
+}
+
+/** A refusal without its fields: whoever accepts has sent none of them. */
+const withoutFields = ({ violations: _, ...no }: No): No => no;
+
+const notGivenIn = ({ memberships, grants }: Judged): readonly NotGiven[] => [
+  ...memberships.flatMap(({ membership, no }) => (no ? { membership, no } : [])),
+  ...grants.flatMap(({ grant, no }) => (no ? { grant, no } : [])),
+];
+
+/** Makes the fact that creates the user of an invitation, who acts from then on. */
+function joining(deps: Deps) {
+  const { findings, refusal, place, credentials } = newUsers(deps);
+  const rules = messageRules([messageRule(CreateHumanUserRequestSchema, wrongInUser)]);
+  return async ({ owner, email }: OpenInvitation, person: NewPerson, call: Call) => {
+    const request = create(CreateHumanUserRequestSchema, { ...person, email, isEmailVerified: true });
+    const wrong = rules(CreateHumanUserRequestSchema)(request);
+    if (wrong.length > 0) throw refuse.invalid(wrong);
+    call.values.set(keys.organization, owner);
+    const at = place(request, call);
+    call.values.set(keys.caller, { userId: at.stream, organization: owner, memberships: [] });
+    const found = await findings(request, call);
+    refuseNew(refusal(request, found, { call, path: "" }));
+    const secret = { ...(await credentials(request, found, call)), ownChoice: true };
+    return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
+  };
+}
+
+/** The calls by which users answer invitations. */
+export const invitationAnswerCalls = ({ open, accept, decline }: InvitationAnswers) =>
+  ({
+    async acceptInvitation({ code }, call) {
+      const { at, notGiven } = await accept(await open(code, call), call);
+      return { details: detailsAfter(at), notGiven: notGivenShown(notGiven, call) };
+    },
+
+    async declineInvitation({ code }, call) {
+      await decline(await open(code, call), call);
+      return {};
+    },
+  }) satisfies Partial<ServiceImpl<typeof InvitationService>>;
+
+function notGivenShown(notGiven: readonly NotGiven[], call: Call) {
+  const refused = refusedOutcome(call);
+  return notGiven.map(({ membership, grant, no }): MessageInitShape<typeof NotGivenSchema> => {
+    const { value: reason } = refused(withoutFields(no)).outcome;
+    const shown = offersShown({ memberships: membership ? [membership] : [], grants: grant ? [grant] : [] });
+    const [value] = shown.memberships;
+    if (value) return { offer: { case: "membership", value }, reason };
+    const [granted = {}] = shown.grants;
+    return { offer: { case: "grant", value: granted }, reason };
+  });
+}

@@ -1,0 +1,30 @@
+import { InvitationService } from "../../../gen/postern/v1/invitation_pb.ts";
+import type { Deps } from "../../deps.ts";
+import { handlers, serving } from "../module.ts";
+import type { MailSettings } from "../verification/mail_code.ts";
+import { invitationAnswerCalls, invitationAnswers } from "./answer_invitation.ts";
+import { invitationBatch, invitationBatchLateRules, invitationBatchRules } from "./create_invitations.ts";
+import { invitationCalls, invitationRules } from "./invitation.ts";
+import { expiredInvitations } from "./invitation_expiry.ts";
+import { invitationFolds } from "./invitation_fold.ts";
+import type { AnswerSettings } from "./open_invitation.ts";
+
+type Parts = { readonly deps: Deps };
+type Settings = MailSettings & AnswerSettings;
+
+/** Invitations into organizations. */
+export const invitations = {
+  serves: [
+    serving(InvitationService, ({ deps }: Parts, settings: Settings) =>
+      handlers(
+        invitationBatch(deps, settings),
+        invitationCalls(deps, settings),
+        invitationAnswerCalls(invitationAnswers(deps, settings)),
+      ),
+    ),
+  ],
+  folds: { invitation: invitationFolds },
+  rules: () => [...invitationRules, ...invitationBatchRules],
+  lateRules: (deps: Deps) => invitationBatchLateRules(deps),
+  chores: ({ deps }: Parts) => [expiredInvitations(deps)],
+};

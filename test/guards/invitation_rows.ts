@@ -1,0 +1,25 @@
+import { randomBytes } from "node:crypto";
+import type { Fixture } from "../fixture/organization.ts";
+import type { Row } from "./matrix_rows.ts";
+
+const own = async ({ newInvitation }: Fixture) => ({ invitationId: await newInvitation() });
+
+const read = { needs: "user.read", decides: "organization" } as const;
+const write = { needs: "user.write", decides: "organization" } as const;
+const answer = { needs: "caller", decides: "nobody", request: () => ({ code: "not one" }) } as const;
+
+/** The rows of rpcs about invitations. */
+export const invitationRows: Readonly<Record<string, Row>> = {
+  "InvitationService.CreateInvitations": {
+    ...{ ...write, objectless: true },
+    // What is offered needs more than that: invitation.test.ts.
+    request: () => ({ items: [{ email: `${randomBytes(8).toString("hex")}@example.com` }] }),
+  },
+  "InvitationService.GetInvitation": { ...read, request: own },
+  "InvitationService.ListInvitations": { ...read, objectless: true, request: () => ({}) },
+  "InvitationService.ResendInvitation": { ...write, request: own },
+  "InvitationService.WithdrawInvitation": { ...write, request: own },
+  // Whoever is signed in may try codes; these ones are nobody's.
+  "InvitationService.AcceptInvitation": answer,
+  "InvitationService.DeclineInvitation": answer,
+};

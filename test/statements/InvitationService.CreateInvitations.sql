@@ -1,0 +1,23 @@
+with asked as materialized (
+    select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, email text)
+  )
+  select n, (
+      select a.invitation_id from invitation_addresses a
+      where a.owner = asked.owner and lower(a.email) = lower(asked.email)) as "knownAs",
+(select s.time from mail_sends s where s.email = lower(asked.email) and s.purpose = 'invitation' and s.user_id = asked.owner
+ order by s.n desc offset 2 limit 1) as "ownLimit",
+(select s.time from mail_sends s where s.email = lower(asked.email) and s.purpose = 'invitation'
+ order by s.n desc offset 19 limit 1) as "addressLimit",
+(select coalesce(max(s.n), 0) + 1 from mail_sends s
+ where s.email = lower(asked.email) and s.purpose = 'invitation') as nth
+  from asked order by n;
+
+select o.name,
+  (select count(*)::integer from (select from invitations v where v.owner = $1 limit $2) v) as invitations,
+  (select count(*)::integer from (
+    select from mail_sends s where (s.user_id, s.purpose, s.time)
+      between ($3, $4, $5) and ($6, $7, timestamptz 'infinity')
+    limit $8) s) as sent
+from organizations o where o.organization_id = $9;
+
+-- appends: facts/invitation.created.sql

@@ -1,0 +1,27 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text)
+)
+select n, v.invitation_id as id, v.owner, a.email, v.inviter_id as "inviterId", v.memberships, v.grants,
+  v.expiration_date as "expirationDate", v.version, v.created, v.changed from asked
+             join invitations v on v.owner = asked.owner and v.invitation_id = asked.id join invitation_addresses a on a.invitation_id = v.invitation_id;
+
+select o.name,
+  (select count(*)::integer from (select from invitations v where v.owner = $1 limit $2) v) as invitations,
+  (select count(*)::integer from (
+    select from mail_sends s where (s.user_id, s.purpose, s.time)
+      between ($3, $4, $5) and ($6, $7, timestamptz 'infinity')
+    limit $8) s) as sent
+from organizations o where o.organization_id = $9;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, email text)
+)
+select n,
+  (select s.time from mail_sends s where s.email = lower(asked.email) and s.purpose = 'invitation' and s.user_id = asked.owner
+   order by s.n desc offset 2 limit 1) as "ownLimit",
+  (select s.time from mail_sends s where s.email = lower(asked.email) and s.purpose = 'invitation'
+   order by s.n desc offset 19 limit 1) as "addressLimit",
+  (select coalesce(max(s.n), 0) + 1 from mail_sends s
+   where s.email = lower(asked.email) and s.purpose = 'invitation') as nth from asked;
+
+-- appends: facts/invitation.resent.sql
