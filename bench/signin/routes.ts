@@ -14,6 +14,8 @@ type Route = { readonly name: string; readonly known: (n: number) => Typed; read
 // A name is given fewer wrong passwords than make it wait.
 const guesses = 8;
 const users = 63;
+// A batch has fifty passwords at most.
+const perBatch = 42;
 const domain = "routes.example";
 
 /** Measures refused sign-ins of known and unknown names by each route, in turns, so that neither has the better moments. */
@@ -74,8 +76,8 @@ async function routesOf({ url, token, databaseUrl }: Service): Promise<readonly 
   ] satisfies [string, string, (name: string) => Typed][];
   for (const [at, [, organization]] of routes.entries()) {
     const mail = organization === "" ? "@example.com" : `.mail@${domain}`;
-    for (const from of [0, users]) {
-      const items = Array.from({ length: users }, (_, n) => personOf(`known${at}-${from + n}`, mail));
+    for (let from = 0; from < 2 * users; from += perBatch) {
+      const items = Array.from({ length: perBatch }, (_, n) => personOf(`known${at}-${from + n}`, mail));
       await post(url, "/v1/users:batchCreate", { body: { items }, token, organization });
     }
   }
