@@ -1,3 +1,4 @@
+import { accountFormTexts } from "./account_forms.ts";
 import { accountTexts } from "./account_page.ts";
 import { choiceTexts } from "./choice_page.ts";
 import { deviceTexts } from "./device.ts";
@@ -10,6 +11,7 @@ import { mailPageTexts } from "./mail_page.ts";
 export const pageTexts = {
   ...choiceTexts,
   ...accountTexts,
+  ...accountFormTexts,
   ...deviceTexts,
   ...factorPageTexts,
   ...mailPageTexts,

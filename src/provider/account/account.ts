@@ -1,12 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
-import { LocalizedMessageSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { DeleteUserSessionsRequestSchema, SessionService } from "../../../gen/postern/v1/session_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { isLostRace, localized, reasonOf } from "../../errors.ts";
-import type { Language } from "../../messages/catalogue.ts";
-import { pageText } from "../../messages/page.ts";
+import { reasonOf } from "../../errors.ts";
 import { isFreshSignIn } from "../../services/callers/fresh_sign_in.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import type { CookieJar } from "../http/cookies.ts";
@@ -26,27 +22,35 @@ import { type BrowserStep, stepOf } from "../sign_in/browser_step.ts";
 import type { SignInSteps } from "../sign_in/steps.ts";
 import { callOfUser, contextOfUser } from "../sign_in/user_call.ts";
 import { accountApplications } from "./account_applications.ts";
+import { failureOf } from "./account_attempt.ts";
+import { accountDelete } from "./account_delete.ts";
 import { accountEmail } from "./account_email.ts";
 import { accountFactors } from "./account_factors.ts";
 import { accountHome } from "./account_home.ts";
 import { type AccountPath, type AccountSection, type AccountView, closedPage } from "./account_page.ts";
+import { accountPassword } from "./account_password.ts";
+import { accountPhone } from "./account_phone.ts";
+import { accountProfile } from "./account_profile.ts";
 import { accountServices } from "./account_services.ts";
 import { accountSessions } from "./account_sessions.ts";
 import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 
-/** The account pages: email address, sessions, connected applications and factors. Only the browser's session opens them. */
+/** The account pages: what users see and change of their own account. Only the browser's session opens them. */
 export function accountRoutes(
   parts: ProviderParts & { readonly signIns: SignIns },
   steps: SignInSteps,
 ): readonly HttpRoute[] {
   const { deps, settings, signIns, issuer } = parts;
   const { keyring } = deps.secrets;
-  const [brands, services] = [brandsRead(deps.sql), accountServices(deps, settings, signIns)];
+  const brands = brandsRead(deps.sql);
+  const services = accountServices({ deps, settings, signIns }, steps.jar);
+  const out = signingOut(deps, steps.jar, services.sessions);
   const choose = (view: AccountView) => signInTo(steps, view, { prompt: "select_account" });
-  const home = accountHome({ choose, ...signingOut(deps, steps.jar, services.sessions) });
+  const ofUser = [accountProfile, accountEmail, accountPhone, accountPassword, accountFactors];
   const sections = [
-    home,
-    ...[accountEmail, accountSessions, accountApplications, accountFactors].map((of) => of(services)),
+    accountHome({ choose, ...out }),
+    ...[...ofUser, accountSessions, accountApplications].map((of) => of(services)),
+    accountDelete(services, out.leaving),
   ];
   return sections.map((section) => ({
     path: section.path,
@@ -71,14 +75,14 @@ export function accountRoutes(
   async function submitted(section: AccountSection, view: AccountView, form: Parameters): Promise<Response> {
     const of = { browser: view.browser, request: section.path, sessionId: view.session.sessionId };
     if (!isFormToken(keyring, of, form.get("token"))) throw formExpired(section.path);
-    if (section.isSensitive(form) && !isFreshSignIn(view.session, settings, deps.clock())) return signInAgain(view);
+    if (section.isSensitive(form) && !view.isFresh) return signInAgain(view);
     try {
       return (await section.act(view, form)) ?? redirect(section.path, { cookies: [] });
     } catch (error) {
       if (reasonOf(error) === "SIGN_IN_NOT_FRESH") return signInAgain(view);
-      const problem = problemOf(error, view.language);
+      const failed = failureOf(error, form, view.language);
       noteRefusal(view.http.values, error);
-      return section.show(view, problem);
+      return section.show(view, failed);
     }
   }
 
@@ -92,14 +96,22 @@ export function accountRoutes(
     noteBrand(http.values, brand);
     const token = formToken(keyring, { browser, request: path, sessionId: session.sessionId });
     const look = { language, brand, here: path, cookies: [steps.jar.set("browser", browser)] };
-    return { ...look, http, path, session, browser, token };
+    const isFresh = isFreshSignIn(session, settings, deps.clock());
+    return { ...look, http, path, session, browser, token, isFresh };
   }
 }
 
 type Sessions = ReturnType<typeof accountServices>["sessions"];
 
 function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
-  return { signOut: (view: AccountView) => signOut(view), signOutEverywhere };
+  return { signOut: (view: AccountView) => signOut(view), signOutEverywhere, leaving };
+
+  /** The cookies that leave the browser its other accounts. */
+  async function leaving({ http, session }: AccountView): Promise<readonly string[]> {
+    const cookies = jar.readSessions(http.headers.cookie);
+    const { kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });
+    return jar.setSessions(kept, cookies);
+  }
 
   /** Signs out of the account, as if an application had asked; the browser's other accounts stay signed in. */
   async function signOut({ http, session }: AccountView, isOfflineOver = false): Promise<readonly string[]> {
@@ -120,12 +132,3 @@ function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
 }
 
 type Opened = { readonly http: HttpRequest; readonly step: BrowserStep; readonly session: ClientSession };
-
-/** The reason for a failure, as the user may see it; undefined if what the form named is already gone. */
-function problemOf(error: unknown, language: Language): string | undefined {
-  if (!(error instanceof ConnectError) || reasonOf(error) === undefined || reasonOf(error) === "INTERNAL") throw error;
-  // Lost races make the page run again.
-  if (isLostRace(error)) throw error;
-  if (error.code === Code.NotFound) return undefined;
-  return localized(error, language).findDetails(LocalizedMessageSchema)[0]?.message ?? pageText("busy", language);
-}

@@ -37,11 +37,11 @@ const section = (consents: AccountServices["consents"], listed: ListOfUser): Acc
   path: paths.accountApplications,
   isSensitive: () => false,
 
-  async show(view, problem) {
+  async show(view, failed) {
     const list = await listed(view);
     const items = list.applications.map((one) => item(view, one));
     const more = list.nextPageToken ? html`<p>${pageText("more_entries", view.language)}</p>` : nothing;
-    return accountPage(view, accountForm(view, html`${listOf(view, items)}${more}`), problem);
+    return accountPage(view, accountForm(view, html`${listOf(view, items)}${more}`), failed);
   },
 
   async act(view, form) {

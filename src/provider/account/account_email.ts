@@ -1,42 +1,46 @@
-import { create } from "@bufbuild/protobuf";
 import {
+  ChangeEmailRequestSchema,
   ResendEmailCodeRequestSchema,
   UserService,
   VerifyEmailRequestSchema,
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
-import { bounded } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { field } from "../pages/field.ts";
-import { html, nothing } from "../pages/html.ts";
+import { type Html, html, nothing } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
-import { type AccountSection, type AccountView, accountForm, accountPage } from "./account_page.ts";
+import type { Failed } from "./account_attempt.ts";
+import { type AccountSection, type AccountView, accountForm, accountPage, signInFirst } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
+import { codeForms } from "./code_forms.ts";
 
 const { method } = UserService;
-const longestCode = 200;
 
-/** The page on which users confirm their email address. */
-export function accountEmail({ emails, emailOf }: AccountServices): AccountSection {
+/** The page on which users confirm and change their email address. */
+export function accountEmail({ users, userOf, request }: AccountServices): AccountSection {
   return {
     path: paths.accountEmail,
-    isSensitive: () => false,
-    show: (view, problem) => shown(view, problem === undefined ? {} : { problem }),
+    isSensitive: (form) => ["begin", "change"].includes(form.get("action") ?? ""),
+    show: (view, failed) => shown(view, { failed }),
 
     async act(view, form) {
       const { http, session } = view;
       const { userId } = session;
       switch (form.get("action")) {
         case "confirm": {
-          const verificationCode = bounded(form, "code", longestCode)?.trim() ?? "";
-          const request = create(VerifyEmailRequestSchema, { userId, verificationCode });
-          await emails.verifyEmail(request, contextOfUser(http, session, method.verifyEmail));
+          const proof = request(VerifyEmailRequestSchema, { userId, verificationCode: form.get("code") ?? "" });
+          await users.verifyEmail(proof, contextOfUser(http, session, method.verifyEmail));
           return undefined;
         }
         case "send": {
-          const request = create(ResendEmailCodeRequestSchema, { userId });
-          await emails.resendEmailCode(request, contextOfUser(http, session, method.resendEmailCode));
+          const resend = request(ResendEmailCodeRequestSchema, { userId });
+          await users.resendEmailCode(resend, contextOfUser(http, session, method.resendEmailCode));
           return shown(view, { notice: "email_sent" });
+        }
+        case "change": {
+          const change = request(ChangeEmailRequestSchema, { userId, email: form.get("email") ?? "" });
+          await users.changeEmail(change, contextOfUser(http, session, method.changeEmail));
+          return undefined;
         }
         default:
           return undefined;
@@ -44,28 +48,34 @@ export function accountEmail({ emails, emailOf }: AccountServices): AccountSecti
     },
   };
 
-  async function shown(view: AccountView, { problem, notice }: Said) {
-    const { http, session, language } = view;
-    const found = await emailOf({ owner: session.owner, id: session.userId }, http.signal);
-    const { email, verified } = found ?? { email: "", verified: true };
-    const text = verified ? "email_confirmed" : (notice ?? "email_unconfirmed");
-    const body = html`<p>${pageText(text, language, { email })}</p>
-${verified ? nothing : forms(view, problem !== undefined)}`;
-    return accountPage(view, body, problem);
+  async function shown(view: AccountView, { failed, notice }: Said) {
+    const { language } = view;
+    const { email, emailVerified } = await userOf(view);
+    const text = emailVerified ? "email_confirmed" : (notice ?? "email_unconfirmed");
+    const body = html`<p>${pageText(text, language, { email: email ?? "" })}</p>
+${emailVerified ? nothing : codeForms(view, failed?.form.get("action") === "confirm")}
+<h2>${pageText("email_change", language)}</h2>
+${view.isFresh ? changeForm(view, failed) : signInFirst(view)}`;
+    return accountPage(view, body, failed);
   }
 }
 
-type Said = { readonly problem?: string; readonly notice?: PageText };
+type Said = { readonly failed?: Failed | undefined; readonly notice?: PageText };
 
-const forms = (view: AccountView, isWrong: boolean) => html`${accountForm(
+function changeForm(view: AccountView, failed: Failed | undefined): Html {
+  const { language } = view;
+  const isWrong = failed?.form.get("action") === "change";
+  return html`<p>${pageText("email_change_text", language)}</p>
+${accountForm(
   view,
   html`${field({
-    name: "code",
-    label: pageText("code", view.language),
-    attributes: html`maxlength="${String(longestCode)}" autocomplete="one-time-code" autocapitalize="none" spellcheck="false"`,
-    hasFocus: true,
+    name: "email",
+    label: pageText("email_new", language),
     isWrong,
+    hasFocus: isWrong,
+    value: isWrong ? (failed.form.get("email") ?? "") : "",
+    attributes: html`type="email" maxlength="200" autocomplete="email"`,
   })}
-<button name="action" value="confirm">${pageText("confirm", view.language)}</button>`,
-)}
-${accountForm(view, html`<button name="action" value="send" class="plain">${pageText("email_send", view.language)}</button>`)}`;
+<button name="action" value="change">${pageText("email_change", language)}</button>`,
+)}`;
+}

@@ -20,7 +20,7 @@ import {
   dated,
   listOf,
   questionPage,
-  userOf,
+  sectionsOf,
 } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 
@@ -41,7 +41,7 @@ const section = (factors: AccountServices["factors"], listOfUser: ListOfUser): A
   path: paths.accountFactors,
   isSensitive: (form) => form.get("action") !== "rename",
 
-  async show(view, problem) {
+  async show(view, failed) {
     const { language } = view;
     const list = await listOfUser(view);
     const canHaveCodes = list.some(({ kind }) => kind !== FactorKind.RECOVERY_CODES);
@@ -52,7 +52,7 @@ const section = (factors: AccountServices["factors"], listOfUser: ListOfUser): A
       html`${listOf(view, items)}
 <a class="button" href="${paths.addFactor}">${pageText(list.length === 0 ? "enrol_title" : "enrol_another", language)}</a>
 ${canHaveCodes ? accountForm(view, codes) : nothing}`,
-      problem,
+      failed,
     );
   },
 
@@ -134,8 +134,8 @@ const shownCodes = (view: AccountView, codes: readonly string[]) => {
     { ...view, here: undefined },
     {
       title: pageText("codes_title", language),
-      body: html`${userOf(view)}
-<p>${pageText("new_codes_text", language)}</p>
+      beside: sectionsOf(view),
+      body: html`<p>${pageText("new_codes_text", language)}</p>
 <ul class="codes">
 ${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <a class="button" href="${path}">${pageText("back", language)}</a>`,

@@ -9,12 +9,12 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
   path: paths.account,
   isSensitive: () => false,
 
-  async show(view, problem) {
+  async show(view, failed) {
     const { language } = view;
     const buttons = html`<button name="action" value="switch" class="plain">${pageText("switch_account", language)}</button>
 <button name="action" value="sign_out" class="plain">${pageText("sign_out", language)}</button>
 <button name="action" value="ask_everywhere" class="plain danger">${pageText("sign_out_everywhere", language)}</button>`;
-    return accountPage(view, accountForm(view, buttons), problem);
+    return accountPage(view, accountForm(view, buttons), failed);
   },
 
   async act(view, form) {

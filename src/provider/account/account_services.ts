@@ -1,30 +1,54 @@
 import type { Deps } from "../../deps.ts";
-import { loadOne } from "../../events/load.ts";
-import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Language } from "../../messages/language.ts";
+import { ownPassword } from "../../services/account/own_password.ts";
 import { userOfSessionRead } from "../../services/callers/caller_lookups.ts";
 import { consentService } from "../../services/consents/consent.ts";
 import { factorService } from "../../services/factors/factor.ts";
+import { handlers } from "../../services/module.ts";
+import { passwordUserRead } from "../../services/passwords/password.ts";
+import { privacyPolicies } from "../../services/policies/privacy_policy.ts";
 import { sessionService } from "../../services/sessions/session.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
-import { userEmail } from "../../services/users/email.ts";
+import { emailRules, userEmail } from "../../services/users/email.ts";
+import { ownErasure } from "../../services/users/erasure.ts";
+import { userUpdates } from "../../services/users/update_user.ts";
+import { userRead } from "../../services/users/user.ts";
+import { phoneRules, userPhone } from "../../services/users/user_phone.ts";
+import type { CookieJar } from "../http/cookies.ts";
 import type { ProviderSettings } from "../http/settings.ts";
+import { languageCookie } from "../pages/language.ts";
+import { requestsOf } from "./account_attempt.ts";
+import type { AccountView } from "./account_page.ts";
 
-/** The services whose handlers the account pages call, so that pages and calls have the same effects. */
+/** The services whose handlers the account pages call, so that pages and calls have the same effects, and what the pages read. */
 export type AccountServices = ReturnType<typeof accountServices>;
 
-export const accountServices = (deps: Deps, settings: ProviderSettings, signIns: SignIns) => ({
-  consents: consentService(deps),
-  emails: userEmail(deps, settings),
-  emailOf: emailOfUserRead(deps.sql),
-  factors: factorService(deps, settings),
-  sessions: sessionService(deps, { ...settings, ...signIns }),
-  userOfSession: userOfSessionRead(deps.sql),
-});
+export type AccountParts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly signIns: SignIns };
 
-/** Reads a user's address, and whether it is verified. */
-const emailOfUserRead = (sql: Sql) =>
-  loadOne<{ owner: string; id: string }, { email: string; verified: boolean }>(sql, {
-    asked: "owner text, id text",
-    select: `select n, u.email, u.email_verified as verified
-             from asked join users u on u.owner = asked.owner and u.user_id = asked.id and u.kind = 'human'`,
-  });
+export function accountServices({ deps, settings, signIns }: AccountParts, jar: CookieJar) {
+  const [readUser, readPassword] = [userRead(deps.sql), passwordUserRead(deps.sql)];
+  return {
+    consents: consentService(deps),
+    factors: factorService(deps, settings),
+    sessions: sessionService(deps, { ...settings, ...signIns }),
+    users: handlers(userUpdates(deps), userEmail(deps, settings), userPhone(deps, settings)),
+    password: ownPassword(deps, settings),
+    erasure: ownErasure(deps, settings),
+    policies: privacyPolicies(deps),
+    /** Makes requests, by the rules that the guards of calls enforce. */
+    request: requestsOf([...emailRules, ...phoneRules(settings)]),
+    userOfSession: userOfSessionRead(deps.sql),
+    userOf: (view: AccountView) => ofView(readUser, view),
+    passwordOf: (view: AccountView) => ofView(readPassword, view),
+    languageCookie: (language: Language) => languageCookie(jar, language, deps.clock()),
+  };
+}
+
+type Read<R> = (key: { owner: string; id: string }, signal: AbortSignal) => Promise<R | undefined>;
+
+/** What is kept about the user of a page, whose session says that there is one. */
+async function ofView<R>(read: Read<R>, { http, session }: AccountView): Promise<R> {
+  const row = await read({ owner: session.owner, id: session.userId }, http.signal);
+  if (!row) throw new Error("the user of a session is not there");
+  return row;
+}

@@ -11,6 +11,7 @@ import type { Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { type Html, html, nothing } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
+import type { Failed } from "./account_attempt.ts";
 import {
   type AccountSection,
   type AccountView,
@@ -35,7 +36,7 @@ export function accountSessions({ sessions, userOfSession }: AccountServices): A
     return sessions.listSessions(request, contextOfUser(http, session, method.listSessions));
   }
 
-  async function show(view: AccountView, problem?: string) {
+  async function show(view: AccountView, failed?: Failed) {
     const { session, language } = view;
     const list = await listed(view);
     const others = html`<button name="action" value="ask_others" class="plain danger">${pageText("end_others", language)}</button>`;
@@ -43,7 +44,7 @@ export function accountSessions({ sessions, userOfSession }: AccountServices): A
     const items = list.sessions.map((one) => item(view, one));
     const more = list.nextPageToken ? html`<p>${pageText("more_entries", language)}</p>` : nothing;
     const fields = html`${listOf(view, items)}${more}${hasOthers ? others : nothing}`;
-    return accountPage(view, accountForm(view, fields), problem);
+    return accountPage(view, accountForm(view, fields), failed);
   }
 
   async function act(view: AccountView, form: Parameters) {

@@ -30,10 +30,14 @@ export const paths = {
   script: "/sign-in/page.js",
   icon: "/favicon.ico",
   account: "/account",
+  accountProfile: "/account/profile",
   accountEmail: "/account/email",
+  accountPhone: "/account/phone",
+  accountPassword: "/account/password",
   accountSessions: "/account/sessions",
   accountApplications: "/account/applications",
   accountFactors: "/account/factors",
+  accountDelete: "/account/delete",
   addFactor: "/account/factors/add",
 } as const;
 

@@ -1,12 +1,14 @@
 import type { FreshSignInSettings } from "../../services/callers/fresh_sign_in.ts";
 import type { FactorSignInSettings } from "../../services/sessions/complete_session.ts";
 import type { NoticeSettings } from "../../services/verification/notice.ts";
+import type { PhoneSettings } from "../../services/verification/phone_code.ts";
 import type { FetchSettings } from "./fetcher.ts";
 
 export type ProviderSettings = FactorSignInSettings &
   FreshSignInSettings &
   FetchSettings &
-  NoticeSettings & {
+  NoticeSettings &
+  PhoneSettings & {
     readonly publicUrl: string | undefined;
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;

@@ -8,15 +8,30 @@ export type Field = {
   readonly attributes: Html;
   /** Whether to focus the field when the page opens: the first empty one. */
   readonly hasFocus?: boolean;
-  readonly isOptional?: boolean;
   /** Whether the problem reported on the page is about this field's content. */
   readonly isWrong?: boolean;
+  /** Whether the field may stay empty. */
+  readonly isOptional?: boolean;
+  /** Whether the value may have several lines. */
+  readonly isLong?: boolean;
+  readonly value?: string;
+  /** The id of an element that explains the field. */
+  readonly describedBy?: string;
 };
 
 /** Composes a field with its label. For an invalid field, screen readers announce the problem along with it. */
-export const field = ({ name, label, attributes, hasFocus, isOptional, isWrong }: Field): Html =>
-  html`<label for="${name}">${label}</label>
-<input id="${name}" name="${name}"${isOptional ? nothing : html` required`} ${attributes}${isWrong ? html` aria-invalid="true" aria-describedby="problem"` : nothing}${hasFocus ? html` autofocus` : nothing}>`;
+export function field(of: Field): Html {
+  const { name, label, attributes, value, isLong = false } = of;
+  const all = html`id="${name}" name="${name}"${of.isOptional ? nothing : html` required`} ${attributes}${describedBy(of)}${of.hasFocus ? html` autofocus` : nothing}`;
+  return html`<label for="${name}">${label}</label>
+${isLong ? html`<textarea ${all}>${`\n${value ?? ""}`}</textarea>` : html`<input ${all}${value ? html` value="${value}"` : nothing}>`}`;
+}
+
+function describedBy({ isWrong = false, describedBy }: Field): Html {
+  const ids = [...(isWrong ? ["problem"] : []), ...(describedBy === undefined ? [] : [describedBy])];
+  const all = ids.length > 0 ? html` aria-describedby="${ids.join(" ")}"` : nothing;
+  return html`${isWrong ? html` aria-invalid="true"` : nothing}${all}`;
+}
 
 /** Composes a field for a password, which the pages' script can show. */
 export const passwordField = (of: Field, language: Language): Html => {

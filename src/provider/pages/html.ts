@@ -37,6 +37,8 @@ export type Page = {
   readonly body: Html;
   /** The policy's source for forms, in addition to our own origin; null lifts the restriction. */
   readonly formAction?: string | null;
+  /** The navigation beside the content, on pages that belong together. They are as wide as the window allows. */
+  readonly beside?: Html;
   /** Whether the window that opened this one keeps access to it: applications sign users in in a popup. */
   readonly keepsOpener?: boolean;
   /** Whether the page sends no referrer at all, not even to its own site. */
@@ -85,7 +87,11 @@ const policyOf = ({ brand }: Look, { formAction = "", ...page }: Page) =>
   ].join("; ");
 
 function documentOf(look: Look, page: Page): Html {
-  const { title, body, head = nothing } = page;
+  const { title, body, head = nothing, beside } = page;
+  const main = html`<main>
+<h1>${title}</h1>
+${body}
+</main>`;
   const script = scriptOf(page);
   return html`<!doctype html>
 <html lang="${look.language}">
@@ -99,11 +105,15 @@ function documentOf(look: Look, page: Page): Html {
 ${filesOf(look.brand)}${head}${script ? html`<script src="${script}" defer></script>` : nothing}
 </head>
 <body>
-<div class="card">
-${whoseOf(look.brand)}<main>
-<h1>${title}</h1>
-${body}
-</main>
+<div class="${beside ? "card wide" : "card"}">
+${whoseOf(look.brand)}${
+  beside
+    ? html`<div class="sections">
+${beside}
+${main}
+</div>`
+    : main
+}
 ${footerOf(look)}</div>
 </body>
 </html>

@@ -40,6 +40,10 @@ const keptSeconds = 365 * 24 * 3600;
 export const linkIn = (language: Language, here: string): string =>
   `${here}${here.includes("?") ? "&" : "?"}${parameter}=${language}`;
 
+/** The cookie by which the browser keeps a language. */
+export const languageCookie = (jar: CookieJar, language: Language, now: Date): string =>
+  jar.set("language", language, later(now, keptSeconds));
+
 /** Follows such a link: the browser keeps the language, and opens the page without the parameter. */
 export function switched(http: HttpRequest, jar: CookieJar, now: Date): Response | undefined {
   const { method, path, query } = http;
@@ -47,7 +51,7 @@ export function switched(http: HttpRequest, jar: CookieJar, now: Date): Response
   if (!language) return undefined;
   const rest = query.split("&").filter((part) => !isParameter(part));
   const location = rest.length === 0 ? path : `${path}?${rest.join("&")}`;
-  return redirect(location, { cookies: [jar.set("language", language, later(now, keptSeconds))] });
+  return redirect(location, { cookies: [languageCookie(jar, language, now)] });
 }
 
 /** Whether a part of a query is the parameter, however its name is written. Only names that are long enough for that are decoded. */

@@ -1,4 +1,4 @@
-// What the pages can do only with a script: show a password, show times as the browser's clock has them, and use passkeys. Without it, the
+// What the pages can do only with a script: show a password, mark its rules, show times as the browser's clock has them, and use passkeys. Without it, the
 // buttons are not there, and times are in UTC.
 
 for (const input of document.querySelectorAll("input[data-show]")) {
@@ -19,6 +19,36 @@ for (const input of document.querySelectorAll("input[data-show]")) {
   // Browsers keep what was typed into fields of text, and offer it to whoever comes next.
   input.form.addEventListener("submit", () => set("password"));
   input.after(button);
+}
+
+// Marks the rules of a new password as one types; the server checks them when the form is sent.
+const rules = {
+  length: (text, least) => [...text].length >= Number(least),
+  upper: (text) => /\p{Lu}/u.test(text),
+  lower: (text) => /\p{Ll}/u.test(text),
+  digit: (text) => /\p{Nd}/u.test(text),
+  symbol: (text) => /[^\p{L}\p{M}\p{Nd}]/u.test(text),
+};
+
+for (const list of document.querySelectorAll("ul[data-field]")) {
+  const input = document.getElementById(list.dataset.field);
+  const mark = () => {
+    for (const item of list.querySelectorAll("[data-rule]")) {
+      const [rule, least] = item.dataset.rule.split(" ");
+      const isMet = rules[rule](input.value.normalize("NFC"), least);
+      if (item.classList.toggle("met", isMet) === (item.querySelector(".said") !== null)) continue;
+      if (!isMet) {
+        item.querySelector(".said").remove();
+        continue;
+      }
+      const said = document.createElement("span");
+      said.className = "said";
+      said.textContent = ` (${list.dataset.met})`;
+      item.append(said);
+    }
+  };
+  input.addEventListener("input", mark);
+  mark();
 }
 
 for (const time of document.querySelectorAll("time")) {

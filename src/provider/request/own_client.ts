@@ -14,10 +14,14 @@ export const ownClientId = "account pages";
 
 export const accountPaths = [
   paths.account,
+  paths.accountProfile,
   paths.accountEmail,
+  paths.accountPhone,
+  paths.accountPassword,
+  paths.accountFactors,
   paths.accountSessions,
   paths.accountApplications,
-  paths.accountFactors,
+  paths.accountDelete,
 ] as const;
 
 const ownPaths = [...accountPaths, paths.addFactor, paths.organizationInvitation] as const;

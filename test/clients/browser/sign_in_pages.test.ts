@@ -125,6 +125,8 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     const branding = { productName: "Harbour Cloud", signInText: "Call 555.", ...links, accentColor: "#0a7a5c" };
     const own = { instance: true, branding, logo: onePixel, favicon: onePixel };
     expect((await postern.admin.put("/v1/branding", own)).status).toBe(200);
+    const policy = { restoreDays: 7, selfErasure: true };
+    expect((await postern.admin.put("/v1/policies/privacy", { policy })).status).toBe(200);
     const app = await foreignApplication(postern, postern.organizationId, { name: "Shop" });
     const native = await application(postern.admin, {
       ...{ appType: "OIDC_APP_TYPE_NATIVE", authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" },
@@ -152,7 +154,15 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await page.leave(go, `${issuer}/account`);
     titles.push(await judged(page));
     await shown(click, "[value=ask_everywhere]", {});
+    await shown(go, `${issuer}/account/profile`);
+    await shown(click, "[value=save]", { postal_code: "9".repeat(51) });
     await shown(go, `${issuer}/account/email`);
+    await shown(go, `${issuer}/account/phone`);
+    await shown(click, "[value=change]", { phone: "12" });
+    await shown(go, `${issuer}/account/password`);
+    await shown(click, "[value=change]", { old_password: "x", new_password: "y" });
+    await shown(go, `${issuer}/account/delete`);
+    await shown(click, "[value=ask]", {});
     await shown(go, `${issuer}/account/sessions`);
     await shown(click, "[name=ask_session]", {});
     await page.leave(go, `${issuer}/account/sessions`);
@@ -190,7 +200,8 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     const consent = "Allow Shop access?";
     expect(titles).toEqual([
       ...["Sign in", "Sign in", consent, pageText("error", "en"), "Second factor", consent, "Choose an account"],
-      ...["You are signed in", "Your account", "Sign out everywhere?", "Email address"],
+      ...["You are signed in", "Your account", "Sign out everywhere?", "Profile", "Profile"],
+      ...["Email address", "Phone", "Phone", "Password", "Password", "Delete account", "Delete your account?"],
       ...["Sessions", "End this session?", "End all other sessions?", "Connected applications", "Disconnect Tool?"],
       ...["Continue to Tool?", consent],
       ...["Choose an account", "Factors", "Remove this factor?", "Your recovery codes", "Factors"],

@@ -24,7 +24,10 @@ async function atHome(person: Person, browser = openBrowser(issuer)) {
   return { browser, page };
 }
 
-const paths = ["/account", "/account/email", "/account/sessions", "/account/applications", "/account/factors"];
+const paths = [
+  ...["", "/profile", "/email", "/phone", "/password", "/factors", "/sessions", "/applications", "/delete"],
+].map((section) => `/account${section}`);
+const withScript = ["/account/password", "/account/sessions"];
 
 /** Sends the form of an account page by the button of this name and value. */
 async function click(browser: Browser, page: Shown, button: Readonly<Record<string, string>>): Promise<Shown> {
@@ -44,10 +47,12 @@ test("each page asks for a sign-in, leads back, names its user, and is shown in 
     const page = await signIn(browser, issuer + path, person);
     expect([page.status, page.url]).toEqual([200, issuer + path]);
     expect(page.text).toContain(`<b>${person.username}</b>`);
-    const script =
-      path === "/account/sessions"
-        ? "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; "
-        : "";
+    expect(
+      page.text.match(/<nav class="pages"[\s\S]*?<\/nav>/)?.[0].match(/href="[^"]*"(?: aria-current="page")?/g),
+    ).toEqual(paths.map((one) => `href="${one}"${one === path ? ' aria-current="page"' : ""}`));
+    const script = withScript.includes(path)
+      ? "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; "
+      : "";
     expect(page.headers.get("content-security-policy")).toBe(
       `default-src 'none'; style-src 'self'; ${script}form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
     );
