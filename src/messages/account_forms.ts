@@ -164,10 +164,10 @@ export const accountFormTexts = {
   },
   rule_digit: { en: "a digit", de: "eine Ziffer", fr: "un chiffre", es: "un dígito" },
   rule_symbol: {
-    en: "a symbol, such as - or !",
-    de: "ein Sonderzeichen, etwa - oder !",
-    fr: "un caractère spécial, tel que - ou !",
-    es: "un símbolo, como - o !",
+    en: "a symbol, such as - or +",
+    de: "ein Sonderzeichen, etwa - oder +",
+    fr: "un caractère spécial, tel que - ou +",
+    es: "un símbolo, como - o +",
   },
   rule_met: { en: "met", de: "erfüllt", fr: "rempli", es: "se cumple" },
   rule_names: {

@@ -23,15 +23,15 @@ import type { SignInSteps } from "../sign_in/steps.ts";
 import { callOfUser, contextOfUser } from "../sign_in/user_call.ts";
 import { accountApplications } from "./account_applications.ts";
 import { failureOf } from "./account_attempt.ts";
-import { accountDelete } from "./account_delete.ts";
+import { accountDelete, type Leaving } from "./account_delete.ts";
 import { accountEmail } from "./account_email.ts";
 import { accountFactors } from "./account_factors.ts";
-import { accountHome } from "./account_home.ts";
+import { accountHome, type Ways } from "./account_home.ts";
 import { type AccountPath, type AccountSection, type AccountView, closedPage } from "./account_page.ts";
 import { accountPassword } from "./account_password.ts";
 import { accountPhone } from "./account_phone.ts";
 import { accountProfile } from "./account_profile.ts";
-import { accountServices } from "./account_services.ts";
+import { type AccountServices, accountServices } from "./account_services.ts";
 import { accountSessions } from "./account_sessions.ts";
 import { freshSignIn, isCancelled, signInTo } from "./own_sign_in.ts";
 
@@ -44,15 +44,8 @@ export function accountRoutes(
   const { keyring } = deps.secrets;
   const brands = brandsRead(deps.sql);
   const services = accountServices({ deps, settings, signIns }, steps.jar);
-  const out = signingOut(deps, steps.jar, services.sessions);
   const choose = (view: AccountView) => signInTo(steps, view, { prompt: "select_account" });
-  const ofUser = [accountProfile, accountEmail, accountPhone, accountPassword, accountFactors];
-  const sections = [
-    accountHome({ choose, ...out }),
-    ...[...ofUser, accountSessions, accountApplications].map((of) => of(services)),
-    accountDelete(services, out.leaving),
-  ];
-  return sections.map((section) => ({
+  return sectionsOf(services, { choose, ...signingOut(deps, steps.jar, services.sessions) }).map((section) => ({
     path: section.path,
     methods: ["GET", "POST"],
     bodyMaxBytes: formMaxBytes,
@@ -99,6 +92,15 @@ export function accountRoutes(
     const isFresh = isFreshSignIn(session, settings, deps.clock());
     return { ...look, http, path, session, browser, token, isFresh };
   }
+}
+
+function sectionsOf(services: AccountServices, ways: Ways & { readonly leaving: Leaving }): readonly AccountSection[] {
+  const ofUser = [accountProfile, accountEmail, accountPhone, accountPassword, accountFactors];
+  return [
+    accountHome(ways),
+    ...[...ofUser, accountSessions, accountApplications].map((of) => of(services)),
+    accountDelete(services, ways.leaving),
+  ];
 }
 
 type Sessions = ReturnType<typeof accountServices>["sessions"];

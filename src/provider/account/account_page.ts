@@ -72,11 +72,11 @@ export const savedPage = ({ path }: AccountView, cookies: readonly string[] = []
   redirect(`${path}?${saved}`, { cookies });
 
 /** The navigation between the pages of the account, below the name of its user. */
-export const sectionsOf = (view: AccountView): Html => html`<div>
+export const sectionsOf = (view: AccountView): Html => html`<nav aria-label="${pageText("account", view.language)}">
 ${userOf(view)}
-<nav class="pages" aria-label="${pageText("account", view.language)}">
-${accountPaths.map((one) => linkTo(one, view))}</nav>
-</div>`;
+<div class="pages">
+${accountPaths.map((one) => linkTo(one, view))}</div>
+</nav>`;
 
 /** What a page asks before something ends that only another sign-in brings back. */
 export type Question = {

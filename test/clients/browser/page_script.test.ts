@@ -44,6 +44,30 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await vi.waitFor(async () => expect(await page.run(field)).toEqual(["password", null, null, true]), 60_000);
   });
 
+  test("the rules of a new password are marked as one types", { timeout: 120_000 }, async () => {
+    await using postern = await startPostern();
+    await using chromium = await startChromium();
+    const [issuer, ada] = [issuerOf(postern), await signedUp(postern)];
+    const page = await chromium.open(`${issuer}/account/password`);
+    await submit(page, { login_name: ada.username, password: ada.password }, "password");
+    await shows(page, "The new password needs:");
+    const typed = `((text) => {
+      const input = document.getElementById("new_password");
+      input.value = text;
+      input.dispatchEvent(new Event("input"));
+      return [...document.querySelectorAll("li.met")].map(({ dataset, textContent }) => [dataset.rule, textContent]);
+    })`;
+    const rules = async (text: string) =>
+      ((await page.run(typed, text)) as [string, string][]).map(([rule]) => rule.split(" ")[0]);
+    expect(await rules("")).toEqual([]);
+    expect(await rules("Äb")).toEqual(["upper", "lower"]);
+    expect(await rules("äöüßéèàç")).toEqual(["length", "lower"]);
+    expect(await rules("Green-Teapot-43")).toEqual(["length", "upper", "lower", "digit", "symbol"]);
+    // Screen readers learn it from the text.
+    expect(await page.run(typed, "4")).toEqual([["digit", "a digit (met)"]]);
+    expect(page.messages).toEqual([]);
+  });
+
   test("times are those of the browser's clock and language, and of UTC without a script", {
     timeout: 120_000,
   }, async () => {

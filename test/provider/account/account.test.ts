@@ -48,7 +48,7 @@ test("each page asks for a sign-in, leads back, names its user, and is shown in 
     expect([page.status, page.url]).toEqual([200, issuer + path]);
     expect(page.text).toContain(`<b>${person.username}</b>`);
     expect(
-      page.text.match(/<nav class="pages"[\s\S]*?<\/nav>/)?.[0].match(/href="[^"]*"(?: aria-current="page")?/g),
+      page.text.match(/<div class="pages">[\s\S]*?<\/div>/)?.[0].match(/href="[^"]*"(?: aria-current="page")?/g),
     ).toEqual(paths.map((one) => `href="${one}"${one === path ? ' aria-current="page"' : ""}`));
     const script = withScript.includes(path)
       ? "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; "
