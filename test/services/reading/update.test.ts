@@ -253,7 +253,7 @@ test("only the fields of the mask change; without one, those that are populated"
     changesOf(HumanUserUpdateSchema, human, { $typeName: "google.protobuf.FieldMask", paths });
   expect(changes("given_name")).toEqual({ givenName: "Eve" });
   expect(changes("family_name")).toEqual({ familyName: "" });
-  expect(changes("*")).toEqual({ givenName: "Eve", familyName: "" });
+  expect(changes("*")).toEqual({ givenName: "Eve", familyName: "", language: "" });
   expect(changes()).toEqual({ givenName: "Eve" });
   expect(() => updateRule(UpdateHumanUserRequestSchema, "nobody")).toThrow("has no message nobody");
 });
