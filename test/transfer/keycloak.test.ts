@@ -142,10 +142,13 @@ test("required actions stay required, a verified address stays verified, and wha
     { emailVerified: true, requiredActions: ["VERIFY_EMAIL"] },
     { requiredActions: ["UPDATE_PASSWORD", "TERMS_AND_CONDITIONS"] },
     { credentials: [pbkdf2Credential({ temporary: true })] },
-    { credentials: [], federationLink: "ldap", groups: ["/staff"], attributes: { locale: ["de"] } },
+    { credentials: [], federationLink: "ldap", groups: ["/staff"], attributes: { locale: ["de"], shoeSize: ["38"] } },
     { enabled: false, emailVerified: true },
   ]);
-  const verified = answers.map(({ user }) => (user?.human as { emailVerified?: boolean } | undefined)?.emailVerified);
+  type Human = { emailVerified?: boolean; language?: string } | undefined;
+  const humans = answers.map(({ user }) => user?.human as Human);
+  const verified = humans.map((human) => human?.emailVerified);
+  expect(humans.map((human) => human?.language)).toEqual([...Array(4), "de", undefined]);
   expect(verified).toEqual([true, false, false, false, false, true]);
   expect(answers.map(({ status, body }) => [status, reasonIn(body)])).toEqual([
     ...[
