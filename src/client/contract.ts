@@ -13,23 +13,32 @@ import { ServerReflection } from "@postern/gateway";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
+import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
+import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
+import { DomainService } from "../../gen/postern/v1/domain_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
+import { InvitationService } from "../../gen/postern/v1/invitation_pb.ts";
+import { JobService } from "../../gen/postern/v1/job_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
+import { SubscriptionService } from "../../gen/postern/v1/subscription_pb.ts";
+import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
+import { UserRoleService } from "../../gen/postern/v1/user_role_pb.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The services of a server, and the types that their messages may contain. */
 export type Contract = { readonly services: readonly DescService[]; readonly types: Registry };
 
 const ours: readonly DescService[] = [
-  ...[AccountService, ApplicationService, EventService, FactorService, MemberService, OrganizationService],
-  ...[PolicyService, ProjectService, SessionService, UserService, UserGrantService],
+  ...[AccountService, ApplicationService, AuthorizationService, ConsentService, DomainService, EventService],
+  ...[FactorService, InvitationService, JobService, MemberService, OrganizationService, PolicyService, ProjectService],
+  ...[SessionService, SubscriptionService, UserExportService, UserGrantService, UserRoleService, UserService],
 ];
 
 /** The contract that this program was built with. */

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ownContract } from "../../src/client/contract.ts";
 import { machine, type Postern, startPostern } from "../harness.ts";
 import { type Ended, postern as program, running } from "./command.ts";
 
@@ -81,6 +82,15 @@ test("methods are listed, all of them or those of a service", async () => {
   expect(out.split("\n")).toEqual(
     expect.arrayContaining(["postern.v1.UserService/GetUser", "grpc.health.v1.Health/Check"]),
   );
+  // Where reflection is off, the program knows as many.
+  const services = new Set(
+    out
+      .trim()
+      .split("\n")
+      .map((line) => line.replace(/\/.*/, "")),
+  );
+  const own = ownContract.services.map(({ typeName }) => typeName);
+  expect([...services].filter((name) => name.startsWith("postern.")).sort()).toEqual(own.toSorted());
   const some = (await call("AccountService")).out.trim().split("\n");
   expect(some.every((line) => line.startsWith("postern.v1.AccountService/"))).toBe(true);
 });

@@ -122,17 +122,27 @@ test("a stream answers a hundred questions, and then says when to begin another"
   });
 });
 
-test("a stream answers 256 KiB of files, and then says when to begin another", async () => {
-  const messageRequest = { case: "fileContainingSymbol" as const, value: "google.protobuf.FieldDescriptorProto" };
-  const questions = Array.from({ length: 100 }, () => ({ messageRequest }));
-  const [first] = await client.converse(ServerReflection.method.serverReflectionInfo, questions.slice(0, 1));
-  if (first?.messageResponse.case !== "fileDescriptorResponse") throw new Error("it has no file");
-  const [file] = first.messageResponse.value.fileDescriptorProto;
-  const enough = Math.floor(2 ** 18 / (file?.length ?? 0));
+test("a stream answers all files twice over, however many there are, and then says when to begin another", async () => {
+  const { method } = ServerReflection;
+  const asked = (value: string) => ({ messageRequest: { case: "fileContainingSymbol" as const, value } });
+  const listed = await client.converse(method.serverReflectionInfo, [
+    { messageRequest: { case: "listServices", value: "" } },
+  ]);
+  const services = listed.flatMap(({ messageResponse: { case: kind, value } }) =>
+    kind === "listServicesResponse" ? value.service.map(({ name }) => name) : [],
+  );
+  const answers = await client.converse(method.serverReflectionInfo, [...services, "google.rpc.ErrorInfo"].map(asked));
+  const sizes = new Map<string, number>();
+  for (const { messageResponse } of answers)
+    if (messageResponse.case === "fileDescriptorResponse")
+      for (const bytes of messageResponse.value.fileDescriptorProto)
+        sizes.set(fromBinary(FileDescriptorProtoSchema, bytes).name, bytes.length);
+  const most = 2 * [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  const questions = Array.from({ length: 100 }, () => asked("google.protobuf.FieldDescriptorProto"));
+  const enough = Math.floor(most / (sizes.get("google/protobuf/descriptor.proto") ?? 0));
   expect(enough).toBeLessThan(questions.length);
-  const few = await client.converse(ServerReflection.method.serverReflectionInfo, questions.slice(0, enough));
-  expect(few).toHaveLength(enough);
-  await expect(client.converse(ServerReflection.method.serverReflectionInfo, questions)).rejects.toMatchObject({
+  expect(await client.converse(method.serverReflectionInfo, questions.slice(0, enough))).toHaveLength(enough);
+  await expect(client.converse(method.serverReflectionInfo, questions)).rejects.toMatchObject({
     code: codes.RESOURCE_EXHAUSTED,
   });
 });

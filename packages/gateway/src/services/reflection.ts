@@ -31,7 +31,7 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
     let queries = 0;
     for await (const request of requests) {
       queries += 1;
-      if (queries > maxQueries || state.bytes > maxFileBytes || state.repeated > maxRepeatedBytes)
+      if (queries > maxQueries || state.bytes > mostFileBytes(state.symbols) || state.repeated > maxRepeatedBytes)
         throw refuse("OVERLOADED", { retrySeconds: 1 });
       state.repeated += repeatedBytes(request);
       await ownTick();
@@ -43,11 +43,14 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
   return <R extends ReflectionRequest>(requests: AsyncIterable<R>) => opensAtOnce(respondEach(requests));
 }
 
-// A 15-byte query yields a whole file. A tool queries each service once, and all files together have 56 KB; a tool that needs more opens
-// another stream. A response repeats its request, which may take 60 bytes compressed and 16 KiB decompressed.
+// A tool queries each service once; one that needs more opens another stream. A response repeats its request, which may take 60 bytes
+// compressed and 16 KiB decompressed.
 const maxQueries = 100;
-const maxFileBytes = 2 ** 18;
 const maxRepeatedBytes = 2 ** 14;
+
+/** A 15-byte query yields a whole file, also one that came before as the import of another: each file twice, however large the contract. */
+const mostFileBytes = ({ bytes }: Symbols): number =>
+  2 * [...bytes.values()].reduce((sum, { length }) => sum + length, 0);
 
 /** How many bytes of a request its response repeats, including the host twice. */
 function repeatedBytes({ host, messageRequest: { value = "" } }: ReflectionRequest): number {
