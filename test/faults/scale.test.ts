@@ -5,6 +5,7 @@ import { services } from "../../src/runtime/modules.ts";
 import { newToken } from "../../src/security/token.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { startPostern } from "../harness.ts";
+import { codeTo } from "../services/invitations/invited.ts";
 import { counting, openScales } from "../weight/blocks.ts";
 import { type Weighed, weighEverything, weighedSettings } from "../weight/everything.ts";
 import { growthOf } from "../weight/growth.ts";
@@ -58,5 +59,5 @@ async function weighedAt(url: string, users: number): Promise<Weighed[]> {
   await sql.client.unsafe("vacuum analyze");
   await using postern = await startPostern(settings);
   await using scales = await openScales(databaseUrl);
-  return await weighEverything(postern, scales);
+  return await weighEverything(postern, scales, (email) => codeTo(postern, email));
 }

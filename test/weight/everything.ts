@@ -1,6 +1,6 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { connect, foreignApplication, refreshing } from "../fixture/connection.ts";
-import { type Caller, callEveryOperation } from "../fixture/example_calls.ts";
+import { type Caller, type CodeTo, callEveryOperation } from "../fixture/example_calls.ts";
 import { callOperation } from "../fixture/operation_call.ts";
 import type { Postern } from "../harness.ts";
 import type { Scales, Weight } from "./blocks.ts";
@@ -30,7 +30,7 @@ export const weighedSettings = { databaseConnections: 2, publicUrl: "https://ide
  * Calls every operation of the contract, each list also by each filter and each two of them, in the largest organization of an instance
  * that was filled. The calls are the same for every instance.
  */
-export async function weighEverything(postern: WeighedService, scales: Scales): Promise<Weighed[]> {
+export async function weighEverything(postern: WeighedService, scales: Scales, codeTo?: CodeTo): Promise<Weighed[]> {
   const weighing: Weighing = { postern, scales, weighed: [] };
   await callEveryOperation(
     (operationId, request = {}, caller = {}) => made(weighing, operationId, { request, caller }),
@@ -39,6 +39,7 @@ export async function weighEverything(postern: WeighedService, scales: Scales): 
       await connect(postern, { app, person, scope: "openid email offline_access" });
       return app.appId;
     },
+    codeTo,
   );
   for (const method of lists) await weighList(weighing, method);
   for (const { operationId, request } of heavyCalls) await made(weighing, operationId, { request });
