@@ -110,16 +110,20 @@ const withOrganization = /^(.+)@([0-9a-hjkmnp-tv-z]{24})$/s;
 export const namesOrganization = (loginName: string): boolean => withOrganization.test(loginNameOf(loginName));
 
 /**
- * SQL for the username of the user `u` as it is unique in the instance. One that is its organization's own is followed by the domain that
- * the organization has had for longest, unless the username ends in one, or by the id of the organization if it has none, or if a name
- * with the domain would be another user's.
+ * SQL for the username of the user `u` as it is unique in the instance, and as it signs in without the organization. One of the directory
+ * stays as it is, unless it ends in another organization's domain, which decides where it is looked up. One that is its organization's own
+ * stays if it ends in the organization's domain, and else is followed by the domain that the organization has had for longest. If it has
+ * none, or if a name with the domain would be another user's, the id of the organization follows.
  */
-export const qualifiedName = (u: string): string => `case when not ${u}.own_login_name
-      or (select d.owner from domains d where d.proven and d.name = substring(lower(${u}.username) from '@([^@]+)$')) = ${u}.owner
+export const qualifiedName = (u: string): string => `case when coalesce((
+        select d.owner from domains d where d.proven and d.name = substring(lower(normalize(${u}.username, nfkc)) from '@([^@]+)$')),
+      case when not ${u}.own_login_name then ${u}.owner end) = ${u}.owner
     then ${u}.username
     else ${u}.username || '@' || coalesce((
       select d.name from (
-        select e.name, lower(${u}.username) || '@' || e.name as named from domains e where e.owner = ${u}.owner and e.proven
+        select e.name, own.login_name || '@' || e.name as named
+        from organization_login_names own join domains e on e.owner = own.owner and e.proven
+        where own.owner = ${u}.owner and own.user_id = ${u}.user_id and own.own is not null
         order by e.proven_since, e.domain_id limit 1) d
       where not exists (select from organization_login_names o where o.owner = ${u}.owner and o.login_name = d.named offset 0)
         and not exists (

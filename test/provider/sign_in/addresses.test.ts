@@ -106,6 +106,36 @@ test("applications see a name with the domain that its organization has had for 
   });
 });
 
+test("no two users have the same name at an application, and the name of each signs in as nobody else", async () => {
+  const { organizationId } = await customer();
+  const domain = someDomain();
+  await give(organizationId, domain);
+  const elsewhere = await customer();
+  const names = async (login_name: string) => Object(await claimsOf({ login_name }));
+  // In the directory, before and after somebody has proven the domain, whatever the letters look like.
+  const directory = postern.organizationId;
+  for (const username of [`joe@${domain}`, `ｊｉｍ＠${domain.toUpperCase()}`]) {
+    const { userId } = await person(directory, username);
+    const { sub, name } = await names(`${username}@${directory}`);
+    expect([sub, name]).toEqual([userId, `${username}@${directory}`]);
+    expect(await names(name)).toMatchObject({ sub: userId, name });
+  }
+  const joe = await person(organizationId, "joe");
+  expect(await names(`joe@${domain}`)).toMatchObject({ sub: joe.userId, name: `joe@${domain}` });
+  const named = await person(elsewhere.organizationId, `joe@${domain}`);
+  expect(await names(`joe@${domain}@${elsewhere.organizationId}`)).toMatchObject({
+    sub: named.userId,
+    name: `joe@${domain}@${elsewhere.organizationId}`,
+  });
+  // Within an organization, names are compared as sign-ins compare them.
+  const wide = await person(organizationId, "ＪＡＮＥ");
+  const exact = await person(organizationId, `jane@${domain}`);
+  expect(await names(`jane@${domain}`)).toMatchObject({ sub: exact.userId, name: `jane@${domain}` });
+  const { name } = await names(`jane@${organizationId}`);
+  expect(name).toBe(`ＪＡＮＥ@${organizationId}`);
+  expect(await names(name)).toMatchObject({ sub: wide.userId });
+});
+
 test("email_verified tells other organizations' applications only what a mail or a domain has proven", async () => {
   const { organizationId } = await customer();
   const domain = someDomain();

@@ -19,12 +19,15 @@ select n, json_build_object(
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_json(b.methods),
-      'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', case when not u.own_login_name
-      or (select d.owner from domains d where d.proven and d.name = substring(lower(u.username) from '@([^@]+)$')) = u.owner
+      'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', case when coalesce((
+        select d.owner from domains d where d.proven and d.name = substring(lower(normalize(u.username, nfkc)) from '@([^@]+)$')),
+      case when not u.own_login_name then u.owner end) = u.owner
     then u.username
     else u.username || '@' || coalesce((
       select d.name from (
-        select e.name, lower(u.username) || '@' || e.name as named from domains e where e.owner = u.owner and e.proven
+        select e.name, own.login_name || '@' || e.name as named
+        from organization_login_names own join domains e on e.owner = own.owner and e.proven
+        where own.owner = u.owner and own.user_id = u.user_id and own.own is not null
         order by e.proven_since, e.domain_id limit 1) d
       where not exists (select from organization_login_names o where o.owner = u.owner and o.login_name = d.named offset 0)
         and not exists (
