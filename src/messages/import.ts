@@ -14,6 +14,12 @@ export const importTexts = {
     fr: "Ne doit pas se terminer par @ et ce qui ressemble à l’identifiant d’une organisation.",
     es: "No debe terminar en @ y algo que parezca el identificador de una organización.",
   },
+  USERNAME_OF_OTHER_ADDRESS: {
+    en: "If it is an email address, it must be the invited one.",
+    de: "Wenn das eine E-Mail-Adresse ist, muss es die eingeladene sein.",
+    fr: "Si c’est une adresse e-mail, elle doit être celle qui est invitée.",
+    es: "Si es una dirección de correo electrónico, debe ser la invitada.",
+  },
   USER_ID_OF_POLICY: {
     en: 'Must not be "{id}", which stands for a policy.',
     de: "Das darf nicht „{id}“ sein, das für eine Richtlinie steht.",

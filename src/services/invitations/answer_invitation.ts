@@ -3,11 +3,12 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { InvitationService, NotGivenSchema } from "../../../gen/postern/v1/invitation_pb.ts";
 import { CreateHumanUserRequestSchema } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, keys } from "../../deps.ts";
-import { messageRule, refuse } from "../../errors.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, factOf, type NewFact, next } from "../../events/fact.ts";
 import { holdsThere } from "../../guards/missing_permission.ts";
 import { messageRules } from "../../guards/validate.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
+import { countedText, nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import type { OfferedMembership } from "../members/offered_membership.ts";
 import { createdFact, newUsers, refuseNew, wrongInUser } from "../users/new_user.ts";
@@ -127,7 +128,7 @@ function joining(deps: Deps) {
   const rules = messageRules([messageRule(CreateHumanUserRequestSchema, wrongInUser)]);
   return async ({ owner, email }: OpenInvitation, person: NewPerson, call: Call) => {
     const request = create(CreateHumanUserRequestSchema, { ...person, email, isEmailVerified: true });
-    const wrong = rules(CreateHumanUserRequestSchema)(request);
+    const wrong = [...rules(CreateHumanUserRequestSchema)(request), ...othersAddress(request)];
     if (wrong.length > 0) throw refuse.invalid(wrong);
     call.values.set(keys.organization, owner);
     const at = place(request, call);
@@ -137,6 +138,13 @@ function joining(deps: Deps) {
     const secret = { ...(await credentials(request, found, call)), ownChoice: true };
     return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
   };
+}
+
+/** Refuses a login name that is an address other than the invited one: it would be tried when that address signs in. */
+function othersAddress({ username, email }: Readonly<Record<"username" | "email", string>>): Violation[] {
+  const key = nameKey({ loginName: username });
+  if (key.domain === null || countedText(key) === countedText(nameKey({ loginName: email }))) return [];
+  return [{ field: "username", text: "USERNAME_OF_OTHER_ADDRESS", reason: "USERNAME_RESERVED" }];
 }
 
 /** The calls by which users answer invitations. */

@@ -86,6 +86,23 @@ test("a login name that is taken, or none, is refused, and what was typed stays"
   expect([none.status, none.text.match(/role="alert"/g)?.length]).toEqual([400, 2]);
 });
 
+test("a new user cannot take somebody else's address for a login name, by which that person would sign in", async () => {
+  const email = `M${newAddress()}`;
+  const { link } = await invited(email);
+  const browser = openBrowser(issuer);
+  const page = await browser.open(link);
+  for (const username of ["boss@example.com", "boss＠EXAMPLE.com.", `${email}.example`, `x@${email}`]) {
+    const refused = await browser.submit(page, { ...ada, username }, "join");
+    expect([username, refused.status, alertOf(refused)]).toEqual([
+      username,
+      400,
+      expect.stringContaining("the invited one"),
+    ]);
+  }
+  const joined = await browser.submit(page, { ...ada, username: email.toLowerCase() }, "join");
+  expect(titleOf(joined)).toBe("Your account is ready");
+});
+
 test("an existing user signs in, sees the account and what is offered, and accepts", async () => {
   const person = await signedUp(postern);
   const { link, organizationId } = await invited(`${person.username}@example.com`);
