@@ -134,7 +134,7 @@ export function joinPage(page: PlainPage, invitation: OpenInvitation, state: Sta
     body: html`${whatIsOffered(page, invitation)}
 <h2>${pageText("invited_new", language)}</h2>
 <form method="post" action="${path}">
-${page.form.hidden}
+${hiddenIn(page, invitation)}
 ${named("given_name", "given_name", { value: givenName, of: "given-name" })}
 ${named("family_name", "family_name", { value: familyName, of: "family-name" })}
 ${field({
@@ -154,16 +154,23 @@ ${passwordField(
 )}
 <button name="action" value="join">${pageText("invited_join", language)}</button>
 </form>
-${otherWays(page, "invited_have")}`,
+${otherWays(page, invitation, "invited_have")}`,
   });
 }
 
 /** The ways that need nothing of what the form asks for: another account, and declining. */
-const otherWays = ({ form, language }: PlainPage, account: PageText): Html => html`<form method="post" action="${path}">
-${form.hidden}
-<button name="action" value="sign_in" class="plain">${pageText(account, language)}</button>
-<button name="action" value="decline" class="plain danger">${pageText("decline", language)}</button>
+const otherWays = (
+  page: PlainPage,
+  invitation: OpenInvitation,
+  account: PageText,
+): Html => html`<form method="post" action="${path}">
+${hiddenIn(page, invitation)}
+<button name="action" value="sign_in" class="plain">${pageText(account, page.language)}</button>
+<button name="action" value="decline" class="plain danger">${pageText("decline", page.language)}</button>
 </form>`;
+
+/** The hidden fields of a form. It names its invitation, because another link may have been opened in the browser meanwhile. */
+const hiddenIn = ({ form }: PlainPage, { id }: OpenInvitation): Html => html`${form.hidden}${hidden("invitation", id)}`;
 
 type Accepting = {
   readonly invitation: OpenInvitation;
@@ -173,7 +180,7 @@ type Accepting = {
 
 /** The form with which an existing user accepts. It names the account, because a browser may have several. */
 export function acceptPage(page: PlainPage, { invitation, session, account }: Accepting, state: State): Response {
-  const { language, form } = page;
+  const { language } = page;
   const name = session.displayName === "" ? session.username : `${session.displayName} (${session.username})`;
   const { organizationName: organization } = account;
   const isEmpty = invitation.memberships.length + invitation.grants.length === 0;
@@ -183,13 +190,13 @@ export function acceptPage(page: PlainPage, { invitation, session, account }: Ac
     body: html`${whatIsOffered(page, invitation)}
 <p>${pageText("invited_as", language, { name, organization })}</p>
 ${account.isFor && !isEmpty ? acceptForm() : html`<p>${pageText(account.isFor ? "invited_nothing" : "invited_other", language)}</p>`}
-${otherWays(page, "other_account")}
+${otherWays(page, invitation, "other_account")}
 <p><a href="${path}?new=1">${pageText("invited_create", language)}</a></p>`,
   });
 
   function acceptForm(): Html {
     return html`<form method="post" action="${path}">
-${form.hidden}${hidden("user", session.userId)}
+${hiddenIn(page, invitation)}${hidden("user", session.userId)}
 <button name="action" value="accept">${pageText("accept", language)}</button>
 </form>`;
   }

@@ -61,6 +61,8 @@ export function invitationRoute(parts: ProviderParts, steps: SignInSteps): HttpR
   function submit(page: PlainPage, form: Parameters): Promise<Response> {
     return opened(page, async (invitation) => {
       const typed = typedIn(form);
+      // Another tab may have opened another link since.
+      if (form.get("invitation") !== invitation.id) return asked(page, invitation, { typed });
       try {
         return (await answered(page, form, invitation)) ?? (await asked(page, invitation, {}));
       } catch (error) {

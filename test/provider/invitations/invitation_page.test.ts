@@ -3,7 +3,7 @@ import { pageText } from "../../../src/messages/page.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { administrator, done, invite, linkTo, newAddress, projectOf } from "../../services/invitations/invited.ts";
 import { issuerOf } from "../application.ts";
-import { type Browser, openBrowser, type Shown } from "../browser.ts";
+import { type Browser, hiddenIn, openBrowser, type Shown } from "../browser.ts";
 import { alertOf, titleOf } from "../mail_pages/mail_links.ts";
 
 let postern: Postern;
@@ -127,9 +127,8 @@ test("an account with another address cannot accept; its user can use another on
   expect(page.text).toContain(pageText("invited_other", "en"));
   expect(page.text).not.toContain('value="accept"');
   // A form of another account, or one that was made up, binds nothing.
-  const token = /name="token" value="([^"]*)"/.exec(page.text)?.[1] ?? "";
   for (const user of [person.userId, stranger.userId]) {
-    const body = new URLSearchParams({ token, user, action: "accept" });
+    const body = new URLSearchParams({ ...hiddenIn(page.text), user, action: "accept" });
     const forced = await browser.send(`${issuer}/invitation/organization`, { method: "POST", body });
     expect(forced.text).toContain(pageText("invited_other", "en"));
   }
@@ -138,6 +137,24 @@ test("an account with another address cannot accept; its user can use another on
   expect(titleOf(await browser.submit(asPerson, {}, "accept"))).toBe("You have accepted");
   expect(await rolesOf(stranger.userId)).toEqual([]);
   expect(email).toContain(person.username);
+});
+
+test("a form answers the invitation that it was shown for, whatever link the browser has opened since", async () => {
+  const person = await signedUp(postern);
+  const [shown, since] = [await invited(), await invited(`${person.username}@example.com`)];
+  const browser = openBrowser(issuer);
+  const page = await browser.open(shown.link);
+  const other = await browser.open(since.link);
+  const joining = { ...ada, username: shown.email };
+  const answered = [await browser.submit(page, joining, "join"), await browser.submit(page, {}, "decline")];
+  for (const { text } of answered) expect(text).toContain(await nameOf(since.organizationId));
+  expect(answered[0]?.text).toContain('value="Lovelace"');
+  await signIn(browser, await browser.submit(other, {}, "sign_in"), person);
+  const [mine, again] = [await browser.open(since.link), await browser.open(shown.link)];
+  expect((await browser.submit(mine, {}, "accept")).text).toContain(await nameOf(shown.organizationId));
+  expect(again.text).not.toContain('value="accept"');
+  for (const { owner, invitationId } of [shown, since])
+    expect((await owner.client.get(`/v1/invitations/${invitationId}`)).status).toBe(200);
 });
 
 test("who is signed in can still create a new account", async () => {
