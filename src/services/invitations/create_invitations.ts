@@ -179,9 +179,12 @@ type Address = InvitationSends & {
 
 type AddressQuery = { readonly owner: string; readonly items: readonly Item[]; readonly settings: MailSettings };
 
-/** Reads each address in a separate statement: hundreds would delay other callers of a shared one. */
+/** Reads the valid addresses, in a statement of its own: hundreds would delay other callers of a shared one. */
 async function addressesFound(sql: Sql, { owner, items, settings }: AddressQuery): Promise<Address[]> {
-  const asked = JSON.stringify(items.map(({ email }, n) => ({ n, owner, email })));
+  // PostgreSQL cannot read every text that is no address.
+  const asked = JSON.stringify(
+    items.map(({ email, wrong }, n) => ({ n, owner, email: wrong.length > 0 ? "" : email })),
+  );
   return await sql<Address[]>`
     with asked as materialized (
       select * from jsonb_to_recordset(${asked}::text::jsonb) as asked (n integer, owner text, email text)
