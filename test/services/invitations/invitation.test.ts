@@ -95,6 +95,23 @@ test("five hundred are invited by one call, and a thousand by an organization", 
   expect(outcomesOf(body)).toEqual(["SEND_LIMIT", "SEND_LIMIT"]);
 }, 120_000);
 
+test("requests at once give an organization no more invitations than one after the other", async () => {
+  const { owner, organizationId } = await customer();
+  await using database = openClient(postern.databaseUrl);
+  await database.client`
+    with ids as (select gen_random_uuid()::text as id from generate_series(1, 990)),
+      addresses as (
+        insert into invitation_addresses (invitation_id, owner, email)
+        select id, ${organizationId}, id || '@example.com' from ids)
+    insert into invitations (owner, invitation_id, inviter_id, memberships, grants, expiration_date, version, created, changed)
+    select ${organizationId}, id, ${owner.userId}, '[]', '[]', now() + interval '1 day', 1, now(), now() from ids`;
+  const items = () => Array.from({ length: 7 }, () => ({ email: newAddress() }));
+  const asked = Array.from({ length: 5 }, () => owner.client.post("/v1/invitations", { items: items() }));
+  const outcomes = (await Promise.all(asked)).flatMap((answer) => outcomesOf(done(answer)));
+  expect(outcomes.filter((one) => one === "created")).toHaveLength(10);
+  expect(new Set(outcomes)).toEqual(new Set(["created", "INVITATION_LIMIT"]));
+});
+
 test("an existing user accepts with the code, gets what is offered, and the invitation is over", async () => {
   const [{ owner, offers, organizationId }, person] = [await customer(), await personElsewhere()];
   const invitationId = await invite(owner.client, { email: person.email.toUpperCase(), ...offers });
