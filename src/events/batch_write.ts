@@ -1,5 +1,11 @@
 import { reasonOf } from "../errors.ts";
-import { isLockLost, isOutcomeUnknown, isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
+import {
+  isLockLost,
+  isOutcomeUnknown,
+  isShortOfResources,
+  isStatementTimeout,
+  isUnavailable,
+} from "../postgres/failure.ts";
 import { workFor } from "../security/current_share.ts";
 import type { Waiting } from "./batch.ts";
 
@@ -29,7 +35,10 @@ export function batchWrite<J>(options: BatchWrite<J>) {
   };
 }
 
-const isOutage = (error: unknown): boolean => isUnavailable(error) && !isLockLost(error);
+const isUnserved = (error: unknown): boolean => isUnavailable(error) && !isLockLost(error);
+
+/** Whether the database can serve nobody. One job may need too much memory, or rows that cannot be read, while the others need neither. */
+const isOutage = (error: unknown): boolean => isUnserved(error) && !isShortOfResources(error);
 
 // If the database is slow, running the jobs of many groups at once would make it slower.
 const groupsAtOnce = 8;
@@ -64,7 +73,7 @@ function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) 
       resolve();
     } catch (error) {
       reject(refusal(error, job));
-      if (isStatementTimeout(error) || isOutage(error)) refuseAll(group, error);
+      if (isStatementTimeout(error) || isUnserved(error)) refuseAll(group, error);
     }
     busy.delete(group);
     proceed();

@@ -50,6 +50,11 @@ export function isStatementTimeout(error: unknown): boolean {
   return code === "57014" || code === "25P04";
 }
 
+/** Whether the server lacked memory or temporary space, or could not read a file, for this statement: others may succeed meanwhile. */
+export function isShortOfResources(error: unknown): boolean {
+  return /^(53200|53400|58...)$/.test(codeOf(error) ?? "");
+}
+
 /** Whether the database is unreachable or unable to serve at the moment, so that retrying may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error) ?? "";

@@ -92,6 +92,25 @@ test("where the database can write nothing, a statement is not tried again for e
   expect(shelter.statements).toHaveLength(1);
 });
 
+test.each([
+  ["out of memory", "out_of_memory"],
+  ["more temporary files than allowed", "configuration_limit_exceeded"],
+  ["a page that cannot be read", "io_error"],
+  ["a deadlock", "deadlock_detected"],
+  ["a serialization failure", "serialization_failure"],
+])("%s that one organization causes fails nobody else's writes", async (_, condition) => {
+  await using shelter = await openShelter();
+  await shelter.sql.unsafe(`
+    create function fails() returns trigger language plpgsql as $$
+    begin raise exception 'failed' using errcode = '${condition}'; end $$;
+    create trigger fails before insert on cats for each row when (new.home = 'red') execute function fails()`);
+  const all = cats(20);
+  const ended = await Promise.allSettled(
+    all.map((cat) => workFor({ shares: [[cat.home, "caller"]] }, () => shelter.takeIn(cat))),
+  );
+  expect(ended.map(({ status }) => status)).toEqual(all.map(({ home }) => (home === "red" ? "rejected" : "fulfilled")));
+});
+
 test("keys with a common name never share a statement", async () => {
   await using shelter = await openShelter(({ home }) => [home]);
   const { takeIn, statements } = shelter;
