@@ -89,6 +89,30 @@ test.each(holds)(
   },
 );
 
+test("batches read no table as a whole, however many rows share the first column of the key", async () => {
+  const many = 20_000;
+  await using at = await scene({
+    "0001-things.sql": `${rows}
+      insert into things select 'most', lpad(n::text, 5, '0') from generate_series(1, ${many}) n;
+      analyze things;`,
+  });
+  await at.migrate();
+  await using sql = openClient(at.url);
+  const counted = async () => {
+    const [row] = await sql.client<{ scans: number; updated: number }[]>`
+      select seq_scan::int as scans, n_tup_upd::int as updated from pg_stat_user_tables where relname = 'things'`;
+    return row ?? expect.unreachable();
+  };
+  const before = await counted();
+  await at.write({
+    "0002-steps.sql": "-- step: batches of things by part, id\nupdate things set n = n + 1 where :batch\n",
+  });
+  expect(await at.migrate()).toEqual(["0002-steps"]);
+  // Connections tell what they read when they end.
+  await expect.poll(async () => (await counted()).updated - before.updated, { timeout: 60_000 }).toBe(count + many);
+  expect((await counted()).scans).toBe(before.scans);
+});
+
 test("a file that replaces another counts as applied where the other was", async () => {
   await using at = await scene({ "0001-things.sql": rows });
   await at.migrate();
