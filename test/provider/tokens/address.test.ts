@@ -1,4 +1,4 @@
-import { decodeJwt } from "jose";
+import { decodeJwt, type JWTPayload } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { application, codeFor, exchange, issuerOf, type Person } from "../application.ts";
@@ -13,18 +13,19 @@ beforeAll(async () => {
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
-const move = async (address: object | null) => {
-  const { status } = await postern.admin.call("PATCH", `/v1/users/${person.userId}/human`, { address });
+const change = async (human: object) => {
+  const { status } = await postern.admin.call("PATCH", `/v1/users/${person.userId}/human`, human);
   expect(status).toBe(200);
 };
+const move = (address: object | null) => change({ address });
 
-/** The address in userinfo, and in the ID token of an application that wants the claims there. */
-async function claims(scope: string) {
+/** A claim in userinfo, and in the ID token of an application that wants the claims there. */
+async function claims(scope: string, claim: "address" | "locale" = "address") {
   const app = await application(postern.admin, { idTokenUserinfoAssertion: true });
   const { body } = await exchange(issuer, app, (await codeFor(issuer, app, person, { scope })).code);
   const authorization = `Bearer ${body.access_token}`;
-  const info = (await (await fetch(`${issuer}/oauth/userinfo`, { headers: { authorization } })).json()) as object;
-  return [info, decodeJwt(body.id_token)].map((one) => ("address" in one ? one.address : undefined));
+  const info = (await (await fetch(`${issuer}/oauth/userinfo`, { headers: { authorization } })).json()) as JWTPayload;
+  return [info, decodeJwt(body.id_token)].map((one) => one[claim]);
 }
 
 test("the scope address gives the postal address, by the names of OpenID Connect, and no other scope does", async () => {
@@ -43,4 +44,13 @@ test("the scope address gives the postal address, by the names of OpenID Connect
     scopes_supported: expect.arrayContaining(["address"]),
     claims_supported: expect.arrayContaining(["address"]),
   });
+});
+
+test("the scope profile gives the language as locale while there is one, and no other scope does", async () => {
+  expect(await claims("openid profile", "locale")).toEqual([undefined, undefined]);
+  await change({ language: "de-CH" });
+  expect(await claims("openid profile", "locale")).toEqual(["de-CH", "de-CH"]);
+  expect(await claims("openid email", "locale")).toEqual([undefined, undefined]);
+  await change({ language: "" });
+  expect(await claims("openid profile", "locale")).toEqual([undefined, undefined]);
 });
