@@ -116,6 +116,7 @@ export const reasons = {
   OWN_LOGIN_NAMES_IN_USE: Code.FailedPrecondition,
   ERASURE_NOT_SCHEDULED: Code.FailedPrecondition,
   SELF_ERASURE_OFF: Code.FailedPrecondition,
+  EMAIL_UNDOABLE: Code.FailedPrecondition,
   PHONE_UNCHANGED: Code.FailedPrecondition,
   PHONE_MISSING: Code.FailedPrecondition,
   PHONE_VERIFIED: Code.FailedPrecondition,

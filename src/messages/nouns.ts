@@ -254,6 +254,12 @@ export const nounTexts = {
     fr: "Les comptes de cette organisation ne peuvent être supprimés que par ses administrateurs.",
     es: "Solo los administradores de esta organización pueden eliminar sus cuentas.",
   },
+  EMAIL_UNDOABLE: {
+    en: "For three days after the email address was changed without a second factor, only administrators can delete the account.",
+    de: "Nachdem die E-Mail-Adresse ohne zweiten Faktor geändert wurde, können drei Tage lang nur Administratoren das Konto löschen.",
+    fr: "Pendant les trois jours qui suivent un changement d’adresse e-mail sans second facteur, seuls les administrateurs peuvent supprimer le compte.",
+    es: "Durante los tres días posteriores a un cambio de correo sin segundo factor, solo los administradores pueden eliminar la cuenta.",
+  },
   BEING_DELETED: {
     en: "The previous object of this name is still being deleted; try again when that job has ended.",
     de: "Was vorher diesen Namen hatte, wird noch gelöscht; versuchen Sie es wieder, wenn der Auftrag beendet ist.",

@@ -190,6 +190,18 @@ export const nounRows = {
       return germanAs(body.token).post("/v1/users/me:erase");
     },
   },
+  EMAIL_UNDOABLE: {
+    async by({ postern, germanAs }) {
+      const organizationId = await organization(postern);
+      const policy = { restoreDays: 3, selfErasure: true };
+      await postern.admin.put("/v1/policies/privacy", { policy }, { "x-service-orgid": organizationId });
+      const { userId, username: loginName, password, client } = await signedUp(postern, { organizationId });
+      await postern.admin.post(`/v1/users/${userId}/email`, { email: "former@example.com", isVerified: true });
+      await client.post("/v1/users/me/email", { email: "latter@example.com" });
+      const { body } = await postern.as().post("/v1/sessions", { loginName, password });
+      return germanAs(body.token).post("/v1/users/me:erase");
+    },
+  },
   ERASURE_NOT_SCHEDULED: {
     by: async ({ postern, germanAs, fixture: { userId, organizationId } }) =>
       germanAs((await newEraser(postern, organizationId)).token).post(`/v1/users/${userId}:restore`),

@@ -9,6 +9,7 @@ select n, asked.owner, asked.id, last.version, f.time as created, last.time as c
   select p.restore_days from instance cross join lateral (select q.* from privacy_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p), 7) as "restoreDays",
                coalesce((
   select p.self_erasure from instance cross join lateral (select q.* from privacy_policies q where q.owner in (asked.owner, instance_id) order by q.owner = asked.owner desc limit 1) p), false) as "selfErasure", u.kind,
+               (select max(c.expiration_date) from mail_codes c where c.user_id = asked.id and c.purpose = 'undo') as "undoUntil",
                exists (
   select from members m where m.user_id = u.user_id and (m.scope = 'instance' or m.owner = u.owner) and case m.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(m.roles)
     and not exists (select from members o join users w on w.user_id = o.user_id and w.active

@@ -423,10 +423,10 @@ export const AccountService: GenService<{
   },
   /**
    * Deletes the caller's own account and erases their personal data, as EraseUser does, if the privacy policy lets people do so
-   * (SELF_ERASURE_OFF); machines cannot (USER_NOT_HUMAN). Requires a fresh sign-in (SIGN_IN_NOT_FRESH). All sessions and access
-   * tokens end at once, including those of this call, and a mail tells the person. Until the date in the response, an
-   * administrator can undo this with RestoreUser. The last active owner of the instance or of their own organization cannot
-   * leave (LAST_OWNER).
+   * (SELF_ERASURE_OFF); machines cannot (USER_NOT_HUMAN). Requires a fresh sign-in (SIGN_IN_NOT_FRESH), and is
+   * refused while a former address can undo its change (EMAIL_UNDOABLE). All sessions and access tokens end at once, including
+   * those of this call. Until the date in the response, an administrator can undo this with RestoreUser, and a mail tells the
+   * person so. The last active owner of the instance or of their own organization cannot leave (LAST_OWNER).
    *
    * @generated from rpc postern.v1.AccountService.EraseMe
    */

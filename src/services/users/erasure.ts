@@ -56,6 +56,8 @@ export const ownErasure = (deps: Deps, settings: NoticeSettings) => {
       if (!row || row.isGone) throw refuse.because("TOKEN_INVALID");
       if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
       if (!row.selfErasure) throw refuse.because("SELF_ERASURE_OFF");
+      // Whoever took over an account would take the way back from its owner.
+      if (row.undoUntil && row.undoUntil > deps.clock()) throw refuse.because("EMAIL_UNDOABLE");
       return erased(row, call, notice("account_deleted", call));
     },
   } satisfies Pick<ServiceImpl<typeof AccountService>, "eraseMe">;
@@ -104,6 +106,8 @@ type UserToErase = Versioned & {
   readonly restoreDays: number;
   /** Whether people in the organization may erase their own accounts. */
   readonly selfErasure: boolean;
+  /** Until when a former address can undo its change; null if none can. */
+  readonly undoUntil: Date | null;
   /** Null if the user is gone. */
   readonly kind: UserRow["kind"] | null;
   readonly lastOwner: boolean;
@@ -119,6 +123,7 @@ const erasureRead = (sql: Sql) =>
                  as "isErased",
                u.erasure_date as "erasureDate", ${restoreDaysOf("asked.owner")} as "restoreDays",
                ${mayErase("asked.owner")} as "selfErasure", u.kind,
+               (select max(c.expiration_date) from mail_codes c where c.user_id = asked.id and c.purpose = 'undo') as "undoUntil",
                ${isLastOwner} as "lastOwner"
              from asked
              join events f on f.owner = asked.owner and f.stream = asked.id and f.version = 1

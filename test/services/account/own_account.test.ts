@@ -129,6 +129,18 @@ test("without days to restore them, people who delete themselves are erased at o
   expect(event.type).toBe("user.erased");
 });
 
+test("whoever took over an account cannot delete it while its former address can take it back", async () => {
+  const { userId, client } = await free(0);
+  const [email, stolen] = [newAddress(), newAddress()];
+  done(await postern.admin.post(`/v1/users/${userId}/email`, { email, isVerified: true }));
+  done(await client.post("/v1/users/me/email", { email: stolen }));
+  const erase = () => client.post("/v1/users/me:erase");
+  expect(refused(await erase())).toEqual([400, "EMAIL_UNDOABLE"]);
+  await using probe = openProbe(postern.databaseUrl);
+  await probe.sql`update mail_codes set expiration_date = now() where user_id = ${userId} and purpose = 'undo'`;
+  done(await erase());
+});
+
 test("nobody deletes themselves by a token, an old sign-in or as the last owner, and no machine does", async () => {
   const { client, userId, organizationId, username, password } = await free();
   const erase = (by: typeof client) => by.post("/v1/users/me:erase");
