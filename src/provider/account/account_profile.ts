@@ -91,7 +91,7 @@ function fieldsOf({ language }: AccountView, values: Values, failed: Failed | un
 </div>
 <label for="language">${pageText("language", language)}</label>
 <select id="language" name="language" aria-describedby="language-help">
-${languageOptions(language, values.language)}</select>
+${languageOptions(language, wrong("language") ? "" : values.language)}</select>
 <p class="help" id="language-help">${pageText("language_help", language)}</p>
 <fieldset>
 <legend>${pageText("postal_address", language)}</legend>

@@ -67,6 +67,10 @@ test("the profile changes names, address and language, keeps what was typed, and
     false,
   ]);
   expect((await human(person.userId)).familyName).not.toBe("");
+  for (const language of ["de_CH", "i-klingon", "!!"]) {
+    const odd = await browser.submit(page, { ...typed, language }, "save");
+    expect([odd.status, alerts(odd)]).toEqual([400, [expect.stringMatching(/^Language – .*language tag/)]]);
+  }
 
   const saved = await browser.submit(wrong, typed, "save");
   expect([saved.status, saved.url]).toEqual([200, `${issuer}/account/profile?saved=1`]);
