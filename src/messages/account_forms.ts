@@ -47,10 +47,16 @@ export const accountFormTexts = {
   },
   email_new: { en: "New email address", de: "Neue E-Mail-Adresse", fr: "Nouvelle adresse e-mail", es: "Nuevo correo" },
   email_change_text: {
-    en: "A code is mailed to the new address. The old one is told about the change and can undo it.",
-    de: "An die neue Adresse geht ein Code. Die alte erfährt von der Änderung und kann sie rückgängig machen.",
-    fr: "Un code est envoyé à la nouvelle adresse. L’ancienne est informée du changement et peut l’annuler.",
-    es: "Se envía un código a la dirección nueva. La antigua recibe un aviso y puede deshacer el cambio.",
+    en: "A code is mailed to the new address. The old one, if confirmed, is told about the change.",
+    de: "An die neue Adresse geht ein Code. Die alte erfährt von der Änderung, wenn sie bestätigt ist.",
+    fr: "Un code est envoyé à la nouvelle adresse. L’ancienne, si elle est confirmée, est informée du changement.",
+    es: "Se envía un código a la dirección nueva. La antigua, si está confirmada, recibe un aviso.",
+  },
+  email_open: {
+    en: "Your address {email} is not confirmed yet.",
+    de: "Ihre Adresse {email} ist noch nicht bestätigt.",
+    fr: "Votre adresse {email} n’est pas encore confirmée.",
+    es: "Su dirección {email} aún no está confirmada.",
   },
   email_same: {
     en: "This already is your address.",
@@ -82,6 +88,12 @@ export const accountFormTexts = {
     de: "Ihre Nummer {phone} ist noch nicht bestätigt. Geben Sie den Code aus der SMS ein, die an sie ging.",
     fr: "Votre numéro {phone} n’est pas encore confirmé. Saisissez le code du SMS qui lui a été envoyé.",
     es: "Su número {phone} aún no está confirmado. Introduzca el código del SMS que se le envió.",
+  },
+  phone_open: {
+    en: "Your number {phone} is not confirmed yet.",
+    de: "Ihre Nummer {phone} ist noch nicht bestätigt.",
+    fr: "Votre numéro {phone} n’est pas encore confirmé.",
+    es: "Su número {phone} aún no está confirmado.",
   },
   phone_sent: {
     en: "A text message with a new code is on its way to {phone}.",
@@ -207,10 +219,10 @@ export const accountFormTexts = {
     es: "Se cierran de inmediato todas sus sesiones, y nadie puede volver a iniciar sesión con su cuenta.",
   },
   delete_days: {
-    en: "Days for which administrators can still restore it: {days}. After that, your personal data is erased for good.",
-    de: "Tage, in denen Administratoren es noch wiederherstellen können: {days}. Danach werden Ihre persönlichen Daten endgültig gelöscht.",
-    fr: "Jours pendant lesquels les administrateurs peuvent encore le rétablir\u202f: {days}. Ensuite, vos données personnelles sont effacées définitivement.",
-    es: "Días durante los que los administradores aún pueden recuperarla: {days}. Después, sus datos personales se borran definitivamente.",
+    en: "Administrators can still restore it for {days}. After that, your personal data is erased for good.",
+    de: "Administratoren können es noch wiederherstellen, und zwar {days} lang. Danach werden Ihre persönlichen Daten endgültig gelöscht.",
+    fr: "Les administrateurs peuvent encore le rétablir pendant {days}. Ensuite, vos données personnelles sont effacées définitivement.",
+    es: "Los administradores aún pueden recuperarla durante {days}. Después, sus datos personales se borran definitivamente.",
   },
   delete_now: {
     en: "Your personal data is erased for good, and nobody can bring it back.",

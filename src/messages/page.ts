@@ -229,8 +229,14 @@ export const pageText = (key: PageText, language: Language, params: Readonly<Rec
 /** A name without characters that turn the words around it, such as U+202E, with which it could write another sentence. */
 export const inSentence = (value: string): string => value.replace(/[\p{Bidi_Control}\p{Cc}]/gu, "");
 
+/** A number of days, in words. */
+export const daysText = (days: number, language: Language): string => unitText(days, "day", language);
+
 /** A time to wait, in words: in seconds up to two minutes, then in minutes. */
 export function durationText(seconds: number, language: Language): string {
   const [count, unit] = seconds <= 120 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
-  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count);
+  return unitText(count, unit, language);
 }
+
+const unitText = (count: number, unit: string, language: Language): string =>
+  new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count);

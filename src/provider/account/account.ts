@@ -97,7 +97,7 @@ export function accountRoutes(
 function sectionsOf(services: AccountServices, ways: Ways & { readonly leaving: Leaving }): readonly AccountSection[] {
   const ofUser = [accountProfile, accountEmail, accountPhone, accountPassword, accountFactors];
   return [
-    accountHome(ways),
+    accountHome(services, ways),
     ...[...ofUser, accountSessions, accountApplications].map((of) => of(services)),
     accountDelete(services, ways.leaving),
   ];

@@ -1,6 +1,6 @@
 import { AccountService, EraseMeRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
 import { GetPrivacyPolicyRequestSchema, PolicyService } from "../../../gen/postern/v1/policy_pb.ts";
-import { pageText } from "../../messages/page.ts";
+import { daysText, pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
 import { type Html, html, pageResponse } from "../pages/html.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
@@ -67,7 +67,7 @@ const consequences = (view: AccountView, days: number): Html => html`<p>${pageTe
 <p>${afterwards(view, days)}</p>`;
 
 const afterwards = ({ language }: AccountView, days: number): string =>
-  days > 0 ? pageText("delete_days", language, { days: String(days) }) : pageText("delete_now", language);
+  days > 0 ? pageText("delete_days", language, { days: daysText(days, language) }) : pageText("delete_now", language);
 
 const askForm = (view: AccountView): Html =>
   accountForm(

@@ -1,11 +1,23 @@
 import type { Response } from "@postern/gateway";
 import { pageText } from "../../messages/page.ts";
+import type { UserRow } from "../../services/users/user_row.ts";
 import { paths } from "../http/paths.ts";
-import { type Html, html, pageResponse } from "../pages/html.ts";
-import { type AccountSection, type AccountView, accountForm, accountPage, questionPage } from "./account_page.ts";
+import { type Html, html, nothing, pageResponse } from "../pages/html.ts";
+import {
+  type AccountPath,
+  type AccountSection,
+  type AccountView,
+  accountForm,
+  accountPage,
+  questionPage,
+} from "./account_page.ts";
+import type { AccountServices } from "./account_services.ts";
 
-/** The start page of the account: who is signed in, and the ways out. */
-export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): AccountSection => ({
+/** The start page of the account: how its user can be reached, and the ways out. */
+export const accountHome = (
+  { userOf }: AccountServices,
+  { choose, signOut, signOutEverywhere }: Ways,
+): AccountSection => ({
   path: paths.account,
   isSensitive: () => false,
 
@@ -14,7 +26,7 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
     const buttons = html`<button name="action" value="switch" class="plain">${pageText("switch_account", language)}</button>
 <button name="action" value="sign_out" class="plain">${pageText("sign_out", language)}</button>
 <button name="action" value="ask_everywhere" class="plain danger">${pageText("sign_out_everywhere", language)}</button>`;
-    return accountPage(view, accountForm(view, buttons), failed);
+    return accountPage(view, html`${contactsOf(view, await userOf(view))}${accountForm(view, buttons)}`, failed);
   },
 
   async act(view, form) {
@@ -47,6 +59,19 @@ export const accountHome = ({ choose, signOut, signOutEverywhere }: Ways): Accou
     }
   },
 });
+
+/** The address and the phone number that are known, and the way to confirm them. */
+function contactsOf({ language }: AccountView, { email, emailVerified, phone, phoneVerified }: UserRow): Html {
+  const line = (sentence: string, toConfirm: AccountPath | undefined) =>
+    html`<p>${sentence}${
+      toConfirm === undefined ? nothing : html` <a href="${toConfirm}">${pageText("confirm", language)}</a>`
+    }</p>\n`;
+  const emailText = pageText(emailVerified ? "email_confirmed" : "email_open", language, { email: email ?? "" });
+  const phoneText = pageText(phoneVerified ? "phone_confirmed" : "phone_open", language, { phone: phone ?? "" });
+  return html`${email === null ? nothing : line(emailText, emailVerified ? undefined : paths.accountEmail)}${
+    phone === null ? nothing : line(phoneText, phoneVerified ? undefined : paths.accountPhone)
+  }`;
+}
 
 const signedOut = ({ language, brand }: AccountView, cookies: readonly string[], text: Html): Response =>
   pageResponse(

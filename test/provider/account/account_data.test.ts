@@ -117,12 +117,15 @@ test("an address is changed by a fresh sign-in alone, and the old one is told", 
   expect(open.url).toBe(`${issuer}/account/email`);
   const changed = await browser.submit(open, { email }, "change");
   expect(changed.text).toContain(`Your address ${email} is not confirmed yet.`);
+  const home = async () => (await browser.open(`${issuer}/account`)).text;
+  expect(await home()).toContain(`${pageText("email_open", "en", { email })} <a href="/account/email">`);
   const [notice] = await mailsTo(postern, old);
   expect(notice?.text).toContain("/email/restore");
   const [mail] = await mailsTo(postern, email);
   const code = /^[2-9B-Z]{6}$/m.exec(mail?.text ?? "")?.[0] ?? "";
   await browser.submit(changed, { code }, "confirm");
   expect(await human(person.userId)).toMatchObject({ email, emailVerified: true });
+  expect(await home()).toContain(`${pageText("email_confirmed", "en", { email })}</p>`);
 });
 
 test("a phone is added, confirmed by its code, changed, and removed after a question", async () => {
@@ -208,7 +211,7 @@ test("an account is deleted after a question, where the policy allows it, and th
   const own = await at("/account/delete", person);
   const question = await own.browser.submit(own.page, {}, "ask");
   expect(question.text).toContain(`<h1>${pageText("delete_title", "en")}</h1>`);
-  expect(question.text).toContain(pageText("delete_days", "en", { days: "3" }));
+  expect(question.text).toContain(pageText("delete_days", "en", { days: "3 days" }));
   await madeStale(person.userId);
   const asked = await own.browser.submit(question, {}, "delete");
   expect([asked.text.includes('name="password"'), await human(person.userId)]).toEqual([true, expect.anything()]);
