@@ -255,10 +255,10 @@ export const nounTexts = {
     es: "Solo los administradores de esta organización pueden eliminar sus cuentas.",
   },
   EMAIL_UNDOABLE: {
-    en: "For three days after the email address was changed without a second factor, only administrators can delete the account.",
-    de: "Nachdem die E-Mail-Adresse ohne zweiten Faktor geändert wurde, können drei Tage lang nur Administratoren das Konto löschen.",
-    fr: "Pendant les trois jours qui suivent un changement d’adresse e-mail sans second facteur, seuls les administrateurs peuvent supprimer le compte.",
-    es: "Durante los tres días posteriores a un cambio de correo sin segundo factor, solo los administradores pueden eliminar la cuenta.",
+    en: "While the former email address can still undo its change, only administrators can delete the account.",
+    de: "Solange die frühere E-Mail-Adresse ihren Wechsel noch rückgängig machen kann, können nur Administratoren das Konto löschen.",
+    fr: "Tant que l’ancienne adresse e-mail peut encore annuler son changement, seuls les administrateurs peuvent supprimer le compte.",
+    es: "Mientras el correo anterior aún pueda deshacer su cambio, solo los administradores pueden eliminar la cuenta.",
   },
   BEING_DELETED: {
     en: "The previous object of this name is still being deleted; try again when that job has ended.",

@@ -22,6 +22,8 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
     where e.type in ('user.human_created', 'user.email_changed') and e.payload->>'email' = u.email
     order by e.version desc limit 1)) as "emailSetter",
       (select s.amr from sessions s where s.session_id = asked.session) as amr,
+      exists (select from factors f where f.user_id = u.user_id and f.created < now() - make_interval(secs => 259200))
+        as "hasOldFactor",
       (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
   (select s.time from mail_sends s
    where (s.user_id, s.purpose, s.time)

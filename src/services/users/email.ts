@@ -25,7 +25,7 @@ import {
   refuseTooManyMails,
   reserveEmailAttempt,
 } from "../verification/mail_code.ts";
-import { type NoticeSettings, sendNotice } from "../verification/notice.ts";
+import { type NoticeSettings, noticeSeconds, sendNotice } from "../verification/notice.ts";
 import {
   asksForCode,
   exclusive,
@@ -146,6 +146,8 @@ const emailRead = (sql: Sql, settings: MailSettings) =>
     select: `select n, ${verifiableColumns}, u.email_verified as verified, ${qualifiedName("u")} as "qualifiedName", u.email,
       ${emailSetter} as "emailSetter",
       (select s.amr from sessions s where s.session_id = asked.session) as amr,
+      exists (select from factors f where f.user_id = u.user_id and f.created < now() - make_interval(secs => ${noticeSeconds}))
+        as "hasOldFactor",
       (select count(*)::integer from mail_codes o where o.user_id = u.user_id and o.purpose = 'undo') as undoable,
       ${mailSendsColumns({ user: "u.user_id", email: "coalesce(asked.email, u.email)", purpose: "email" }, settings)}
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id

@@ -26,6 +26,8 @@ export type FormerAddress = {
   readonly emailSetter: string | null;
   /** The methods with which the call's session began (RFC 8176); null if the call has no session. */
   readonly amr: readonly string[] | null;
+  /** Whether the user has had a factor for longer than a change can be undone. */
+  readonly hasOldFactor: boolean;
   /** The number of earlier changes that can still be undone. */
   readonly undoable: number;
 };
@@ -35,7 +37,8 @@ const mostUndoable = 10;
 
 /**
  * Makes the part of a changed address's secret that holds the notice to the old address, with a code to undo the change if users made it
- * without a second factor. Whoever set the old address counts as the creator of the code, because they may read it.
+ * without a second factor that they have had for longer than the code is valid: whoever took over an account could add one first. Whoever
+ * set the old address counts as the creator of the code, because they may read it.
  */
 export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
   const notice = notices(deps, settings);
@@ -45,7 +48,7 @@ export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
     if (callerOf(call).userId !== userId)
       return { endsUndo: true, ...(verified ? notice("email_replaced", call) : {}) };
     if (email === null || !verified) return {};
-    const isFinal = isMultiFactor(user.amr ?? []) || user.undoable >= mostUndoable;
+    const isFinal = (user.hasOldFactor && isMultiFactor(user.amr ?? [])) || user.undoable >= mostUndoable;
     if (isFinal || (await holdsLess(creatorId, userId))) return notice("email_replaced", call);
     const { notice: made } = notice("email_changed", call);
     if (!made) return {};

@@ -122,10 +122,23 @@ describe("the mail to a former address", () => {
     expect(await userOf(userId)).toMatchObject({ email, emailVerified: true });
   });
 
+  test("has its link after a sign-in with a factor that whoever took over the account has just added", async () => {
+    const { userId, email, ...victim } = await person();
+    const thief = postern.as((await postern.as().post("/v1/sessions", signInOf(victim))).body.token);
+    await enrolTotp(thief);
+    expect((await thief.post("/v1/users/me/email", { email: newAddress() })).status).toBe(200);
+    const texts = (await mailsTo(postern, email, 2)).map(({ text }) => text);
+    const [link = expect.unreachable()] = texts.flatMap((text) => /^http\S+restore\S+$/m.exec(text)?.[0] ?? []);
+    expect(titleOf(await restore(link))).toBe("Your address is restored");
+    expect((await userOf(userId)).email).toBe(email);
+  });
+
   test("has no such link after a sign-in with a second factor, or from an administrator", async () => {
     const withFactor = await withTotp(postern);
     const plain = await person();
     const email = await setAddress(withFactor.userId, { isVerified: true });
+    await using probe = openProbe(postern.databaseUrl);
+    await probe.sql`update factors set created = created - interval '73 hours' where user_id = ${withFactor.userId}`;
     expect((await withFactor.client.post("/v1/users/me/email", { email: newAddress() })).status).toBe(200);
     await setAddress(plain.userId, { isVerified: true });
     for (const one of [email, plain.email]) {
@@ -133,7 +146,6 @@ describe("the mail to a former address", () => {
       expect(mail.subject).toBe(mailTexts.email_replaced.en.subject);
       expect(mail.text).toContain(`${issuer}/account\n`);
     }
-    await using probe = openProbe(postern.databaseUrl);
     const users = [withFactor.userId, plain.userId];
     expect(await probe.sql`select from mail_codes where user_id in ${probe.sql(users)} and purpose = 'undo'`).toEqual(
       [],
