@@ -6,12 +6,12 @@ import { rebuild } from "../../../src/events/rebuild.ts";
 import { recover } from "../../../src/maintenance/recover.ts";
 import { parseMigration } from "../../../src/postgres/migrating/migration_file.ts";
 import { folds } from "../../../src/runtime/modules.ts";
-import type { PasswordBench } from "../../../src/security/password.ts";
 import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
 import { oneConnection, unique } from "../../events/log_of.ts";
 import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { openHandlers } from "../../sent_statements.ts";
+import { countedHashes } from "./counted_hashes.ts";
 
 let postern: Postern;
 let database: ReturnType<typeof oneConnection>;
@@ -46,7 +46,7 @@ async function whoIs(loginName: string, organizationId = ""): Promise<string | u
   return done(await postern.as(answer.body.token).get("/v1/users/me")).user.id;
 }
 
-type Person = { username?: string; email?: string; isEmailVerified?: boolean; password?: string };
+type Person = { username?: string; email?: string; isEmailVerified?: boolean; password?: string | undefined };
 
 /** A new user without a mail. */
 async function person(organizationId: string, of: Person = {}) {
@@ -228,25 +228,7 @@ test("GetUserByLoginName finds names by the same route, but nobody by an address
 async function costsOf(count: (costs: (...typed: [string, string?]) => Promise<object>) => Promise<void>) {
   await using handlers = openHandlers(postern);
   let hashes = 0;
-  const { passwords } = handlers.deps.secrets;
-  const counted: typeof passwords = {
-    ...passwords,
-    verifyDecoy: (...given) => {
-      hashes++;
-      return passwords.verifyDecoy(...given);
-    },
-    inOnePlace: (work, place) => {
-      const counting = (bench: PasswordBench): PasswordBench => ({
-        ...bench,
-        verify(...given) {
-          hashes++;
-          return bench.verify(...given);
-        },
-      });
-      return passwords.inOnePlace((bench) => work(counting(bench)), place);
-    },
-  };
-  const deps = { ...handlers.deps, secrets: { ...handlers.deps.secrets, passwords: counted } };
+  const deps = { ...handlers.deps, secrets: countedHashes(handlers.deps.secrets, () => hashes++) };
   const { signIn } = signInsOf(deps, postern.config);
   const call = { values: createContextValues(), signal: new AbortController().signal };
   await count(async (loginName, organizationId) => {
@@ -269,6 +251,15 @@ test("whoever is known or unknown, and by whatever route, a refused sign-in cost
   await give(a, domain);
   const jane = await person(a, { username: "jane", email: `jane.doe@${domain}` });
   const joe = await proven(await person(b));
+  // Those who could not sign in anyway: somebody without a password, deleted, of a deactivated organization, or with an address of two.
+  const [shut, pending] = [await organization(postern), someDomain()];
+  const [barred, gone] = [await person(shut), await person(b)];
+  const without = await person(b, { password: undefined });
+  const two = `${unique("two")}@example.com`;
+  for (const organizationId of [a, b]) await proven(await person(organizationId, { email: two }));
+  done(await postern.admin.delete(`/v1/users/${gone.userId}`));
+  done(await postern.admin.post(`/v1/organizations/${shut}:deactivate`));
+  done(await postern.admin.post("/v1/domains", { name: pending }, inside(a)));
   await costsOf(async (costs) => {
     const known = (await costs(joe.username)) as { statements: string[]; hashes: number };
     expect([known.hashes, known.statements.length > 3]).toEqual([1, true]);
@@ -288,6 +279,15 @@ test("whoever is known or unknown, and by whatever route, a refused sign-in cost
       [joe.username, postern.organizationId],
       [joe.username, "0123456789abcdefghjkmnpq"],
       [joe.username, "none"],
+      [barred.username],
+      [barred.username, shut],
+      [gone.username],
+      [`${gone.username}@${b}`],
+      [without.username],
+      [two],
+      [two, a],
+      [`jane@${pending}`],
+      [`jane@${pending}`, a],
     ] as const)
       expect(await costs(name, organizationId), `${name} in ${organizationId}`).toEqual(known);
   });
