@@ -9,6 +9,7 @@ import { counting, openScales } from "../test/weight/blocks.ts";
 import { type Weighed, weighEverything, weighedSettings } from "../test/weight/everything.ts";
 import { growthOf } from "../test/weight/growth.ts";
 import { filling, skewOf } from "../test/weight/skewed.ts";
+import { bare, loading } from "./bulk.ts";
 import { type Databases, databasesOf, makeFolder } from "./server.ts";
 import { startSystem } from "./system_under_test.ts";
 
@@ -32,22 +33,20 @@ export async function blocks(sizes: readonly number[]): Promise<Row[]> {
 
 async function blocksOn(version: number, bin: string, sizes: readonly number[]): Promise<Row[]> {
   await using folder = await makeFolder();
-  await using server = await startPostgres(bin, { ...counting, ...filled });
+  await using server = await startPostgres(bin, { ...counting, ...loading, max_connections: "100" });
   const databases = databasesOf(server.url, folder.path);
   const found = new Map<number, Weighed[]>();
   for (const users of sizes) found.set(users, await weighedAt(databases, users));
   return rowsOf(version, found);
 }
 
-const filled = { shared_buffers: "1GB", max_wal_size: "16GB", checkpoint_timeout: "1h", max_connections: "100" };
-
 async function weighedAt(databases: Databases, users: number): Promise<Weighed[]> {
   const name = `weighed_${users}`;
   // The first start finds no organization. A service that runs on would read all the events that come.
   await (await startSystem(databases, name))[Symbol.asyncDispose]();
-  await using sql = openClient(await databases.database(name));
   const began = performance.now();
-  await sql.client.unsafe(filling(skewOf(users)));
+  await bare(await databases.database(name), ([sql]) => sql.unsafe(filling(skewOf(users))));
+  await using sql = openClient(await databases.database(name));
   await numberAll(sql.client);
   await sql.client.unsafe("vacuum analyze");
   process.stdout.write(`${users} users: filled in ${Math.round((performance.now() - began) / 1000)} s\n`);

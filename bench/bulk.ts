@@ -12,14 +12,19 @@ export const loading = {
 
 /** Loads a new database without indexes and foreign keys, and makes them again afterwards. */
 export async function bulk(url: string, owner: string, size: Size): Promise<void> {
+  await bare(url, (sqls) => append(sqls, owner, size));
+}
+
+/** Does work that fills a database while it has neither foreign keys nor indexes that are not unique, on a connection for each core. */
+export async function bare(url: string, fill: (sqls: readonly [Sql, ...Sql[]]) => Promise<unknown>): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  const sqls = Array.from({ length: availableParallelism() }, () => opened.use(openClient(url)).client);
-  const [sql] = sqls;
-  if (!sql) return;
+  const connect = () => opened.use(openClient(url)).client;
+  const sql = connect();
+  const sqls = [sql, ...Array.from({ length: availableParallelism() - 1 }, connect)] as const;
   for (const one of sqls) await one.unsafe("set maintenance_work_mem = '512MB'");
   const { drop, indexes, constraints } = await besides(sql);
   for (const text of drop) await sql.unsafe(text);
-  await append(sqls, owner, size);
+  await fill(sqls);
   for (const texts of [indexes, constraints]) await spread(sqls, texts);
   await sql.unsafe("vacuum analyze");
   await sql.unsafe("checkpoint");
