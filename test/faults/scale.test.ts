@@ -25,7 +25,7 @@ describe.skipIf(!bin)("PostgreSQL 15", () => {
   const weighed: Weighed[][] = [];
 
   beforeAll(async () => {
-    const server = opened.use(await startPostgres(bin ?? "", { ...counting, max_wal_size: "4GB" }));
+    const server = opened.use(await startPostgres(bin ?? "", { ...counting, max_wal_size: "4GB", autovacuum: "off" }));
     for (const users of sizes) weighed.push(await weighedAt(server.url, users));
   }, 1_800_000);
   afterAll(() => opened.disposeAsync());
