@@ -21,6 +21,7 @@ import { projectForNameRead } from "../../src/services/applications/application.
 import { eventService } from "../../src/services/audit/event.ts";
 import { watch } from "../../src/services/audit/event_watch.ts";
 import * as reads from "../../src/services/callers/caller_lookups.ts";
+import { applicationsOf } from "../../src/services/consents/consent.ts";
 import { denialRead, denialsRead } from "../../src/services/decisions/evaluate.ts";
 import { giverRead } from "../../src/services/members/role_giver.ts";
 import { endedRolesOf, rolesOf } from "../../src/services/members/user_role_list.ts";
@@ -70,6 +71,9 @@ beforeAll(async () => {
     from generate_series(1, 3000) n;
     insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, created, expiration_date)
     select 'sign_on' || n, 'session' || n, 'other' || n, 'app' || n, 'organization0', 'openid', true, now(), ${later}
+    from generate_series(1, 3000) n;
+    insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, created, expiration_date)
+    select 'often' || n, 'session7', 'other7', 'app' || n % 3 + 1, 'organization0', 'openid', true, now(), ${later}
     from generate_series(1, 3000) n;
     insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
     select sha256(('token' || n)::bytea), 'sign_on' || n, 'openid', now(), ${later} from generate_series(1, 3000) n`);
@@ -244,6 +248,12 @@ const cases: readonly Case[] = [
   {
     ...{ name: "a page of the roles of a user that were ended", index: "ended_roles_pkey", most: 5 },
     ask: ({ sql }) => endedRolesOf(sql, idOf("user", 7), { limit: 11, after: undefined }),
+  },
+  {
+    ...{ name: "the applications of somebody who signs in often", index: "sign_ons_of_user", most: 40 },
+    async ask({ sql }) {
+      expect(await applicationsOf(sql, "other7", { limit: 11, after: undefined, now: new Date() })).toHaveLength(4);
+    },
   },
   {
     ...{ name: "the roles that an organization gave a user", index: "members_of_user", most: 15 },

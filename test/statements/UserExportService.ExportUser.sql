@@ -37,25 +37,39 @@ from sign_ons o left join browser_sessions b on b.session_id = o.session_id
 where o.user_id = $1 and true
 order by o.app_id, o.sign_on_id limit $2;
 
-select a.app_id as "appId", a.name, a.owner as "organizationId", h.name as "organizationName",
+with recursive signed_in (app_id) as (
+  select $1::text
+  union all
+  select n.app_id from signed_in k cross join lateral (
+    select o.app_id from sign_ons o
+    where (o.user_id, o.app_id) > ($2, k.app_id) and o.user_id <= $3 and o.expiration_date > $4
+    order by o.user_id, o.app_id limit 1) n
+)
+select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",
   c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
-  s.offline is not null as "isOffline", s.offline as "offlineSinceDate"
+  f.first is not null as "isOffline", f.first as "offlineSinceDate"
 from (
-  select app_id from consents where user_id = $1
+  select app_id from (select app_id from consents where user_id = $5 offset 0) c
   union
-  select app_id from sign_ons where user_id = $2 and expiration_date > $3
+  select app_id from signed_in
 ) k
-join applications a on a.app_id = k.app_id
-join organizations h on h.organization_id = a.owner
-left join consents c on c.user_id = $4 and c.app_id = k.app_id
 cross join lateral (
-  select max(o.created) as last, min(o.created) filter (where exists (
-    select from refresh_tokens r
-    where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > $5)) as offline
-  from sign_ons o where o.user_id = $6 and o.app_id = k.app_id and o.expiration_date > $7
-) s
-where a.app_id > $8
-order by a.app_id limit $9;
+  select a.name, a.owner, h.name as organization_name
+  from applications a join organizations h on h.organization_id = a.owner where a.app_id = k.app_id offset 0) a
+left join consents c on c.user_id = $6 and c.app_id = k.app_id
+left join lateral (
+  select o.created as last from sign_ons o
+  where (o.user_id, o.app_id) >= ($7, k.app_id) and (o.user_id, o.app_id) <= ($8, k.app_id)
+    and o.expiration_date > $9
+  order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) s on true
+cross join lateral (
+  select min(o.created) as first from sign_ons o
+  where o.user_id = $10 and o.app_id = k.app_id and o.refresh_family is not null and o.expiration_date > $11
+    and exists (select from refresh_tokens r
+      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > $12)
+) f
+where k.app_id > $13
+order by k.app_id limit $14;
 
 select r.kind, r.owner, r.id, r.version, r.created, r.changed, r.scope, h.name as "organizationName",
   r."projectGrantId", coalesce(r."projectId", p.project_id) as "projectId",

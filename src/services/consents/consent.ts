@@ -132,30 +132,49 @@ type ApplicationRow = {
   readonly offlineSinceDate: Date | null;
 };
 
+/**
+ * A page of the applications that a user is connected to. It goes from one application to the next, and to the latest sign-in of each, by
+ * index: a user may have signed in thousands of times. Ids of sign-ins are in the order of time; rows are compared as a whole, because
+ * no other index has that order.
+ */
 export const applicationsOf = (
   sql: Sql,
   userId: string,
   { after, limit, now }: PagePart & { readonly now: Date },
 ) => sql<ApplicationRow[]>`
-  select a.app_id as "appId", a.name, a.owner as "organizationId", h.name as "organizationName",
+  with recursive signed_in (app_id) as (
+    select ${after?.[0] ?? ""}::text
+    union all
+    select n.app_id from signed_in k cross join lateral (
+      select o.app_id from sign_ons o
+      where (o.user_id, o.app_id) > (${userId}, k.app_id) and o.user_id <= ${userId} and o.expiration_date > ${now}
+      order by o.user_id, o.app_id limit 1) n
+  )
+  select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",
     c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
-    s.offline is not null as "isOffline", s.offline as "offlineSinceDate"
+    f.first is not null as "isOffline", f.first as "offlineSinceDate"
   from (
-    select app_id from consents where user_id = ${userId}
+    select app_id from (select app_id from consents where user_id = ${userId} offset 0) c
     union
-    select app_id from sign_ons where user_id = ${userId} and expiration_date > ${now}
+    select app_id from signed_in
   ) k
-  join applications a on a.app_id = k.app_id
-  join organizations h on h.organization_id = a.owner
-  left join consents c on c.user_id = ${userId} and c.app_id = k.app_id
   cross join lateral (
-    select max(o.created) as last, min(o.created) filter (where exists (
-      select from refresh_tokens r
-      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > ${now})) as offline
-    from sign_ons o where o.user_id = ${userId} and o.app_id = k.app_id and o.expiration_date > ${now}
-  ) s
-  where a.app_id > ${after?.[0] ?? ""}
-  order by a.app_id limit ${limit}`;
+    select a.name, a.owner, h.name as organization_name
+    from applications a join organizations h on h.organization_id = a.owner where a.app_id = k.app_id offset 0) a
+  left join consents c on c.user_id = ${userId} and c.app_id = k.app_id
+  left join lateral (
+    select o.created as last from sign_ons o
+    where (o.user_id, o.app_id) >= (${userId}, k.app_id) and (o.user_id, o.app_id) <= (${userId}, k.app_id)
+      and o.expiration_date > ${now}
+    order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) s on true
+  cross join lateral (
+    select min(o.created) as first from sign_ons o
+    where o.user_id = ${userId} and o.app_id = k.app_id and o.refresh_family is not null and o.expiration_date > ${now}
+      and exists (select from refresh_tokens r
+        where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > ${now})
+  ) f
+  where k.app_id > ${after?.[0] ?? ""}
+  order by k.app_id limit ${limit}`;
 
 export const application = ({ scopes, consentDate, lastSignInDate, offlineSinceDate, ...row }: ApplicationRow) => ({
   ...row,
