@@ -35,6 +35,7 @@ import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
 import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/passwords/known_browser.ts";
 import { countFailure } from "../src/services/passwords/name_wait.ts";
 import { answerRequests } from "../src/services/passwords/password_reset_worker.ts";
+import { expiredRegistrations } from "../src/services/registrations/registration_expiry.ts";
 import { resealedSubscriptions } from "../src/services/subscriptions/subscription_secret.ts";
 import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
@@ -48,6 +49,7 @@ import { organization, type Postern, signedUp, startPostern } from "./harness.ts
 import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
 import { codeTo, invite } from "./services/invitations/invited.ts";
+import { registrationCalls } from "./services/registrations/registering.ts";
 import { grantsInState, secondOfSearch, secondPage, userQueries } from "./statement_calls.ts";
 
 const folder = join(root, "test/statements");
@@ -95,6 +97,7 @@ const together = [
   ["factor.passkey_added", "session.unrestricted"],
   // Whoever accepts an invitation gets what it offers.
   ["invitation.accepted", "member.added", "user_grant.added"],
+  ["user.human_created", "registration.completed"],
 ];
 const appending = new Map([
   ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
@@ -172,8 +175,8 @@ const refusedRows = [
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (needs === "caller" ? [rpc] : [])),
   "SessionService.CompleteSession",
   "SessionService.CreatePasskeySession",
-  "InvitationService.AcceptInvitation",
-  "InvitationService.DeclineInvitation",
+  ...["InvitationService.AcceptInvitation", "InvitationService.DeclineInvitation"],
+  ...["RegistrationService.RequestRegistration", "RegistrationService.CompleteRegistration"],
 ];
 
 /** The call that the matrix of permissions makes, and the one for the second page where there are pages. */
@@ -216,6 +219,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   return {
     "InvitationService.AcceptInvitation": [{ userId, request: { code: await invitedCode(`${username}@example.com`) } }],
     "InvitationService.DeclineInvitation": [{ request: { code: await invitedCode("someone@example.com") } }],
+    ...(await registrationCalls(postern)),
     "AccountService.GetMe": [{ request: { projectId } }],
     "AccountService.ChangePassword": [
       {
@@ -324,7 +328,7 @@ test("what is over is cleared away by the statements of its file", async () => {
     ...expiryChores(deps, postern.config),
     oldJobs(deps),
     dueErasures(deps),
-    expiredInvitations(deps),
+    ...[expiredInvitations(deps), expiredRegistrations(deps)],
     jobsOfEarlierReleases(deps),
     resealedFactors(rotated),
     resealedSubscriptions(rotated),

@@ -42,6 +42,7 @@ type Client struct {
 	Organizations posternv1.OrganizationServiceClient
 	Policies      posternv1.PolicyServiceClient
 	Projects      posternv1.ProjectServiceClient
+	Registrations posternv1.RegistrationServiceClient
 	Sessions      posternv1.SessionServiceClient
 	Subscriptions posternv1.SubscriptionServiceClient
 	UserExports   posternv1.UserExportServiceClient
@@ -79,6 +80,7 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		Organizations: posternv1.NewOrganizationServiceClient(conn),
 		Policies:      posternv1.NewPolicyServiceClient(conn),
 		Projects:      posternv1.NewProjectServiceClient(conn),
+		Registrations: posternv1.NewRegistrationServiceClient(conn),
 		Sessions:      posternv1.NewSessionServiceClient(conn),
 		Subscriptions: posternv1.NewSubscriptionServiceClient(conn),
 		UserExports:   posternv1.NewUserExportServiceClient(conn),

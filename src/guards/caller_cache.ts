@@ -203,6 +203,8 @@ const revokesBy = {
   "policy.privacy_reset": nobody,
   "policy.retention_set": nobody,
   "policy.retention_reset": nobody,
+  "policy.registration_set": nobody,
+  "policy.registration_reset": nobody,
   "factor.enrolment_started": nobody,
   "factor.totp_added": nobody,
   "factor.passkey_added": nobody,
@@ -217,6 +219,7 @@ const revokesBy = {
   "attempt.password_change_refused": nobody,
   "attempt.permission_refused": nobody,
   "attempt.password_reset_requested": nobody,
+  "attempt.registration_requested": nobody,
   "attempt.more": nobody,
   "subscription.created": nobody,
   "subscription.changed": nobody,
@@ -236,6 +239,10 @@ const revokesBy = {
   "invitation.accepted": nobody,
   "invitation.declined": nobody,
   "invitation.expired": nobody,
+  "registration.created": nobody,
+  "registration.resent": nobody,
+  "registration.completed": nobody,
+  "registration.expired": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

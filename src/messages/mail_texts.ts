@@ -18,7 +18,14 @@ export type NoticeKind = (typeof noticeKinds)[number];
 export type NoticeTopic = "password" | "factor" | "email" | "device" | "account";
 
 /** The kinds of mail. */
-export type MailKind = "verify_email" | "reset_password" | "invitation" | "organization_invitation" | NoticeKind;
+export type MailKind =
+  | "verify_email"
+  | "reset_password"
+  | "invitation"
+  | "organization_invitation"
+  | "registration"
+  | "registration_known"
+  | NoticeKind;
 
 /** Whether a mail of this kind only tells users about a change. */
 export const isNotice = (kind: MailKind): kind is NoticeKind => noticeKinds.some((notice) => notice === kind);
@@ -133,6 +140,59 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
       before:
         "Se le invita a unirse a una organización. Con este código puede ver lo que se le ofrece, y aceptar o rechazar:",
       after: "La invitación es válida durante siete días. Si no la espera, ignore este mensaje.",
+    },
+  },
+  registration: {
+    en: {
+      subject: "Create your account",
+      before: "This email address was entered to create an account. Enter this code to continue:",
+      after: "The code is valid for one hour. If you did not request it, ignore this message: no account is created.",
+    },
+    de: {
+      subject: "Legen Sie Ihr Konto an",
+      before:
+        "Diese E-Mail-Adresse wurde eingegeben, um ein Konto anzulegen. Geben Sie diesen Code ein, um fortzufahren:",
+      after:
+        "Der Code gilt eine Stunde. Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht: Es wird kein Konto angelegt.",
+    },
+    fr: {
+      subject: "Créez votre compte",
+      before: "Cette adresse e-mail a été saisie pour créer un compte. Saisissez ce code pour continuer\u202f:",
+      after:
+        "Le code est valable une heure. Si vous ne l’avez pas demandé, ignorez ce message\u202f: aucun compte n’est créé.",
+    },
+    es: {
+      subject: "Cree su cuenta",
+      before:
+        "Se ha introducido esta dirección de correo electrónico para crear una cuenta. Introduzca este código para continuar:",
+      after:
+        "El código es válido durante una hora. Si no lo ha solicitado, ignore este mensaje: no se crea ninguna cuenta.",
+    },
+  },
+  registration_known: {
+    en: {
+      subject: "You already have an account",
+      before:
+        "This email address was entered to create an account, but an account with it already exists. Go back and sign in with it instead.",
+      after: "If you did not request this, ignore this message: your account does not change.",
+    },
+    de: {
+      subject: "Sie haben schon ein Konto",
+      before:
+        "Diese E-Mail-Adresse wurde eingegeben, um ein Konto anzulegen, aber es gibt schon ein Konto mit ihr. Gehen Sie zurück und melden Sie sich damit an.",
+      after: "Wenn Sie das nicht selbst waren, ignorieren Sie diese Nachricht: Ihr Konto bleibt, wie es ist.",
+    },
+    fr: {
+      subject: "Vous avez déjà un compte",
+      before:
+        "Cette adresse e-mail a été saisie pour créer un compte, mais il existe déjà un compte avec elle. Revenez en arrière et connectez-vous avec ce compte.",
+      after: "Si ce n’était pas vous, ignorez ce message\u202f: votre compte reste inchangé.",
+    },
+    es: {
+      subject: "Ya tiene una cuenta",
+      before:
+        "Se ha introducido esta dirección de correo electrónico para crear una cuenta, pero ya existe una cuenta con ella. Vuelva atrás e inicie sesión con esa cuenta.",
+      after: "Si no ha sido usted, ignore este mensaje: su cuenta no cambia.",
     },
   },
   password_changed: {
@@ -321,6 +381,14 @@ export const linkLabel: Readonly<Record<Language, string>> = {
   de: "Oder öffnen Sie diese Seite:",
   fr: "Ou ouvrez cette page\u202f:",
   es: "O abra esta página:",
+};
+
+/** Introduces the link that leads to a new password, in each language. */
+export const forgottenLabel: Readonly<Record<Language, string>> = {
+  en: "If you have forgotten your password, open this page:",
+  de: "Wenn Sie Ihr Passwort vergessen haben, öffnen Sie diese Seite:",
+  fr: "Si vous avez oublié votre mot de passe, ouvrez cette page\u202f:",
+  es: "Si ha olvidado su contraseña, abra esta página:",
 };
 
 /** Introduces the link that lets a user undo a change, in each language. */

@@ -6,6 +6,7 @@ import { factorPageTexts } from "./factor_page.ts";
 import { invitationPageTexts } from "./invitation_page.ts";
 import type { Language, Texts } from "./language.ts";
 import { mailPageTexts } from "./mail_page.ts";
+import { registrationPageTexts } from "./registration_page.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
@@ -16,6 +17,7 @@ export const pageTexts = {
   ...factorPageTexts,
   ...mailPageTexts,
   ...invitationPageTexts,
+  ...registrationPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",

@@ -18,6 +18,7 @@ import { pageFiles } from "./pages/page_files.ts";
 import { shownRoute } from "./pages/page_route.ts";
 import { isOutage } from "./pages/request_notes.ts";
 import type { ProviderParts } from "./parts.ts";
+import { registrationRoutes } from "./registrations/registration_route.ts";
 import { authorizeRoute } from "./sign_in/authorize.ts";
 import { signInRoute } from "./sign_in/sign_in.ts";
 import { signInSteps } from "./sign_in/steps.ts";
@@ -44,6 +45,7 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
       confirmEmailRoute(parts),
       restoreEmailRoute(parts),
       invitationRoute(parts, steps),
+      ...registrationRoutes(parts, steps, enrolment),
     ],
   ];
   const pages = shownPages.map(atOwnAddress(parts)).map(shownRoute(deps, issuer));

@@ -29,6 +29,7 @@ import { passwords } from "../services/passwords/module.ts";
 import type { PasswordResets } from "../services/passwords/password_reset.ts";
 import { policies } from "../services/policies/module.ts";
 import { projects } from "../services/projects/module.ts";
+import { registrations } from "../services/registrations/module.ts";
 import { sessions } from "../services/sessions/module.ts";
 import type { SignIns } from "../services/sessions/sign_in.ts";
 import { subscriptions } from "../services/subscriptions/module.ts";
@@ -75,7 +76,7 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 const modules = [
   ...[log, notify, expiry],
   ...[account, accessTokens, passwords, users, userExports, members, sessions, factors, policies],
-  ...[organizations, domains, projects, applications, userGrants, invitations],
+  ...[organizations, domains, projects, applications, userGrants, invitations, registrations],
   ...[consents, decisions, audit, subscriptions, jobs, provider],
 ] as const satisfies readonly Module[];
 

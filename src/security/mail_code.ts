@@ -5,8 +5,8 @@ import { hashToken } from "./token.ts";
 /** The identity of a code that verifies an email address: its id, the user, and the address. */
 export type EmailCodeOf = { readonly id: string; readonly userId: string; readonly email: string };
 
-/** The codes in a mail, each with the login name of its account. */
-export type MailCodes = readonly { readonly loginName: string; readonly code: string }[];
+/** The codes in a mail, each with the login name of its account. Without a code, the mail only tells something. */
+export type MailCodes = readonly { readonly loginName: string; readonly code?: string }[];
 
 /** The identity of a mail: its id and the address that it goes to. */
 export type MailOf = { readonly id: string; readonly email: string };
@@ -51,16 +51,16 @@ export const undoCodeMacs = (keyring: Keyring, code: string): readonly Buffer[] 
   codeMacs(keyring, { purpose: undoPurpose, subject: "", code });
 
 // An invitation outlives a master key, so its code is stored as a plain hash: with 115 random bits, nobody finds it by trying.
-const invitationCodeLength = 24;
+const joiningCodeLength = 24;
 
-/** Makes the code of an invitation into an organization: its text, and the hash for finding it. */
-export function makeInvitationCode() {
-  const code = newCode(undefined, invitationCodeLength);
-  return { code, hash: invitationCodeHash(code) };
+/** Makes the code with which somebody joins an organization, invited or not: its text, and the hash for finding it. */
+export function makeJoiningCode() {
+  const code = newCode(undefined, joiningCodeLength);
+  return { code, hash: joiningCodeHash(code) };
 }
 
 /** The form in which such a code is stored and looked up. */
-export const invitationCodeHash = (typed: string): Buffer => hashToken(normalizeCode(typed));
+export const joiningCodeHash = (typed: string): Buffer => hashToken(normalizeCode(typed));
 
 /** A user of an organization, and the code that verifies their address. */
 export type EmailLink = { readonly owner: string; readonly userId: string; readonly code: string };

@@ -91,6 +91,7 @@ const stated = [
   ...Object.keys(open),
   "InvitationService/CreateInvitations",
   "ProjectService/GrantProject",
+  "RegistrationService/CompleteRegistration",
   "SessionService/CreateSession",
   "UserGrantService/AddUserGrant",
   "UserGrantService/AddUserGrantRoles",

@@ -6,6 +6,7 @@ import { newEraser } from "../fixture/organization.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, signedUp } from "../harness.ts";
 import { mailsTo } from "../notify/mail_log.ts";
+import { codeOfRegistration, newcomer, registering } from "../services/registrations/registering.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
 
 const missing = (path: string): Row => ({
@@ -123,6 +124,27 @@ export const nounRows = {
       await using database = openClient(scene.postern.databaseUrl);
       await database.client`update invitations set inviter_id = 'nobody'`;
       return accept(scene, code, person);
+    },
+  },
+  REGISTRATION_CLOSED: {
+    by: async ({ postern, germanAs }) =>
+      germanAs().post("/v1/registrations", { organizationId: await organization(postern), email: "a@example.com" }),
+  },
+  REGISTRATION_DOMAIN: {
+    by: async ({ postern, germanAs }) =>
+      germanAs().post("/v1/registrations", {
+        organizationId: await registering(postern, "PROVEN_DOMAINS"),
+        email: "a@example.com",
+      }),
+  },
+  REGISTRATION_ADDRESS_KNOWN: {
+    async by({ postern, admin, germanAs }) {
+      const [organizationId, name] = [await registering(postern), fresh("known")];
+      const email = `${name}@example.com`;
+      const code = await codeOfRegistration(postern, { organizationId, email });
+      const person = { username: name, givenName: "Ada", familyName: "Byron", email, isEmailVerified: true };
+      await admin.post("/v1/users/human", person, { "x-service-orgid": organizationId });
+      return germanAs().post("/v1/registrations:complete", { ...newcomer, code });
     },
   },
   APPLICATION_NOT_FOUND: missing("/v1/projects/{project}/applications/none"),

@@ -17,6 +17,7 @@ import { openBrowser } from "../provider/browser.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
 import { invitationsComeAndGo } from "../services/invitations/invited.ts";
+import { registrationsComeAndGo } from "../services/registrations/registering.ts";
 import { chanceOf, oneConnection, unique } from "./log_of.ts";
 
 const seed = Number(process.hrtime.bigint() % 1_000_000n);
@@ -393,6 +394,7 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   await using client = oneConnection(postern.databaseUrl);
   await domainsComeAndGo(client.sql);
   await invitationsComeAndGo(postern, handlers.deps);
+  await registrationsComeAndGo(postern, handlers.deps);
   const missing = async () => {
     const ofEarlierReleases = ["factor.refused"];
     const types = await client.sql<{ type: string }[]>`select distinct type from events`;
@@ -432,7 +434,7 @@ async function leftOver(sql: Sql): Promise<string[]> {
     ...{ project: "all_projects.project_id", project_grant: "all_project_grants.project_grant_id" },
     ...{ user_grant: "user_grants.user_grant_id", member: "members.member_id", consent: "consents.consent_id" },
     ...{ subscription: "subscriptions.subscription_id", domain: "domains.domain_id" },
-    invitation: "invitations.invitation_id",
+    ...{ invitation: "invitations.invitation_id", registration: "registrations.registration_id" },
   };
   const living = Object.entries(tables).map(([noun, column]) => {
     const [table, id] = column.split(".");

@@ -140,7 +140,8 @@ test.each(cases)(
       method.name,
     );
     const isSignIn = method.name === "CreateSession";
-    const expected = isAnswered ? [200, 403, 404] : isSignIn ? [401] : [403, 404];
+    const isClosed = method.name === "RequestRegistration";
+    const expected = isAnswered ? [200, 403, 404] : isSignIn ? [401] : isClosed ? [400] : [403, 404];
     expect(expected, JSON.stringify(answer)).toContain(status);
   },
 );

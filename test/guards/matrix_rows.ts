@@ -78,6 +78,18 @@ export const rows: Readonly<Record<string, Row>> = {
     unknownCaller: { status: 400, reason: "CODE_INVALID" },
     request: () => ({ verificationCode: "not one", newPassword: "Green-Teapot-77" }),
   },
+  "RegistrationService.RequestRegistration": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 400, reason: "REGISTRATION_CLOSED" },
+    request: ({ organizationId }) => ({ organizationId, email: "newcomer@example.com" }),
+  },
+  "RegistrationService.CompleteRegistration": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 400, reason: "CODE_INVALID" },
+    request: () => ({ code: "not one", givenName: "Ada", familyName: "Byron", password: "Green-Teapot-77" }),
+  },
   "AuthorizationService.Evaluate": { needs: "authorization.evaluate", decides: "project", request: questionIn },
   "AuthorizationService.EvaluateMany": {
     needs: "authorization.evaluate",

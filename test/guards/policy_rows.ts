@@ -72,6 +72,24 @@ export const policyRows: Readonly<Record<string, Row>> = {
     freshSignIn: true,
     request: () => ({ policy: { signInDays: 36_500 } }),
   },
+  "PolicyService.GetRegistrationPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetRegistrationPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { audience: "REGISTRATION_AUDIENCE_NOBODY" } }),
+  },
+  "PolicyService.ResetRegistrationPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
   "PolicyService.ResetRetentionPolicy": { needs: "instance.write", decides: "instance", request: () => ({}) },
   "PolicyService.ResetPasswordPolicy": {
     needs: "policy.write",

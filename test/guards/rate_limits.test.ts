@@ -162,6 +162,8 @@ test("limits by address refuse a call before its message is read, at each rpc th
   const wrong: Record<string, object> = {
     RequestPasswordReset: { loginName: "nobody" },
     ResetPassword: { verificationCode: "ABCDEFGH", newPassword: "Blue-Kettle-42" },
+    RequestRegistration: { organizationId: "none", email: "nobody@example.com" },
+    CompleteRegistration: { code: "ABCDEFGH", givenName: "A", familyName: "B", password: "Blue-Kettle-42" },
     CreateSession: { loginName: "nobody", password: "wrong" },
     CompleteSession: { pendingToken: "wrong", recoveryCode: "wrong" },
     CreatePasskeySession: { challengeToken: "wrong", credential: { id: "x" } },

@@ -15,6 +15,7 @@ import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { RegistrationService } from "../../gen/postern/v1/registration_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { SubscriptionService } from "../../gen/postern/v1/subscription_pb.ts";
 import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
@@ -36,6 +37,7 @@ const services: readonly DescService[] = [
     EventService,
     FactorService,
     InvitationService,
+    RegistrationService,
     JobService,
     MemberService,
     OrganizationService,

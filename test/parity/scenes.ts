@@ -19,6 +19,7 @@ import { passwordScenes } from "./scenes_password.ts";
 import { passwordResetScenes } from "./scenes_password_reset.ts";
 import { phoneScenes } from "./scenes_phone.ts";
 import { refusedScenes } from "./scenes_refused.ts";
+import { registrationScenes } from "./scenes_registration.ts";
 import { stateScenes } from "./scenes_state.ts";
 import { takenScenes } from "./scenes_taken.ts";
 import { tokenScenes } from "./scenes_token.ts";
@@ -31,6 +32,7 @@ const all = [
   ...[brandingScenes, stateScenes, tokenScenes, wireScenes, updateScenes, keyScenes, listScenes],
   ...[
     invitationScenes,
+    registrationScenes,
     emailScenes,
     passwordResetScenes,
     importScenes,

@@ -59,6 +59,8 @@ const elsewhere = new Set([
   "AccountService.ResetPassword",
   "InvitationService.AcceptInvitation",
   "InvitationService.DeclineInvitation",
+  "RegistrationService.RequestRegistration",
+  "RegistrationService.CompleteRegistration",
   "SessionService.CreateSession",
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (/^(caller|anyone)$/.test(needs) ? [rpc] : [])),
 ]);

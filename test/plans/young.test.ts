@@ -126,3 +126,43 @@ test("a login name or an address is looked up in few blocks, however many share 
   expect(found).toEqual(["each7", "each7", "each7", "each7", none, none, none, none, "many7", none, none, none]);
   expect(blocks.filter(([read]) => read > 30)).toEqual([]);
 });
+
+test("a request to register is decided in few blocks, whoever has the address, by a plan made while the tables were empty", async () => {
+  await using database = await freshDatabase();
+  await using sql = openClient(database.url);
+  const { client } = sql;
+  await planAsTheService(client);
+  const file = readFileSync(join(root, "test/statements/RegistrationService.RequestRegistration.sql"), "utf8");
+  const [question = ""] = file.replace(/^\s*--.*\n/gm, "").split(/;\n/);
+  await client.unsafe(`prepare asked as ${question}`);
+  const execute = (email: string) =>
+    `execute asked ('${JSON.stringify([{ n: 0, owner: "big", email, domain: "example.com", since: "2026-01-01" }])}')`;
+  await client.unsafe(execute("nobody@example.com"));
+
+  const many = "from generate_series(1, 10000) n";
+  await client.unsafe(`
+    insert into organizations (organization_id, name, version, created, changed) values ('big', 'big', 1, now(), now());
+    insert into registration_policies (owner, audience, version, created, changed)
+    values ('big', 'REGISTRATION_AUDIENCE_EVERYBODY', 1, now(), now());
+    insert into users (owner, user_id, kind, username, email, email_verified, email_setter, version, created, changed)
+    select 'big', n, 'human', n, case when n % 2 = 0 then 'many' else n::text end || '@example.com', true, 'admin', 1, now(), now() ${many};
+    insert into registrations (owner, registration_id, expiration_date, version, created, changed)
+    select 'big', n, now(), 1, now(), now() ${many};
+    insert into registration_addresses (owner, registration_id, email) select 'big', n, 'new' || n || '@example.com' ${many};
+    insert into mail_sends (email, purpose, n, user_id, time)
+    select 'flooded@example.com', 'registration', n, 'other', now() from generate_series(1, 20) n;
+    insert into mail_sends (email, purpose, n, user_id, time)
+    select n || '@example.com', 'registration', 1, 'other', now() ${many}`);
+  const blocks: [number, string][] = [];
+  for (const email of [
+    "nobody@example.com",
+    "many@example.com",
+    "7@example.com",
+    "new7@example.com",
+    "flooded@example.com",
+  ]) {
+    const [line] = await client.unsafe(`explain (analyze, buffers, format json) ${execute(email)}`);
+    blocks.push([line?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"], email]);
+  }
+  expect(blocks.filter(([read]) => read > 60)).toEqual([]);
+});

@@ -13,11 +13,12 @@ with asked as materialized (
   from asked order by n;
 
 select o.name,
-  (select count(*)::integer from (select from invitations v where v.owner = $1 limit $2) v) as invitations,
-  (select count(*)::integer from (
-    select from mail_sends s where (s.user_id, s.purpose, s.time)
-      between ($3, $4, $5) and ($6, $7, timestamptz 'infinity')
-    limit $8) s) as sent
-from organizations o where o.organization_id = $9;
+    (select count(*)::integer from (
+      select from invitations v where v.owner = $1::text limit 1000) v) as invitations,
+(select count(*)::integer from (
+  select from mail_sends s where (s.user_id, s.purpose, s.time)
+    between ($1::text, 'invitation', $2::timestamptz) and ($1::text, 'invitation', timestamptz 'infinity')
+  limit 1000) s) as sent
+  from organizations o where o.organization_id = $1::text;
 
 -- appends: facts/invitation.created.sql

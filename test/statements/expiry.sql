@@ -72,6 +72,9 @@ limit $4;
 select v.owner, v.invitation_id as id, v.version, v.created, v.changed from invitations v
 where v.expiration_date < $1 order by v.expiration_date limit $2;
 
+select r.owner, r.registration_id as id, r.version, r.created, r.changed from registrations r
+where r.expiration_date < $1 order by r.expiration_date limit $2;
+
 insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
 select o.organization_id, e.owner, e.type, e.stream, e.version, e.payload, e.actor, e.request_id, e.time
 from organizations o join events e

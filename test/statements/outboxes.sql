@@ -75,10 +75,10 @@ with recursive
 update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => $15)
 from due d where m.mail_id = d.id
 returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
-  m.expiration_date as expiration, case when m.kind = 'organization_invitation' then ''
+  m.expiration_date as expiration, case when m.kind in ('organization_invitation', 'registration', 'registration_known') then ''
     else (select u.username from all_users u
       where u.user_id = m.user_id and (not u.deleted or u.erasure_date is not null)) end as "loginName",
-  m.sealed is null or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded")
+  m.sealed is null or m.kind = 'registration_known' or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded")
   select taken.*, at.visit, at.visited from (select) one
   left join (select visit, owner as visited from walk order by visit desc limit 1) at on true left join taken on true;
 

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/attempt.proto.
  */
 export const file_postern_v1_attempt: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL2F0dGVtcHQucHJvdG8SCnBvc3Rlcm4udjEi0AoKC0F0dGVtcHRGYWN0EkkKEHBhc3N3b3JkX3JlZnVzZWQYASABKAsyJy5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBhc3N3b3JkUmVmdXNlZEIEiLYYAUgAEkUKDmZhY3Rvcl9yZWZ1c2VkGAIgASgLMiUucG9zdGVybi52MS5BdHRlbXB0RmFjdC5GYWN0b3JSZWZ1c2VkQgSIthgBSAASQQoMY29kZV9yZWZ1c2VkGAMgASgLMiMucG9zdGVybi52MS5BdHRlbXB0RmFjdC5Db2RlUmVmdXNlZEIEiLYYAUgAElYKF3Bhc3N3b3JkX2NoYW5nZV9yZWZ1c2VkGAQgASgLMi0ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZENoYW5nZVJlZnVzZWRCBIi2GAFIABJNChJwZXJtaXNzaW9uX3JlZnVzZWQYBSABKAsyKS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBlcm1pc3Npb25SZWZ1c2VkQgSIthgBSAASWAoYcGFzc3dvcmRfcmVzZXRfcmVxdWVzdGVkGAYgASgLMi4ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZFJlc2V0UmVxdWVzdGVkQgSIthgBSAASMgoEbW9yZRgHIAEoCzIcLnBvc3Rlcm4udjEuQXR0ZW1wdEZhY3QuTW9yZUIEiLYYAUgAGmAKD1Bhc3N3b3JkUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESKwoGcmVhc29uGAIgASgOMhsucG9zdGVybi52MS5QYXNzd29yZFJlZnVzYWxCCgoIX3VzZXJfaWQarQEKDUZhY3RvclJlZnVzZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEhYKCWZhY3Rvcl9pZBgCIAEoCUgBiAEBEikKBnJlYXNvbhgDIAEoDjIZLnBvc3Rlcm4udjEuRmFjdG9yUmVmdXNhbBIpCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCgoIX3VzZXJfaWRCDAoKX2ZhY3Rvcl9pZBpZCgtDb2RlUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESKAoHcHVycG9zZRgCIAEoDjIXLnBvc3Rlcm4udjEuQ29kZVB1cnBvc2VCCgoIX3VzZXJfaWQadQoVUGFzc3dvcmRDaGFuZ2VSZWZ1c2VkEhQKB3VzZXJfaWQYASABKAlIAIgBARIPCgdibG9ja2VkGAIgASgIEikKBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKCghfdXNlcl9pZBpcChFQZXJtaXNzaW9uUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESEQoJb3BlcmF0aW9uGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAlCCgoIX3VzZXJfaWQabgoWUGFzc3dvcmRSZXNldFJlcXVlc3RlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESHQoQcGFzc3dvcmRfY29kZV9pZBgCIAEoCUgBiAEBQgoKCF91c2VyX2lkQhMKEV9wYXNzd29yZF9jb2RlX2lkGn0KBE1vcmUSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEikKBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgZjb3VudHMYAyADKAsyGC5wb3N0ZXJuLnYxLkF0dGVtcHRDb3VudEIKCghfdXNlcl9pZEIGCgRmYWN0IisKDEF0dGVtcHRDb3VudBIMCgR0eXBlGAEgASgJEg0KBWNvdW50GAIgASgEKmoKD1Bhc3N3b3JkUmVmdXNhbBIgChxQQVNTV09SRF9SRUZVU0FMX1VOU1BFQ0lGSUVEEAASGgoWUEFTU1dPUkRfUkVGVVNBTF9XUk9ORxABEhkKFVBBU1NXT1JEX1JFRlVTQUxfV0FJVBACKucBCgtDb2RlUHVycG9zZRIcChhDT0RFX1BVUlBPU0VfVU5TUEVDSUZJRUQQABIWChJDT0RFX1BVUlBPU0VfRU1BSUwQARIWChJDT0RFX1BVUlBPU0VfUEhPTkUQAhIZChVDT0RFX1BVUlBPU0VfUEFTU1dPUkQQAxIdChlDT0RFX1BVUlBPU0VfRk9STUVSX0VNQUlMEAQSGgoWQ09ERV9QVVJQT1NFX0VOUk9MTUVOVBAFEhcKE0NPREVfUFVSUE9TRV9ERVZJQ0UQBhIbChdDT0RFX1BVUlBPU0VfSU5WSVRBVElPThAHQpsBCg5jb20ucG9zdGVybi52MUIMQXR0ZW1wdFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_postern_v1_factor, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL2F0dGVtcHQucHJvdG8SCnBvc3Rlcm4udjEi4gsKC0F0dGVtcHRGYWN0EkkKEHBhc3N3b3JkX3JlZnVzZWQYASABKAsyJy5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBhc3N3b3JkUmVmdXNlZEIEiLYYAUgAEkUKDmZhY3Rvcl9yZWZ1c2VkGAIgASgLMiUucG9zdGVybi52MS5BdHRlbXB0RmFjdC5GYWN0b3JSZWZ1c2VkQgSIthgBSAASQQoMY29kZV9yZWZ1c2VkGAMgASgLMiMucG9zdGVybi52MS5BdHRlbXB0RmFjdC5Db2RlUmVmdXNlZEIEiLYYAUgAElYKF3Bhc3N3b3JkX2NoYW5nZV9yZWZ1c2VkGAQgASgLMi0ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZENoYW5nZVJlZnVzZWRCBIi2GAFIABJNChJwZXJtaXNzaW9uX3JlZnVzZWQYBSABKAsyKS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBlcm1pc3Npb25SZWZ1c2VkQgSIthgBSAASWAoYcGFzc3dvcmRfcmVzZXRfcmVxdWVzdGVkGAYgASgLMi4ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZFJlc2V0UmVxdWVzdGVkQgSIthgBSAASMgoEbW9yZRgHIAEoCzIcLnBvc3Rlcm4udjEuQXR0ZW1wdEZhY3QuTW9yZUIEiLYYAUgAElUKFnJlZ2lzdHJhdGlvbl9yZXF1ZXN0ZWQYCCABKAsyLS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlJlZ2lzdHJhdGlvblJlcXVlc3RlZEIEiLYYAUgAGmAKD1Bhc3N3b3JkUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESKwoGcmVhc29uGAIgASgOMhsucG9zdGVybi52MS5QYXNzd29yZFJlZnVzYWxCCgoIX3VzZXJfaWQarQEKDUZhY3RvclJlZnVzZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEhYKCWZhY3Rvcl9pZBgCIAEoCUgBiAEBEikKBnJlYXNvbhgDIAEoDjIZLnBvc3Rlcm4udjEuRmFjdG9yUmVmdXNhbBIpCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCgoIX3VzZXJfaWRCDAoKX2ZhY3Rvcl9pZBpZCgtDb2RlUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESKAoHcHVycG9zZRgCIAEoDjIXLnBvc3Rlcm4udjEuQ29kZVB1cnBvc2VCCgoIX3VzZXJfaWQadQoVUGFzc3dvcmRDaGFuZ2VSZWZ1c2VkEhQKB3VzZXJfaWQYASABKAlIAIgBARIPCgdibG9ja2VkGAIgASgIEikKBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKCghfdXNlcl9pZBpcChFQZXJtaXNzaW9uUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESEQoJb3BlcmF0aW9uGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAlCCgoIX3VzZXJfaWQabgoWUGFzc3dvcmRSZXNldFJlcXVlc3RlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESHQoQcGFzc3dvcmRfY29kZV9pZBgCIAEoCUgBiAEBQgoKCF91c2VyX2lkQhMKEV9wYXNzd29yZF9jb2RlX2lkGjkKFVJlZ2lzdHJhdGlvblJlcXVlc3RlZBIUCgd1c2VyX2lkGAEgASgJSACIAQFCCgoIX3VzZXJfaWQafQoETW9yZRIUCgd1c2VyX2lkGAEgASgJSACIAQESKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBmNvdW50cxgDIAMoCzIYLnBvc3Rlcm4udjEuQXR0ZW1wdENvdW50QgoKCF91c2VyX2lkQgYKBGZhY3QiKwoMQXR0ZW1wdENvdW50EgwKBHR5cGUYASABKAkSDQoFY291bnQYAiABKAQqagoPUGFzc3dvcmRSZWZ1c2FsEiAKHFBBU1NXT1JEX1JFRlVTQUxfVU5TUEVDSUZJRUQQABIaChZQQVNTV09SRF9SRUZVU0FMX1dST05HEAESGQoVUEFTU1dPUkRfUkVGVVNBTF9XQUlUEAIqhgIKC0NvZGVQdXJwb3NlEhwKGENPREVfUFVSUE9TRV9VTlNQRUNJRklFRBAAEhYKEkNPREVfUFVSUE9TRV9FTUFJTBABEhYKEkNPREVfUFVSUE9TRV9QSE9ORRACEhkKFUNPREVfUFVSUE9TRV9QQVNTV09SRBADEh0KGUNPREVfUFVSUE9TRV9GT1JNRVJfRU1BSUwQBBIaChZDT0RFX1BVUlBPU0VfRU5ST0xNRU5UEAUSFwoTQ09ERV9QVVJQT1NFX0RFVklDRRAGEhsKF0NPREVfUFVSUE9TRV9JTlZJVEFUSU9OEAcSHQoZQ09ERV9QVVJQT1NFX1JFR0lTVFJBVElPThAIQpsBCg5jb20ucG9zdGVybi52MUIMQXR0ZW1wdFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_postern_v1_factor, file_postern_v1_options]);
 
 /**
  * The events of an attempt: of something that was refused, or that somebody asked for without being signed in. Each attempt is an object
@@ -88,6 +88,15 @@ export type AttemptFact = Message<"postern.v1.AttemptFact"> & {
      */
     value: AttemptFact_More;
     case: "more";
+  } | {
+    /**
+     * Somebody asked to register with an address that a user of the organization already has, or that gets no more mails for now. If a mail
+     * told the user, this event is written whatever the minute has had.
+     *
+     * @generated from field: postern.v1.AttemptFact.RegistrationRequested registration_requested = 8;
+     */
+    value: AttemptFact_RegistrationRequested;
+    case: "registrationRequested";
   } | { case: undefined; value?: undefined };
 };
 
@@ -283,6 +292,25 @@ export const AttemptFact_PasswordResetRequestedSchema: GenMessage<AttemptFact_Pa
   messageDesc(file_postern_v1_attempt, 0, 5);
 
 /**
+ * @generated from message postern.v1.AttemptFact.RegistrationRequested
+ */
+export type AttemptFact_RegistrationRequested = Message<"postern.v1.AttemptFact.RegistrationRequested"> & {
+  /**
+   * The id of the user who already has the address; absent if nobody has.
+   *
+   * @generated from field: optional string user_id = 1;
+   */
+  userId?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AttemptFact.RegistrationRequested.
+ * Use `create(AttemptFact_RegistrationRequestedSchema)` to create a new message.
+ */
+export const AttemptFact_RegistrationRequestedSchema: GenMessage<AttemptFact_RegistrationRequested> = /*@__PURE__*/
+  messageDesc(file_postern_v1_attempt, 0, 6);
+
+/**
  * @generated from message postern.v1.AttemptFact.More
  */
 export type AttemptFact_More = Message<"postern.v1.AttemptFact.More"> & {
@@ -313,7 +341,7 @@ export type AttemptFact_More = Message<"postern.v1.AttemptFact.More"> & {
  * Use `create(AttemptFact_MoreSchema)` to create a new message.
  */
 export const AttemptFact_MoreSchema: GenMessage<AttemptFact_More> = /*@__PURE__*/
-  messageDesc(file_postern_v1_attempt, 0, 6);
+  messageDesc(file_postern_v1_attempt, 0, 7);
 
 /**
  * How many attempts of a type there were.
@@ -445,6 +473,13 @@ export const CodePurpose = {
    * @generated from enum value: CODE_PURPOSE_INVITATION = 7;
    */
   INVITATION: 7,
+
+  /**
+   * Creating an account of one's own.
+   *
+   * @generated from enum value: CODE_PURPOSE_REGISTRATION = 8;
+   */
+  REGISTRATION: 8,
 } as const;
 
 /**

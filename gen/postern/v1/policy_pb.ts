@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/policy.proto.
  */
 export const file_postern_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSKgAgoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHBIlCh1yZXNldF9yZXF1aXJlc192ZXJpZmllZF9lbWFpbBgJIAEoCCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIl0KDVByaXZhY3lQb2xpY3kSJQoMcmVzdG9yZV9kYXlzGAEgASgNQgq6SAfIAQEqAhgZSACIAQESFAoMc2VsZl9lcmFzdXJlGAIgASgIQg8KDV9yZXN0b3JlX2RheXMikQEKD1JldGVudGlvblBvbGljeRImCgxzaWduX2luX2RheXMYASABKA1CC7pICCoGGJSdAigBSACIAQESLQoTYWRtaW5pc3RyYXRpb25fZGF5cxgCIAEoDUILukgIKgYYlJ0CKAFIAYgBAUIPCg1fc2lnbl9pbl9kYXlzQhYKFF9hZG1pbmlzdHJhdGlvbl9kYXlzIk8KDEZhY3RvclBvbGljeRI/CgtyZXF1aXJlbWVudBgBIAEoDjIdLnBvc3Rlcm4udjEuRmFjdG9yUmVxdWlyZW1lbnRCC7pICMgBAYIBAhABIiwKGEdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCKBAQoZR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIqCgZwb2xpY3kYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKWAQoYU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjIKBnBvbGljeRgCIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJBChlTZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0TG9ja291dFBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilAEKF1NldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjEKBnBvbGljeRgCIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkAKGFNldExvY2tvdXRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIp4FCgpQb2xpY3lGYWN0EjIKDHBhc3N3b3JkX3NldBgBIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lIABIwCgtsb2Nrb3V0X3NldBgCIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeUgAEi4KCmZhY3Rvcl9zZXQYAyABKAsyGC5wb3N0ZXJuLnYxLkZhY3RvclBvbGljeUgAEjAKC3ByaXZhY3lfc2V0GAQgASgLMhkucG9zdGVybi52MS5Qcml2YWN5UG9saWN5SAASNAoNcmV0ZW50aW9uX3NldBgFIAEoCzIbLnBvc3Rlcm4udjEuUmV0ZW50aW9uUG9saWN5SAASPgoOcGFzc3dvcmRfcmVzZXQYFCABKAsyJC5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUGFzc3dvcmRSZXNldEgAEjwKDWxvY2tvdXRfcmVzZXQYFSABKAsyIy5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuTG9ja291dFJlc2V0SAASOgoMZmFjdG9yX3Jlc2V0GBYgASgLMiIucG9zdGVybi52MS5Qb2xpY3lGYWN0LkZhY3RvclJlc2V0SAASPAoNcHJpdmFjeV9yZXNldBgXIAEoCzIjLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5Qcml2YWN5UmVzZXRIABJACg9yZXRlbnRpb25fcmVzZXQYGCABKAsyJS5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUmV0ZW50aW9uUmVzZXRIABoPCg1QYXNzd29yZFJlc2V0Gg4KDExvY2tvdXRSZXNldBoNCgtGYWN0b3JSZXNldBoOCgxQcml2YWN5UmVzZXQaEAoOUmV0ZW50aW9uUmVzZXRCBgoEZmFjdCIuChpSZXNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJDChtSZXNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyItChlSZXNldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkIKGlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKgoWR2V0RmFjdG9yUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJ9ChdHZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIoCgZwb2xpY3kYASABKAsyGC5wb3N0ZXJuLnYxLkZhY3RvclBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMikgEKFlNldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMAoGcG9saWN5GAIgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSI/ChdTZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIiwKGFJlc2V0RmFjdG9yUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJBChlSZXNldEZhY3RvclBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0UHJpdmFjeVBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuUHJpdmFjeVBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilAEKF1NldFByaXZhY3lQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjEKBnBvbGljeRgCIAEoCzIZLnBvc3Rlcm4udjEuUHJpdmFjeVBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkAKGFNldFByaXZhY3lQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIi0KGVJlc2V0UHJpdmFjeVBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQgoaUmVzZXRQcml2YWN5UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIbChlHZXRSZXRlbnRpb25Qb2xpY3lSZXF1ZXN0Im8KGkdldFJldGVudGlvblBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLnBvc3Rlcm4udjEuUmV0ZW50aW9uUG9saWN5EiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMihgEKGVNldFJldGVudGlvblBvbGljeVJlcXVlc3QSMwoGcG9saWN5GAEgASgLMhsucG9zdGVybi52MS5SZXRlbnRpb25Qb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgCIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJCChpTZXRSZXRlbnRpb25Qb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIh0KG1Jlc2V0UmV0ZW50aW9uUG9saWN5UmVxdWVzdCJEChxSZXNldFJldGVudGlvblBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqyQEKEUZhY3RvclJlcXVpcmVtZW50EiIKHkZBQ1RPUl9SRVFVSVJFTUVOVF9VTlNQRUNJRklFRBAAEhoKFkZBQ1RPUl9SRVFVSVJFTUVOVF9PRkYQARIfChtGQUNUT1JfUkVRVUlSRU1FTlRfT1BUSU9OQUwQAhIfChtGQUNUT1JfUkVRVUlSRU1FTlRfUkVRVUlSRUQQAxIyCi5GQUNUT1JfUkVRVUlSRU1FTlRfUkVRVUlSRURfRk9SX0FETUlOSVNUUkFUT1JTEAQy/xMKDVBvbGljeVNlcnZpY2USogEKEUdldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLkdldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiQJACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIXEhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSsAEKEVNldFBhc3N3b3JkUG9saWN5EiQucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiToq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAho6ASoaFS92MS9wb2xpY2llcy9wYXNzd29yZBKbAQoQR2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuR2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXNwb25zZSI8kAIBirUYGTgBSghpbnN0YW5jZRoLcG9saWN5LnJlYWSC0+STAhYSFC92MS9wb2xpY2llcy9sb2Nrb3V0EqwBChBTZXRMb2Nrb3V0UG9saWN5EiMucG9zdGVybi52MS5TZXRMb2Nrb3V0UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlc3BvbnNlIk2KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIZOgEqGhQvdjEvcG9saWNpZXMvbG9ja291dBKzAQoTUmVzZXRQYXNzd29yZFBvbGljeRImLnBvc3Rlcm4udjEuUmVzZXRQYXNzd29yZFBvbGljeVJlcXVlc3QaJy5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZSJLirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFyoVL3YxL3BvbGljaWVzL3Bhc3N3b3JkEq8BChJSZXNldExvY2tvdXRQb2xpY3kSJS5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlIkqKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIWKhQvdjEvcG9saWNpZXMvbG9ja291dBKaAQoPR2V0RmFjdG9yUG9saWN5EiIucG9zdGVybi52MS5HZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiMucG9zdGVybi52MS5HZXRGYWN0b3JQb2xpY3lSZXNwb25zZSI+kAIBirUYHDgBSghpbnN0YW5jZYABARoLcG9saWN5LnJlYWSC0+STAhUSEy92MS9wb2xpY2llcy9mYWN0b3ISqAEKD1NldEZhY3RvclBvbGljeRIiLnBvc3Rlcm4udjEuU2V0RmFjdG9yUG9saWN5UmVxdWVzdBojLnBvc3Rlcm4udjEuU2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiTIq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhg6ASoaEy92MS9wb2xpY2llcy9mYWN0b3ISqwEKEVJlc2V0RmFjdG9yUG9saWN5EiQucG9zdGVybi52MS5SZXNldEZhY3RvclBvbGljeVJlcXVlc3QaJS5wb3N0ZXJuLnYxLlJlc2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiSYq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhUqEy92MS9wb2xpY2llcy9mYWN0b3ISrQEKEEdldFByaXZhY3lQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldFByaXZhY3lQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiTpACAYq1GCs4AUoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWSAAQEaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvcHJpdmFjeRKsAQoQU2V0UHJpdmFjeVBvbGljeRIjLnBvc3Rlcm4udjEuU2V0UHJpdmFjeVBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldFByaXZhY3lQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL3ByaXZhY3kSrwEKElJlc2V0UHJpdmFjeVBvbGljeRIlLnBvc3Rlcm4udjEuUmVzZXRQcml2YWN5UG9saWN5UmVxdWVzdBomLnBvc3Rlcm4udjEuUmVzZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiSoq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhYqFC92MS9wb2xpY2llcy9wcml2YWN5EpkBChJHZXRSZXRlbnRpb25Qb2xpY3kSJS5wb3N0ZXJuLnYxLkdldFJldGVudGlvblBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLkdldFJldGVudGlvblBvbGljeVJlc3BvbnNlIjSQAgGKtRgPGg1pbnN0YW5jZS5yZWFkgtPkkwIYEhYvdjEvcG9saWNpZXMvcmV0ZW50aW9uEp0BChJTZXRSZXRlbnRpb25Qb2xpY3kSJS5wb3N0ZXJuLnYxLlNldFJldGVudGlvblBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLlNldFJldGVudGlvblBvbGljeVJlc3BvbnNlIjiKtRgT+AEBGg5pbnN0YW5jZS53cml0ZYLT5JMCGzoBKhoWL3YxL3BvbGljaWVzL3JldGVudGlvbhKdAQoUUmVzZXRSZXRlbnRpb25Qb2xpY3kSJy5wb3N0ZXJuLnYxLlJlc2V0UmV0ZW50aW9uUG9saWN5UmVxdWVzdBooLnBvc3Rlcm4udjEuUmVzZXRSZXRlbnRpb25Qb2xpY3lSZXNwb25zZSIyirUYEBoOaW5zdGFuY2Uud3JpdGWC0+STAhgqFi92MS9wb2xpY2llcy9yZXRlbnRpb25CmgEKDmNvbS5wb3N0ZXJuLnYxQgtQb2xpY3lQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chdwb3N0ZXJuL3YxL3BvbGljeS5wcm90bxIKcG9zdGVybi52MSKgAgoOUGFzc3dvcmRQb2xpY3kSIgoObWluaW11bV9sZW5ndGgYASABKA1CCrpIByoFGMgBKAESFgoOcmVxdWlyZXNfdXBwZXIYAiABKAgSFgoOcmVxdWlyZXNfbG93ZXIYAyABKAgSFgoOcmVxdWlyZXNfZGlnaXQYBCABKAgSFwoPcmVxdWlyZXNfc3ltYm9sGAUgASgIEh4KDWhpc3RvcnlfZGVwdGgYBiABKA1CB7pIBCoCGBgSHgoWY2hhbmdlX2F0X25leHRfc2lnbl9pbhgHIAEoCBIiChBtYXhpbXVtX2FnZV9kYXlzGAggASgNQgi6SAUqAxjCHBIlCh1yZXNldF9yZXF1aXJlc192ZXJpZmllZF9lbWFpbBgJIAEoCCKJAQoNTG9ja291dFBvbGljeRIiChBtYXhpbXVtX2F0dGVtcHRzGAEgASgNQgi6SAUqAxjoBxI8Cg1sb2NrX2R1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgq6SAeqAQQyAggBEhYKDnVudGlsX3VubG9ja2VkGAMgASgIIl0KDVByaXZhY3lQb2xpY3kSJQoMcmVzdG9yZV9kYXlzGAEgASgNQgq6SAfIAQEqAhgZSACIAQESFAoMc2VsZl9lcmFzdXJlGAIgASgIQg8KDV9yZXN0b3JlX2RheXMikQEKD1JldGVudGlvblBvbGljeRImCgxzaWduX2luX2RheXMYASABKA1CC7pICCoGGJSdAigBSACIAQESLQoTYWRtaW5pc3RyYXRpb25fZGF5cxgCIAEoDUILukgIKgYYlJ0CKAFIAYgBAUIPCg1fc2lnbl9pbl9kYXlzQhYKFF9hZG1pbmlzdHJhdGlvbl9kYXlzIlUKElJlZ2lzdHJhdGlvblBvbGljeRI/CghhdWRpZW5jZRgBIAEoDjIgLnBvc3Rlcm4udjEuUmVnaXN0cmF0aW9uQXVkaWVuY2VCC7pICMgBAYIBAhABIk8KDEZhY3RvclBvbGljeRI/CgtyZXF1aXJlbWVudBgBIAEoDjIdLnBvc3Rlcm4udjEuRmFjdG9yUmVxdWlyZW1lbnRCC7pICMgBAYIBAhABIiwKGEdldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCKBAQoZR2V0UGFzc3dvcmRQb2xpY3lSZXNwb25zZRIqCgZwb2xpY3kYASABKAsyGi5wb3N0ZXJuLnYxLlBhc3N3b3JkUG9saWN5EhIKCmlzX2RlZmF1bHQYAiABKAgSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyKWAQoYU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjIKBnBvbGljeRgCIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJBChlTZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0TG9ja291dFBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0TG9ja291dFBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilAEKF1NldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjEKBnBvbGljeRgCIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkAKGFNldExvY2tvdXRQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIrcGCgpQb2xpY3lGYWN0EjIKDHBhc3N3b3JkX3NldBgBIAEoCzIaLnBvc3Rlcm4udjEuUGFzc3dvcmRQb2xpY3lIABIwCgtsb2Nrb3V0X3NldBgCIAEoCzIZLnBvc3Rlcm4udjEuTG9ja291dFBvbGljeUgAEi4KCmZhY3Rvcl9zZXQYAyABKAsyGC5wb3N0ZXJuLnYxLkZhY3RvclBvbGljeUgAEjAKC3ByaXZhY3lfc2V0GAQgASgLMhkucG9zdGVybi52MS5Qcml2YWN5UG9saWN5SAASNAoNcmV0ZW50aW9uX3NldBgFIAEoCzIbLnBvc3Rlcm4udjEuUmV0ZW50aW9uUG9saWN5SAASOgoQcmVnaXN0cmF0aW9uX3NldBgGIAEoCzIeLnBvc3Rlcm4udjEuUmVnaXN0cmF0aW9uUG9saWN5SAASPgoOcGFzc3dvcmRfcmVzZXQYFCABKAsyJC5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUGFzc3dvcmRSZXNldEgAEjwKDWxvY2tvdXRfcmVzZXQYFSABKAsyIy5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuTG9ja291dFJlc2V0SAASOgoMZmFjdG9yX3Jlc2V0GBYgASgLMiIucG9zdGVybi52MS5Qb2xpY3lGYWN0LkZhY3RvclJlc2V0SAASPAoNcHJpdmFjeV9yZXNldBgXIAEoCzIjLnBvc3Rlcm4udjEuUG9saWN5RmFjdC5Qcml2YWN5UmVzZXRIABJACg9yZXRlbnRpb25fcmVzZXQYGCABKAsyJS5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUmV0ZW50aW9uUmVzZXRIABJGChJyZWdpc3RyYXRpb25fcmVzZXQYGSABKAsyKC5wb3N0ZXJuLnYxLlBvbGljeUZhY3QuUmVnaXN0cmF0aW9uUmVzZXRIABoPCg1QYXNzd29yZFJlc2V0Gg4KDExvY2tvdXRSZXNldBoNCgtGYWN0b3JSZXNldBoOCgxQcml2YWN5UmVzZXQaEAoOUmV0ZW50aW9uUmVzZXQaEwoRUmVnaXN0cmF0aW9uUmVzZXRCBgoEZmFjdCIuChpSZXNldFBhc3N3b3JkUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJDChtSZXNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyItChlSZXNldExvY2tvdXRQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIIkIKGlJlc2V0TG9ja291dFBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKgoWR2V0RmFjdG9yUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJ9ChdHZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIoCgZwb2xpY3kYASABKAsyGC5wb3N0ZXJuLnYxLkZhY3RvclBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMikgEKFlNldEZhY3RvclBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgSMAoGcG9saWN5GAIgASgLMhgucG9zdGVybi52MS5GYWN0b3JQb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSI/ChdTZXRGYWN0b3JQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIiwKGFJlc2V0RmFjdG9yUG9saWN5UmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCCJBChlSZXNldEZhY3RvclBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiKwoXR2V0UHJpdmFjeVBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgifwoYR2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlEikKBnBvbGljeRgBIAEoCzIZLnBvc3Rlcm4udjEuUHJpdmFjeVBvbGljeRISCgppc19kZWZhdWx0GAIgASgIEiQKB2RldGFpbHMYAyABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMilAEKF1NldFByaXZhY3lQb2xpY3lSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEjEKBnBvbGljeRgCIAEoCzIZLnBvc3Rlcm4udjEuUHJpdmFjeVBvbGljeUIGukgDyAEBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIkAKGFNldFByaXZhY3lQb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIi0KGVJlc2V0UHJpdmFjeVBvbGljeVJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAgiQgoaUmVzZXRQcml2YWN5UG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIbChlHZXRSZXRlbnRpb25Qb2xpY3lSZXF1ZXN0Im8KGkdldFJldGVudGlvblBvbGljeVJlc3BvbnNlEisKBnBvbGljeRgBIAEoCzIbLnBvc3Rlcm4udjEuUmV0ZW50aW9uUG9saWN5EiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMihgEKGVNldFJldGVudGlvblBvbGljeVJlcXVlc3QSMwoGcG9saWN5GAEgASgLMhsucG9zdGVybi52MS5SZXRlbnRpb25Qb2xpY3lCBrpIA8gBARIeChFleHBlY3RlZF9zZXF1ZW5jZRgCIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSJCChpTZXRSZXRlbnRpb25Qb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIh0KG1Jlc2V0UmV0ZW50aW9uUG9saWN5UmVxdWVzdCJEChxSZXNldFJldGVudGlvblBvbGljeVJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiHgocR2V0UmVnaXN0cmF0aW9uUG9saWN5UmVxdWVzdCJ1Ch1HZXRSZWdpc3RyYXRpb25Qb2xpY3lSZXNwb25zZRIuCgZwb2xpY3kYASABKAsyHi5wb3N0ZXJuLnYxLlJlZ2lzdHJhdGlvblBvbGljeRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIowBChxTZXRSZWdpc3RyYXRpb25Qb2xpY3lSZXF1ZXN0EjYKBnBvbGljeRgBIAEoCzIeLnBvc3Rlcm4udjEuUmVnaXN0cmF0aW9uUG9saWN5Qga6SAPIAQESHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAiABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiRQodU2V0UmVnaXN0cmF0aW9uUG9saWN5UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyIgCh5SZXNldFJlZ2lzdHJhdGlvblBvbGljeVJlcXVlc3QiRwofUmVzZXRSZWdpc3RyYXRpb25Qb2xpY3lSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKq4BChRSZWdpc3RyYXRpb25BdWRpZW5jZRIlCiFSRUdJU1RSQVRJT05fQVVESUVOQ0VfVU5TUEVDSUZJRUQQABIgChxSRUdJU1RSQVRJT05fQVVESUVOQ0VfTk9CT0RZEAESKAokUkVHSVNUUkFUSU9OX0FVRElFTkNFX1BST1ZFTl9ET01BSU5TEAISIwofUkVHSVNUUkFUSU9OX0FVRElFTkNFX0VWRVJZQk9EWRADKskBChFGYWN0b3JSZXF1aXJlbWVudBIiCh5GQUNUT1JfUkVRVUlSRU1FTlRfVU5TUEVDSUZJRUQQABIaChZGQUNUT1JfUkVRVUlSRU1FTlRfT0ZGEAESHwobRkFDVE9SX1JFUVVJUkVNRU5UX09QVElPTkFMEAISHwobRkFDVE9SX1JFUVVJUkVNRU5UX1JFUVVJUkVEEAMSMgouRkFDVE9SX1JFUVVJUkVNRU5UX1JFUVVJUkVEX0ZPUl9BRE1JTklTVFJBVE9SUxAEMvwXCg1Qb2xpY3lTZXJ2aWNlEqIBChFHZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuR2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5HZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIkCQAgGKtRgcOAFKCGluc3RhbmNlgAEBGgtwb2xpY3kucmVhZILT5JMCFxIVL3YxL3BvbGljaWVzL3Bhc3N3b3JkErABChFTZXRQYXNzd29yZFBvbGljeRIkLnBvc3Rlcm4udjEuU2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5TZXRQYXNzd29yZFBvbGljeVJlc3BvbnNlIk6KtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIaOgEqGhUvdjEvcG9saWNpZXMvcGFzc3dvcmQSmwEKEEdldExvY2tvdXRQb2xpY3kSIy5wb3N0ZXJuLnYxLkdldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5HZXRMb2Nrb3V0UG9saWN5UmVzcG9uc2UiPJACAYq1GBk4AUoIaW5zdGFuY2UaC3BvbGljeS5yZWFkgtPkkwIWEhQvdjEvcG9saWNpZXMvbG9ja291dBKsAQoQU2V0TG9ja291dFBvbGljeRIjLnBvc3Rlcm4udjEuU2V0TG9ja291dFBvbGljeVJlcXVlc3QaJC5wb3N0ZXJuLnYxLlNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJNirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCGToBKhoUL3YxL3BvbGljaWVzL2xvY2tvdXQSswEKE1Jlc2V0UGFzc3dvcmRQb2xpY3kSJi5wb3N0ZXJuLnYxLlJlc2V0UGFzc3dvcmRQb2xpY3lSZXF1ZXN0GicucG9zdGVybi52MS5SZXNldFBhc3N3b3JkUG9saWN5UmVzcG9uc2UiS4q1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhcqFS92MS9wb2xpY2llcy9wYXNzd29yZBKvAQoSUmVzZXRMb2Nrb3V0UG9saWN5EiUucG9zdGVybi52MS5SZXNldExvY2tvdXRQb2xpY3lSZXF1ZXN0GiYucG9zdGVybi52MS5SZXNldExvY2tvdXRQb2xpY3lSZXNwb25zZSJKirUYKjgBSghpbnN0YW5jZVIOaW5zdGFuY2Uud3JpdGUaDHBvbGljeS53cml0ZYLT5JMCFioUL3YxL3BvbGljaWVzL2xvY2tvdXQSmgEKD0dldEZhY3RvclBvbGljeRIiLnBvc3Rlcm4udjEuR2V0RmFjdG9yUG9saWN5UmVxdWVzdBojLnBvc3Rlcm4udjEuR2V0RmFjdG9yUG9saWN5UmVzcG9uc2UiPpACAYq1GBw4AUoIaW5zdGFuY2WAAQEaC3BvbGljeS5yZWFkgtPkkwIVEhMvdjEvcG9saWNpZXMvZmFjdG9yEqgBCg9TZXRGYWN0b3JQb2xpY3kSIi5wb3N0ZXJuLnYxLlNldEZhY3RvclBvbGljeVJlcXVlc3QaIy5wb3N0ZXJuLnYxLlNldEZhY3RvclBvbGljeVJlc3BvbnNlIkyKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIYOgEqGhMvdjEvcG9saWNpZXMvZmFjdG9yEqsBChFSZXNldEZhY3RvclBvbGljeRIkLnBvc3Rlcm4udjEuUmVzZXRGYWN0b3JQb2xpY3lSZXF1ZXN0GiUucG9zdGVybi52MS5SZXNldEZhY3RvclBvbGljeVJlc3BvbnNlIkmKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIVKhMvdjEvcG9saWNpZXMvZmFjdG9yEq0BChBHZXRQcml2YWN5UG9saWN5EiMucG9zdGVybi52MS5HZXRQcml2YWN5UG9saWN5UmVxdWVzdBokLnBvc3Rlcm4udjEuR2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlIk6QAgGKtRgrOAFKCGluc3RhbmNlUg1pbnN0YW5jZS5yZWFkgAEBGgtwb2xpY3kucmVhZILT5JMCFhIUL3YxL3BvbGljaWVzL3ByaXZhY3kSrAEKEFNldFByaXZhY3lQb2xpY3kSIy5wb3N0ZXJuLnYxLlNldFByaXZhY3lQb2xpY3lSZXF1ZXN0GiQucG9zdGVybi52MS5TZXRQcml2YWN5UG9saWN5UmVzcG9uc2UiTYq1GCo4AUoIaW5zdGFuY2VSDmluc3RhbmNlLndyaXRlGgxwb2xpY3kud3JpdGWC0+STAhk6ASoaFC92MS9wb2xpY2llcy9wcml2YWN5Eq8BChJSZXNldFByaXZhY3lQb2xpY3kSJS5wb3N0ZXJuLnYxLlJlc2V0UHJpdmFjeVBvbGljeVJlcXVlc3QaJi5wb3N0ZXJuLnYxLlJlc2V0UHJpdmFjeVBvbGljeVJlc3BvbnNlIkqKtRgqOAFKCGluc3RhbmNlUg5pbnN0YW5jZS53cml0ZRoMcG9saWN5LndyaXRlgtPkkwIWKhQvdjEvcG9saWNpZXMvcHJpdmFjeRKZAQoSR2V0UmV0ZW50aW9uUG9saWN5EiUucG9zdGVybi52MS5HZXRSZXRlbnRpb25Qb2xpY3lSZXF1ZXN0GiYucG9zdGVybi52MS5HZXRSZXRlbnRpb25Qb2xpY3lSZXNwb25zZSI0kAIBirUYDxoNaW5zdGFuY2UucmVhZILT5JMCGBIWL3YxL3BvbGljaWVzL3JldGVudGlvbhKdAQoSU2V0UmV0ZW50aW9uUG9saWN5EiUucG9zdGVybi52MS5TZXRSZXRlbnRpb25Qb2xpY3lSZXF1ZXN0GiYucG9zdGVybi52MS5TZXRSZXRlbnRpb25Qb2xpY3lSZXNwb25zZSI4irUYE/gBARoOaW5zdGFuY2Uud3JpdGWC0+STAhs6ASoaFi92MS9wb2xpY2llcy9yZXRlbnRpb24SnQEKFFJlc2V0UmV0ZW50aW9uUG9saWN5EicucG9zdGVybi52MS5SZXNldFJldGVudGlvblBvbGljeVJlcXVlc3QaKC5wb3N0ZXJuLnYxLlJlc2V0UmV0ZW50aW9uUG9saWN5UmVzcG9uc2UiMoq1GBAaDmluc3RhbmNlLndyaXRlgtPkkwIYKhYvdjEvcG9saWNpZXMvcmV0ZW50aW9uEqUBChVHZXRSZWdpc3RyYXRpb25Qb2xpY3kSKC5wb3N0ZXJuLnYxLkdldFJlZ2lzdHJhdGlvblBvbGljeVJlcXVlc3QaKS5wb3N0ZXJuLnYxLkdldFJlZ2lzdHJhdGlvblBvbGljeVJlc3BvbnNlIjeQAgGKtRgPOAEaC3BvbGljeS5yZWFkgtPkkwIbEhkvdjEvcG9saWNpZXMvcmVnaXN0cmF0aW9uEqYBChVTZXRSZWdpc3RyYXRpb25Qb2xpY3kSKC5wb3N0ZXJuLnYxLlNldFJlZ2lzdHJhdGlvblBvbGljeVJlcXVlc3QaKS5wb3N0ZXJuLnYxLlNldFJlZ2lzdHJhdGlvblBvbGljeVJlc3BvbnNlIjiKtRgQOAEaDHBvbGljeS53cml0ZYLT5JMCHjoBKhoZL3YxL3BvbGljaWVzL3JlZ2lzdHJhdGlvbhKpAQoXUmVzZXRSZWdpc3RyYXRpb25Qb2xpY3kSKi5wb3N0ZXJuLnYxLlJlc2V0UmVnaXN0cmF0aW9uUG9saWN5UmVxdWVzdBorLnBvc3Rlcm4udjEuUmVzZXRSZWdpc3RyYXRpb25Qb2xpY3lSZXNwb25zZSI1irUYEDgBGgxwb2xpY3kud3JpdGWC0+STAhsqGS92MS9wb2xpY2llcy9yZWdpc3RyYXRpb25CmgEKDmNvbS5wb3N0ZXJuLnYxQgtQb2xpY3lQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_duration, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * The rules that a password must satisfy.
@@ -182,7 +182,7 @@ export const PrivacyPolicySchema: GenMessage<PrivacyPolicy> = /*@__PURE__*/
  */
 export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
   /**
-   * For how many days the events of sessions, access tokens, sign-ins to applications and attempts are kept after these have ended; if
+   * For how many days the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after these have ended; if
    * absent, always.
    *
    * @generated from field: optional uint32 sign_in_days = 1;
@@ -206,6 +206,27 @@ export const RetentionPolicySchema: GenMessage<RetentionPolicy> = /*@__PURE__*/
   messageDesc(file_postern_v1_policy, 3);
 
 /**
+ * Who may register in an organization.
+ *
+ * @generated from message postern.v1.RegistrationPolicy
+ */
+export type RegistrationPolicy = Message<"postern.v1.RegistrationPolicy"> & {
+  /**
+   * The people who may create an account of their own.
+   *
+   * @generated from field: postern.v1.RegistrationAudience audience = 1;
+   */
+  audience: RegistrationAudience;
+};
+
+/**
+ * Describes the message postern.v1.RegistrationPolicy.
+ * Use `create(RegistrationPolicySchema)` to create a new message.
+ */
+export const RegistrationPolicySchema: GenMessage<RegistrationPolicy> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 4);
+
+/**
  * The rules for factors in addition to the password.
  *
  * @generated from message postern.v1.FactorPolicy
@@ -224,7 +245,7 @@ export type FactorPolicy = Message<"postern.v1.FactorPolicy"> & {
  * Use `create(FactorPolicySchema)` to create a new message.
  */
 export const FactorPolicySchema: GenMessage<FactorPolicy> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 4);
+  messageDesc(file_postern_v1_policy, 5);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyRequest
@@ -243,7 +264,7 @@ export type GetPasswordPolicyRequest = Message<"postern.v1.GetPasswordPolicyRequ
  * Use `create(GetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const GetPasswordPolicyRequestSchema: GenMessage<GetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 5);
+  messageDesc(file_postern_v1_policy, 6);
 
 /**
  * @generated from message postern.v1.GetPasswordPolicyResponse
@@ -276,7 +297,7 @@ export type GetPasswordPolicyResponse = Message<"postern.v1.GetPasswordPolicyRes
  * Use `create(GetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const GetPasswordPolicyResponseSchema: GenMessage<GetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 6);
+  messageDesc(file_postern_v1_policy, 7);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyRequest
@@ -310,7 +331,7 @@ export type SetPasswordPolicyRequest = Message<"postern.v1.SetPasswordPolicyRequ
  * Use `create(SetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const SetPasswordPolicyRequestSchema: GenMessage<SetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 7);
+  messageDesc(file_postern_v1_policy, 8);
 
 /**
  * @generated from message postern.v1.SetPasswordPolicyResponse
@@ -329,7 +350,7 @@ export type SetPasswordPolicyResponse = Message<"postern.v1.SetPasswordPolicyRes
  * Use `create(SetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const SetPasswordPolicyResponseSchema: GenMessage<SetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 8);
+  messageDesc(file_postern_v1_policy, 9);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyRequest
@@ -348,7 +369,7 @@ export type GetLockoutPolicyRequest = Message<"postern.v1.GetLockoutPolicyReques
  * Use `create(GetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const GetLockoutPolicyRequestSchema: GenMessage<GetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 9);
+  messageDesc(file_postern_v1_policy, 10);
 
 /**
  * @generated from message postern.v1.GetLockoutPolicyResponse
@@ -381,7 +402,7 @@ export type GetLockoutPolicyResponse = Message<"postern.v1.GetLockoutPolicyRespo
  * Use `create(GetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const GetLockoutPolicyResponseSchema: GenMessage<GetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 10);
+  messageDesc(file_postern_v1_policy, 11);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyRequest
@@ -415,7 +436,7 @@ export type SetLockoutPolicyRequest = Message<"postern.v1.SetLockoutPolicyReques
  * Use `create(SetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const SetLockoutPolicyRequestSchema: GenMessage<SetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 11);
+  messageDesc(file_postern_v1_policy, 12);
 
 /**
  * @generated from message postern.v1.SetLockoutPolicyResponse
@@ -434,7 +455,7 @@ export type SetLockoutPolicyResponse = Message<"postern.v1.SetLockoutPolicyRespo
  * Use `create(SetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const SetLockoutPolicyResponseSchema: GenMessage<SetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 12);
+  messageDesc(file_postern_v1_policy, 13);
 
 /**
  * The events of a policy.
@@ -487,6 +508,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
     case: "retentionSet";
   } | {
     /**
+     * The new registration policy.
+     *
+     * @generated from field: postern.v1.RegistrationPolicy registration_set = 6;
+     */
+    value: RegistrationPolicy;
+    case: "registrationSet";
+  } | {
+    /**
      * The password policy was removed.
      *
      * @generated from field: postern.v1.PolicyFact.PasswordReset password_reset = 20;
@@ -525,6 +554,14 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
      */
     value: PolicyFact_RetentionReset;
     case: "retentionReset";
+  } | {
+    /**
+     * The registration policy was removed.
+     *
+     * @generated from field: postern.v1.PolicyFact.RegistrationReset registration_reset = 25;
+     */
+    value: PolicyFact_RegistrationReset;
+    case: "registrationReset";
   } | { case: undefined; value?: undefined };
 };
 
@@ -533,7 +570,7 @@ export type PolicyFact = Message<"postern.v1.PolicyFact"> & {
  * Use `create(PolicyFactSchema)` to create a new message.
  */
 export const PolicyFactSchema: GenMessage<PolicyFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13);
+  messageDesc(file_postern_v1_policy, 14);
 
 /**
  * @generated from message postern.v1.PolicyFact.PasswordReset
@@ -546,7 +583,7 @@ export type PolicyFact_PasswordReset = Message<"postern.v1.PolicyFact.PasswordRe
  * Use `create(PolicyFact_PasswordResetSchema)` to create a new message.
  */
 export const PolicyFact_PasswordResetSchema: GenMessage<PolicyFact_PasswordReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13, 0);
+  messageDesc(file_postern_v1_policy, 14, 0);
 
 /**
  * @generated from message postern.v1.PolicyFact.LockoutReset
@@ -559,7 +596,7 @@ export type PolicyFact_LockoutReset = Message<"postern.v1.PolicyFact.LockoutRese
  * Use `create(PolicyFact_LockoutResetSchema)` to create a new message.
  */
 export const PolicyFact_LockoutResetSchema: GenMessage<PolicyFact_LockoutReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13, 1);
+  messageDesc(file_postern_v1_policy, 14, 1);
 
 /**
  * @generated from message postern.v1.PolicyFact.FactorReset
@@ -572,7 +609,7 @@ export type PolicyFact_FactorReset = Message<"postern.v1.PolicyFact.FactorReset"
  * Use `create(PolicyFact_FactorResetSchema)` to create a new message.
  */
 export const PolicyFact_FactorResetSchema: GenMessage<PolicyFact_FactorReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13, 2);
+  messageDesc(file_postern_v1_policy, 14, 2);
 
 /**
  * @generated from message postern.v1.PolicyFact.PrivacyReset
@@ -585,7 +622,7 @@ export type PolicyFact_PrivacyReset = Message<"postern.v1.PolicyFact.PrivacyRese
  * Use `create(PolicyFact_PrivacyResetSchema)` to create a new message.
  */
 export const PolicyFact_PrivacyResetSchema: GenMessage<PolicyFact_PrivacyReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13, 3);
+  messageDesc(file_postern_v1_policy, 14, 3);
 
 /**
  * @generated from message postern.v1.PolicyFact.RetentionReset
@@ -598,7 +635,20 @@ export type PolicyFact_RetentionReset = Message<"postern.v1.PolicyFact.Retention
  * Use `create(PolicyFact_RetentionResetSchema)` to create a new message.
  */
 export const PolicyFact_RetentionResetSchema: GenMessage<PolicyFact_RetentionReset> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 13, 4);
+  messageDesc(file_postern_v1_policy, 14, 4);
+
+/**
+ * @generated from message postern.v1.PolicyFact.RegistrationReset
+ */
+export type PolicyFact_RegistrationReset = Message<"postern.v1.PolicyFact.RegistrationReset"> & {
+};
+
+/**
+ * Describes the message postern.v1.PolicyFact.RegistrationReset.
+ * Use `create(PolicyFact_RegistrationResetSchema)` to create a new message.
+ */
+export const PolicyFact_RegistrationResetSchema: GenMessage<PolicyFact_RegistrationReset> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 14, 5);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyRequest
@@ -617,7 +667,7 @@ export type ResetPasswordPolicyRequest = Message<"postern.v1.ResetPasswordPolicy
  * Use `create(ResetPasswordPolicyRequestSchema)` to create a new message.
  */
 export const ResetPasswordPolicyRequestSchema: GenMessage<ResetPasswordPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 14);
+  messageDesc(file_postern_v1_policy, 15);
 
 /**
  * @generated from message postern.v1.ResetPasswordPolicyResponse
@@ -636,7 +686,7 @@ export type ResetPasswordPolicyResponse = Message<"postern.v1.ResetPasswordPolic
  * Use `create(ResetPasswordPolicyResponseSchema)` to create a new message.
  */
 export const ResetPasswordPolicyResponseSchema: GenMessage<ResetPasswordPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 15);
+  messageDesc(file_postern_v1_policy, 16);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyRequest
@@ -655,7 +705,7 @@ export type ResetLockoutPolicyRequest = Message<"postern.v1.ResetLockoutPolicyRe
  * Use `create(ResetLockoutPolicyRequestSchema)` to create a new message.
  */
 export const ResetLockoutPolicyRequestSchema: GenMessage<ResetLockoutPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 16);
+  messageDesc(file_postern_v1_policy, 17);
 
 /**
  * @generated from message postern.v1.ResetLockoutPolicyResponse
@@ -674,7 +724,7 @@ export type ResetLockoutPolicyResponse = Message<"postern.v1.ResetLockoutPolicyR
  * Use `create(ResetLockoutPolicyResponseSchema)` to create a new message.
  */
 export const ResetLockoutPolicyResponseSchema: GenMessage<ResetLockoutPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 17);
+  messageDesc(file_postern_v1_policy, 18);
 
 /**
  * @generated from message postern.v1.GetFactorPolicyRequest
@@ -693,7 +743,7 @@ export type GetFactorPolicyRequest = Message<"postern.v1.GetFactorPolicyRequest"
  * Use `create(GetFactorPolicyRequestSchema)` to create a new message.
  */
 export const GetFactorPolicyRequestSchema: GenMessage<GetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 18);
+  messageDesc(file_postern_v1_policy, 19);
 
 /**
  * @generated from message postern.v1.GetFactorPolicyResponse
@@ -726,7 +776,7 @@ export type GetFactorPolicyResponse = Message<"postern.v1.GetFactorPolicyRespons
  * Use `create(GetFactorPolicyResponseSchema)` to create a new message.
  */
 export const GetFactorPolicyResponseSchema: GenMessage<GetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 19);
+  messageDesc(file_postern_v1_policy, 20);
 
 /**
  * @generated from message postern.v1.SetFactorPolicyRequest
@@ -760,7 +810,7 @@ export type SetFactorPolicyRequest = Message<"postern.v1.SetFactorPolicyRequest"
  * Use `create(SetFactorPolicyRequestSchema)` to create a new message.
  */
 export const SetFactorPolicyRequestSchema: GenMessage<SetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 20);
+  messageDesc(file_postern_v1_policy, 21);
 
 /**
  * @generated from message postern.v1.SetFactorPolicyResponse
@@ -779,7 +829,7 @@ export type SetFactorPolicyResponse = Message<"postern.v1.SetFactorPolicyRespons
  * Use `create(SetFactorPolicyResponseSchema)` to create a new message.
  */
 export const SetFactorPolicyResponseSchema: GenMessage<SetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 21);
+  messageDesc(file_postern_v1_policy, 22);
 
 /**
  * @generated from message postern.v1.ResetFactorPolicyRequest
@@ -798,7 +848,7 @@ export type ResetFactorPolicyRequest = Message<"postern.v1.ResetFactorPolicyRequ
  * Use `create(ResetFactorPolicyRequestSchema)` to create a new message.
  */
 export const ResetFactorPolicyRequestSchema: GenMessage<ResetFactorPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 22);
+  messageDesc(file_postern_v1_policy, 23);
 
 /**
  * @generated from message postern.v1.ResetFactorPolicyResponse
@@ -817,7 +867,7 @@ export type ResetFactorPolicyResponse = Message<"postern.v1.ResetFactorPolicyRes
  * Use `create(ResetFactorPolicyResponseSchema)` to create a new message.
  */
 export const ResetFactorPolicyResponseSchema: GenMessage<ResetFactorPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 23);
+  messageDesc(file_postern_v1_policy, 24);
 
 /**
  * @generated from message postern.v1.GetPrivacyPolicyRequest
@@ -836,7 +886,7 @@ export type GetPrivacyPolicyRequest = Message<"postern.v1.GetPrivacyPolicyReques
  * Use `create(GetPrivacyPolicyRequestSchema)` to create a new message.
  */
 export const GetPrivacyPolicyRequestSchema: GenMessage<GetPrivacyPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 24);
+  messageDesc(file_postern_v1_policy, 25);
 
 /**
  * @generated from message postern.v1.GetPrivacyPolicyResponse
@@ -869,7 +919,7 @@ export type GetPrivacyPolicyResponse = Message<"postern.v1.GetPrivacyPolicyRespo
  * Use `create(GetPrivacyPolicyResponseSchema)` to create a new message.
  */
 export const GetPrivacyPolicyResponseSchema: GenMessage<GetPrivacyPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 25);
+  messageDesc(file_postern_v1_policy, 26);
 
 /**
  * @generated from message postern.v1.SetPrivacyPolicyRequest
@@ -903,7 +953,7 @@ export type SetPrivacyPolicyRequest = Message<"postern.v1.SetPrivacyPolicyReques
  * Use `create(SetPrivacyPolicyRequestSchema)` to create a new message.
  */
 export const SetPrivacyPolicyRequestSchema: GenMessage<SetPrivacyPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 26);
+  messageDesc(file_postern_v1_policy, 27);
 
 /**
  * @generated from message postern.v1.SetPrivacyPolicyResponse
@@ -922,7 +972,7 @@ export type SetPrivacyPolicyResponse = Message<"postern.v1.SetPrivacyPolicyRespo
  * Use `create(SetPrivacyPolicyResponseSchema)` to create a new message.
  */
 export const SetPrivacyPolicyResponseSchema: GenMessage<SetPrivacyPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 27);
+  messageDesc(file_postern_v1_policy, 28);
 
 /**
  * @generated from message postern.v1.ResetPrivacyPolicyRequest
@@ -941,7 +991,7 @@ export type ResetPrivacyPolicyRequest = Message<"postern.v1.ResetPrivacyPolicyRe
  * Use `create(ResetPrivacyPolicyRequestSchema)` to create a new message.
  */
 export const ResetPrivacyPolicyRequestSchema: GenMessage<ResetPrivacyPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 28);
+  messageDesc(file_postern_v1_policy, 29);
 
 /**
  * @generated from message postern.v1.ResetPrivacyPolicyResponse
@@ -960,7 +1010,7 @@ export type ResetPrivacyPolicyResponse = Message<"postern.v1.ResetPrivacyPolicyR
  * Use `create(ResetPrivacyPolicyResponseSchema)` to create a new message.
  */
 export const ResetPrivacyPolicyResponseSchema: GenMessage<ResetPrivacyPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 29);
+  messageDesc(file_postern_v1_policy, 30);
 
 /**
  * @generated from message postern.v1.GetRetentionPolicyRequest
@@ -973,7 +1023,7 @@ export type GetRetentionPolicyRequest = Message<"postern.v1.GetRetentionPolicyRe
  * Use `create(GetRetentionPolicyRequestSchema)` to create a new message.
  */
 export const GetRetentionPolicyRequestSchema: GenMessage<GetRetentionPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 30);
+  messageDesc(file_postern_v1_policy, 31);
 
 /**
  * @generated from message postern.v1.GetRetentionPolicyResponse
@@ -999,7 +1049,7 @@ export type GetRetentionPolicyResponse = Message<"postern.v1.GetRetentionPolicyR
  * Use `create(GetRetentionPolicyResponseSchema)` to create a new message.
  */
 export const GetRetentionPolicyResponseSchema: GenMessage<GetRetentionPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 31);
+  messageDesc(file_postern_v1_policy, 32);
 
 /**
  * @generated from message postern.v1.SetRetentionPolicyRequest
@@ -1026,7 +1076,7 @@ export type SetRetentionPolicyRequest = Message<"postern.v1.SetRetentionPolicyRe
  * Use `create(SetRetentionPolicyRequestSchema)` to create a new message.
  */
 export const SetRetentionPolicyRequestSchema: GenMessage<SetRetentionPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 32);
+  messageDesc(file_postern_v1_policy, 33);
 
 /**
  * @generated from message postern.v1.SetRetentionPolicyResponse
@@ -1045,7 +1095,7 @@ export type SetRetentionPolicyResponse = Message<"postern.v1.SetRetentionPolicyR
  * Use `create(SetRetentionPolicyResponseSchema)` to create a new message.
  */
 export const SetRetentionPolicyResponseSchema: GenMessage<SetRetentionPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 33);
+  messageDesc(file_postern_v1_policy, 34);
 
 /**
  * @generated from message postern.v1.ResetRetentionPolicyRequest
@@ -1058,7 +1108,7 @@ export type ResetRetentionPolicyRequest = Message<"postern.v1.ResetRetentionPoli
  * Use `create(ResetRetentionPolicyRequestSchema)` to create a new message.
  */
 export const ResetRetentionPolicyRequestSchema: GenMessage<ResetRetentionPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 34);
+  messageDesc(file_postern_v1_policy, 35);
 
 /**
  * @generated from message postern.v1.ResetRetentionPolicyResponse
@@ -1077,7 +1127,172 @@ export type ResetRetentionPolicyResponse = Message<"postern.v1.ResetRetentionPol
  * Use `create(ResetRetentionPolicyResponseSchema)` to create a new message.
  */
 export const ResetRetentionPolicyResponseSchema: GenMessage<ResetRetentionPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_policy, 35);
+  messageDesc(file_postern_v1_policy, 36);
+
+/**
+ * @generated from message postern.v1.GetRegistrationPolicyRequest
+ */
+export type GetRegistrationPolicyRequest = Message<"postern.v1.GetRegistrationPolicyRequest"> & {
+};
+
+/**
+ * Describes the message postern.v1.GetRegistrationPolicyRequest.
+ * Use `create(GetRegistrationPolicyRequestSchema)` to create a new message.
+ */
+export const GetRegistrationPolicyRequestSchema: GenMessage<GetRegistrationPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 37);
+
+/**
+ * @generated from message postern.v1.GetRegistrationPolicyResponse
+ */
+export type GetRegistrationPolicyResponse = Message<"postern.v1.GetRegistrationPolicyResponse"> & {
+  /**
+   * The policy in force.
+   *
+   * @generated from field: postern.v1.RegistrationPolicy policy = 1;
+   */
+  policy?: RegistrationPolicy | undefined;
+
+  /**
+   * The version, dates and owner of the policy; absent if none is set.
+   *
+   * @generated from field: postern.v1.Details details = 2;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.GetRegistrationPolicyResponse.
+ * Use `create(GetRegistrationPolicyResponseSchema)` to create a new message.
+ */
+export const GetRegistrationPolicyResponseSchema: GenMessage<GetRegistrationPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 38);
+
+/**
+ * @generated from message postern.v1.SetRegistrationPolicyRequest
+ */
+export type SetRegistrationPolicyRequest = Message<"postern.v1.SetRegistrationPolicyRequest"> & {
+  /**
+   * The whole new policy.
+   *
+   * @generated from field: postern.v1.RegistrationPolicy policy = 1;
+   */
+  policy?: RegistrationPolicy | undefined;
+
+  /**
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`. 0 means a policy that is not set.
+   *
+   * @generated from field: optional uint64 expected_sequence = 2;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetRegistrationPolicyRequest.
+ * Use `create(SetRegistrationPolicyRequestSchema)` to create a new message.
+ */
+export const SetRegistrationPolicyRequestSchema: GenMessage<SetRegistrationPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 39);
+
+/**
+ * @generated from message postern.v1.SetRegistrationPolicyResponse
+ */
+export type SetRegistrationPolicyResponse = Message<"postern.v1.SetRegistrationPolicyResponse"> & {
+  /**
+   * The version, dates and owner of the policy.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetRegistrationPolicyResponse.
+ * Use `create(SetRegistrationPolicyResponseSchema)` to create a new message.
+ */
+export const SetRegistrationPolicyResponseSchema: GenMessage<SetRegistrationPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 40);
+
+/**
+ * @generated from message postern.v1.ResetRegistrationPolicyRequest
+ */
+export type ResetRegistrationPolicyRequest = Message<"postern.v1.ResetRegistrationPolicyRequest"> & {
+};
+
+/**
+ * Describes the message postern.v1.ResetRegistrationPolicyRequest.
+ * Use `create(ResetRegistrationPolicyRequestSchema)` to create a new message.
+ */
+export const ResetRegistrationPolicyRequestSchema: GenMessage<ResetRegistrationPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 41);
+
+/**
+ * @generated from message postern.v1.ResetRegistrationPolicyResponse
+ */
+export type ResetRegistrationPolicyResponse = Message<"postern.v1.ResetRegistrationPolicyResponse"> & {
+  /**
+   * The last version of the policy, with its dates and owner; absent if nothing was set.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ResetRegistrationPolicyResponse.
+ * Use `create(ResetRegistrationPolicyResponseSchema)` to create a new message.
+ */
+export const ResetRegistrationPolicyResponseSchema: GenMessage<ResetRegistrationPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_policy, 42);
+
+/**
+ * The people who may create an account of their own in an organization.
+ *
+ * @generated from enum postern.v1.RegistrationAudience
+ */
+export const RegistrationAudience = {
+  /**
+   * Unspecified: nobody.
+   *
+   * @generated from enum value: REGISTRATION_AUDIENCE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Nobody; this is the built-in policy.
+   *
+   * @generated from enum value: REGISTRATION_AUDIENCE_NOBODY = 1;
+   */
+  NOBODY: 1,
+
+  /**
+   * Those with an address in a domain that the organization has proven.
+   *
+   * @generated from enum value: REGISTRATION_AUDIENCE_PROVEN_DOMAINS = 2;
+   */
+  PROVEN_DOMAINS: 2,
+
+  /**
+   * Everybody.
+   *
+   * @generated from enum value: REGISTRATION_AUDIENCE_EVERYBODY = 3;
+   */
+  EVERYBODY: 3,
+} as const;
+
+/**
+ * The people who may create an account of their own in an organization.
+ *
+ * @generated from enum postern.v1.RegistrationAudience
+ */
+export type RegistrationAudience = (typeof RegistrationAudience)[keyof typeof RegistrationAudience] | UnknownEnum;
+
+/**
+ * Describes the enum postern.v1.RegistrationAudience.
+ */
+export const RegistrationAudienceSchema: GenEnum<RegistrationAudience> = /*@__PURE__*/
+  enumDesc(file_postern_v1_policy, 0);
 
 /**
  * The users who need a factor in addition to the password.
@@ -1132,11 +1347,12 @@ export type FactorRequirement = (typeof FactorRequirement)[keyof typeof FactorRe
  * Describes the enum postern.v1.FactorRequirement.
  */
 export const FactorRequirementSchema: GenEnum<FactorRequirement> = /*@__PURE__*/
-  enumDesc(file_postern_v1_policy, 0);
+  enumDesc(file_postern_v1_policy, 1);
 
 /**
  * The rules for passwords, lockout and factors. The instance has a default, which an organization may replace with its own. For
- * users with a role on the instance, the stricter of the two applies, rule by rule.
+ * users with a role on the instance, the stricter of the two applies, rule by rule. Who may register is for each organization to
+ * say, and how long events are kept for the instance.
  *
  * @generated from service postern.v1.PolicyService
  */
@@ -1297,6 +1513,36 @@ export const PolicyService: GenService<{
     methodKind: "unary";
     input: typeof ResetRetentionPolicyRequestSchema;
     output: typeof ResetRetentionPolicyResponseSchema;
+  },
+  /**
+   * Returns who may register in the organization: nobody, unless a policy is set.
+   *
+   * @generated from rpc postern.v1.PolicyService.GetRegistrationPolicy
+   */
+  getRegistrationPolicy: {
+    methodKind: "unary";
+    input: typeof GetRegistrationPolicyRequestSchema;
+    output: typeof GetRegistrationPolicyResponseSchema;
+  },
+  /**
+   * Sets who may register in the organization. Registrations that have begun can be completed only by those who may still register.
+   *
+   * @generated from rpc postern.v1.PolicyService.SetRegistrationPolicy
+   */
+  setRegistrationPolicy: {
+    methodKind: "unary";
+    input: typeof SetRegistrationPolicyRequestSchema;
+    output: typeof SetRegistrationPolicyResponseSchema;
+  },
+  /**
+   * Removes the registration policy of the organization, so that nobody may register. If nothing was set, nothing changes.
+   *
+   * @generated from rpc postern.v1.PolicyService.ResetRegistrationPolicy
+   */
+  resetRegistrationPolicy: {
+    methodKind: "unary";
+    input: typeof ResetRegistrationPolicyRequestSchema;
+    output: typeof ResetRegistrationPolicyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_policy, 0);

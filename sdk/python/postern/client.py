@@ -26,6 +26,7 @@ from postern.v1 import (
     organization_pb2_grpc,
     policy_pb2_grpc,
     project_pb2_grpc,
+    registration_pb2_grpc,
     session_pb2_grpc,
     subscription_pb2_grpc,
     user_export_pb2_grpc,
@@ -69,6 +70,7 @@ class Postern:
         self.organizations = organization_pb2_grpc.OrganizationServiceStub(channel)
         self.policies = policy_pb2_grpc.PolicyServiceStub(channel)
         self.projects = project_pb2_grpc.ProjectServiceStub(channel)
+        self.registrations = registration_pb2_grpc.RegistrationServiceStub(channel)
         self.sessions = session_pb2_grpc.SessionServiceStub(channel)
         self.subscriptions = subscription_pb2_grpc.SubscriptionServiceStub(channel)
         self.user_exports = user_export_pb2_grpc.UserExportServiceStub(channel)

@@ -13,6 +13,7 @@ import { MemberService } from "./gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "./gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "./gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "./gen/postern/v1/project_pb.ts";
+import { RegistrationService } from "./gen/postern/v1/registration_pb.ts";
 import { SessionService } from "./gen/postern/v1/session_pb.ts";
 import { SubscriptionService } from "./gen/postern/v1/subscription_pb.ts";
 import { UserExportService } from "./gen/postern/v1/user_export_pb.ts";
@@ -41,6 +42,7 @@ export function posternOf(transport: Transport) {
     organizations: createClient(OrganizationService, transport),
     policies: createClient(PolicyService, transport),
     projects: createClient(ProjectService, transport),
+    registrations: createClient(RegistrationService, transport),
     sessions: createClient(SessionService, transport),
     subscriptions: createClient(SubscriptionService, transport),
     userExports: createClient(UserExportService, transport),

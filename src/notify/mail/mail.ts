@@ -1,6 +1,7 @@
 import type { Language } from "../../messages/catalogue.ts";
 import {
   accountLabel,
+  forgottenLabel,
   isNotice,
   linkLabel,
   type MailKind,
@@ -32,9 +33,9 @@ export type MailParts = {
 
 /** A code with its account's login name, and the link to a page that accepts it. */
 export type MailedCode = {
-  /** In an invitation into an organization, the name of the organization, or an empty text. */
+  /** In a mail by which somebody joins an organization, the name of the organization, or an empty text. */
   readonly loginName: string;
-  /** Absent if the mail only reports a change. */
+  /** Absent if the mail only tells something. */
   readonly code?: string;
   readonly link?: string | undefined;
 };
@@ -49,12 +50,17 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
     account: accountOf(kind, language, loginName),
     // A code that undoes a change only works through its link.
     code: code === undefined || isNotice(kind) ? undefined : grouped(code),
-    label: link && (isNotice(kind) ? wayBackLabel : linkLabel)[language],
+    label: link && labelOf(kind)[language],
     link,
   }));
   const text = [before, ...shown.map(asText), after].join("\n\n");
   const body = [paragraph(before), ...shown.map(asHtml), paragraph(after)].join("\n");
   return { id, to, subject, text: `${text}\n`, html: page(language, subject, body) };
+}
+
+function labelOf(kind: MailKind): Readonly<Record<Language, string>> {
+  if (kind === "registration_known") return forgottenLabel;
+  return isNotice(kind) ? wayBackLabel : linkLabel;
 }
 
 function accountOf(kind: MailKind, language: Language, name: string): string | undefined {
@@ -63,6 +69,8 @@ function accountOf(kind: MailKind, language: Language, name: string): string | u
     case "verify_email":
       return undefined;
     case "organization_invitation":
+    case "registration":
+    case "registration_known":
       return name === "" ? undefined : `${organizationLabel[language]} ${name}`;
     default:
       return `${accountLabel[language]} ${name}`;

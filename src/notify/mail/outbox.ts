@@ -16,7 +16,7 @@ export type LeasedMail = {
   readonly language: Language;
   readonly sealed: Uint8Array | null;
   readonly expiration: Date;
-  /** The user's login name; null once the user is gone for good. Empty for an invitation into an organization, which has no user yet. */
+  /** The user's login name; null once the user is gone for good. Empty for mails by which somebody joins an organization, who is no user yet. */
   readonly loginName: string | null;
   /** Whether one of its codes is still valid, or it never had any. */
   readonly isNeeded: boolean;
@@ -32,10 +32,10 @@ const lease = (sql: Sql, { leaseSeconds }: Turn) => sql`
   update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
   from due d where m.mail_id = d.id
   returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
-    m.expiration_date as expiration, case when m.kind = 'organization_invitation' then ''
+    m.expiration_date as expiration, case when m.kind in ('organization_invitation', 'registration', 'registration_known') then ''
       else (select u.username from all_users u
         where u.user_id = m.user_id and (not u.deleted or u.erasure_date is not null)) end as "loginName",
-    m.sealed is null or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
+    m.sealed is null or m.kind = 'registration_known' or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
 
 /** Deletes a mail that was delivered or is obsolete. */
 export const forgetMail = (sql: Sql, { id }: LeasedMail) => sql`delete from mail_messages where mail_id = ${id}`;

@@ -68,7 +68,7 @@ function opened(options: LinkOptions, message: LeasedMail, sealed: Uint8Array): 
   }
 }
 
-function linkOf({ keyring, pages }: LinkOptions, { kind, owner, userId }: LeasedMail, code: string) {
+function linkOf({ keyring, pages }: LinkOptions, { kind, owner, userId }: LeasedMail, code = "") {
   const value = kind === "verify_email" ? sealEmailLink(keyring, { owner, userId, code }) : code;
   return pages[kind]?.replaceAll("{code}", encodeURIComponent(value));
 }

@@ -1,9 +1,10 @@
 import { AccountService, ChangePasswordRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
-import { type PageText, pageText } from "../../messages/page.ts";
+import { pageText } from "../../messages/page.ts";
 import type { PolicyInForce } from "../../services/policies/policy.ts";
 import { paths } from "../http/paths.ts";
 import { passwordField } from "../pages/field.ts";
-import { type Html, html, nothing, withScript } from "../pages/html.ts";
+import { type Html, html } from "../pages/html.ts";
+import { passwordRules, rulesId } from "../pages/password_rules.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
 import type { Failed } from "./account_attempt.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage, savedPage } from "./account_page.ts";
@@ -49,7 +50,7 @@ function changeForm(view: AccountView, policy: PolicyInForce, failed: Failed | u
     isWrong: isNew,
     hasFocus: isNew,
     attributes: html`maxlength="1000" autocomplete="new-password"`,
-    describedBy: "rules",
+    describedBy: rulesId,
   };
   return html`<p>${pageText("password_text", language)}</p>
 ${accountForm(
@@ -57,28 +58,7 @@ ${accountForm(
   html`<input type="text" name="username" value="${view.session.username}" autocomplete="username" hidden readonly>
 ${passwordField(old, language)}
 ${passwordField(fresh, language)}
-${rules(view, policy)}
+${passwordRules(language, policy)}
 <button name="action" value="change">${pageText("change_password", language)}</button>`,
 )}`;
-}
-
-/** The rules of the policy, which the pages' script marks as one types. They say the same without it. */
-function rules({ language }: AccountView, policy: PolicyInForce): Html {
-  const asked: readonly (readonly [boolean, string, PageText])[] = [
-    [true, `length ${policy.minimumLength}`, "rule_length"],
-    [policy.requiresUpper, "upper", "rule_upper"],
-    [policy.requiresLower, "lower", "rule_lower"],
-    [policy.requiresDigit, "digit", "rule_digit"],
-    [policy.requiresSymbol, "symbol", "rule_symbol"],
-  ];
-  const count = String(policy.minimumLength);
-  const items = asked
-    .filter(([isAsked]) => isAsked)
-    .map(([, rule, text]) => html`<li data-rule="${rule}">${pageText(text, language, { count })}</li>\n`);
-  return withScript(html`<div class="note" id="rules">
-<p>${pageText("password_rules", language)}</p>
-<ul class="rules" data-field="new_password" data-met="${pageText("rule_met", language)}">
-${items}</ul>
-<p>${pageText("rule_names", language)}${policy.historyDepth > 0 ? html` ${pageText("rule_history", language)}` : nothing}</p>
-</div>`);
 }

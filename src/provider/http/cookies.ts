@@ -1,6 +1,7 @@
 /**
  * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, its language, the code
- * and the sealed link of a mail, the code of an invitation, and the sealed authorization request that a password reset interrupted.
+ * and the sealed link of a mail, the codes of an invitation and of a registration, and the sealed authorization request that a password
+ * reset or a registration interrupted.
  */
 export type CookieName = keyof typeof values;
 
@@ -18,6 +19,7 @@ const values = {
   language: /^[a-z]{2}$/,
   code: /^[2-9A-Z]{1,40}$/,
   invitation: /^[2-9A-Z]{1,40}$/,
+  registration: /^[2-9A-Z]{1,40}$/,
   link: /^[\w-]{1,1000}$/,
   request: /^[\w-]{1,3800}$/,
 } as const;

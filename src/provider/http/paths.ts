@@ -20,6 +20,8 @@ export const paths = {
   newPassword: "/password",
   firstPassword: "/invitation",
   organizationInvitation: "/invitation/organization",
+  register: "/register",
+  completeRegistration: "/register/complete",
   confirmEmail: "/email",
   restoreEmail: "/email/restore",
   style: "/sign-in/style.css",
@@ -43,6 +45,7 @@ export const paths = {
 
 const onTheWay: readonly string[] = [
   ...[paths.authorize, paths.signIn, paths.addFactor, paths.forgottenPassword],
+  ...[paths.register, paths.completeRegistration],
   ...[paths.endSession, paths.signOut],
 ];
 

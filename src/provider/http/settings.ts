@@ -10,6 +10,7 @@ export type ProviderSettings = FactorSignInSettings &
   NoticeSettings &
   PhoneSettings & {
     readonly publicUrl: string | undefined;
+    readonly passwordResetsPerAddressPerMinute: number;
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;
     readonly devicePollSeconds: number;

@@ -4,27 +4,22 @@ import type { Accepted } from "../../services/invitations/answer_invitation.ts";
 import type { Offers } from "../../services/invitations/offers.ts";
 import type { Account, OpenInvitation } from "../../services/invitations/open_invitation.ts";
 import { paths } from "../http/paths.ts";
+import { type PersonProblem, personFields, type Typed } from "../mail_pages/person_form.ts";
 import type { PlainPage } from "../mail_pages/plain_page.ts";
-import { field, passwordField, problemsOf } from "../pages/field.ts";
+import { field, problemsOf } from "../pages/field.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 
 const path = paths.organizationInvitation;
 
-export const longestName = 200;
-// The same as in a call.
-export const longestPassword = 1000;
 const longestCode = 40;
 
 /** What an invitation can come to. */
 export const outcomes = ["joined", "accepted", "declined"] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** What somebody typed to describe themselves. */
-export type Typed = Readonly<Record<"username" | "givenName" | "familyName", string>>;
-
 /** The problems of an earlier attempt, and what was typed in it. */
-type State = { readonly status?: number; readonly problems?: readonly string[]; readonly typed?: Typed };
+type State = Partial<PersonProblem> & { readonly typed?: Typed };
 
 type Content = State & { readonly title: PageText; readonly body: Html };
 
@@ -119,15 +114,6 @@ function offersOf(some: Accepted["notGiven"]): Offers {
 export function joinPage(page: PlainPage, invitation: OpenInvitation, state: State): Response {
   const { language } = page;
   const { username = invitation.email, givenName = "", familyName = "" } = state.typed ?? {};
-  const isWrong = (state.problems ?? []).length > 0;
-  const named = (name: string, label: PageText, { value, of }: { value: string; of: string }) =>
-    field({
-      name,
-      label: pageText(label, language),
-      attributes: html`maxlength="${String(longestName)}" autocomplete="${of}" value="${value}"`,
-      hasFocus: of === "given-name" && value === "",
-      isWrong,
-    });
   return shown(page, {
     ...state,
     title: "invited_title",
@@ -135,23 +121,7 @@ export function joinPage(page: PlainPage, invitation: OpenInvitation, state: Sta
 <h2>${pageText("invited_new", language)}</h2>
 <form method="post" action="${path}">
 ${hiddenIn(page, invitation)}
-${named("given_name", "given_name", { value: givenName, of: "given-name" })}
-${named("family_name", "family_name", { value: familyName, of: "family-name" })}
-${field({
-  name: "username",
-  label: pageText("invited_name", language),
-  attributes: html`maxlength="${String(longestName)}" autocomplete="username" autocapitalize="none" spellcheck="false" value="${username}"`,
-  isWrong,
-})}
-${passwordField(
-  {
-    name: "new_password",
-    label: pageText("password", language),
-    attributes: html`maxlength="${String(longestPassword)}" autocomplete="new-password"`,
-    isWrong,
-  },
-  language,
-)}
+${personFields({ language, typed: { givenName, familyName }, username, wrong: state.fields ?? [] })}
 <button name="action" value="join">${pageText("invited_join", language)}</button>
 </form>
 ${otherWays(page, invitation, "invited_have")}`,

@@ -1,9 +1,5 @@
-import { ConnectError } from "@connectrpc/connect";
 import type { HttpRoute, Response } from "@postern/gateway";
-import { BadRequestSchema, LocalizedMessageSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { isLostRace, localized, reasonOf } from "../../errors.ts";
-import type { Language } from "../../messages/language.ts";
-import { durationText, pageText } from "../../messages/page.ts";
+import { reasonOf } from "../../errors.ts";
 import { normalizeCode } from "../../security/code.ts";
 import {
   type Accepted,
@@ -12,9 +8,10 @@ import {
 } from "../../services/invitations/answer_invitation.ts";
 import type { OpenInvitation } from "../../services/invitations/open_invitation.ts";
 import { signInTo } from "../account/own_sign_in.ts";
-import { bounded, type Parameters, parametersIn } from "../http/parameters.ts";
+import { type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
+import { type PersonProblem, personIn, personProblem, type Typed, typedIn } from "../mail_pages/person_form.ts";
 import { codeMoved, hasWord, type PlainPage, plainRoute } from "../mail_pages/plain_page.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
@@ -30,13 +27,10 @@ import {
   codePage,
   donePage,
   joinPage,
-  longestName,
-  longestPassword,
   type Outcome,
   offersIn,
   outcomes,
   overPage,
-  type Typed,
 } from "./invitation_page.ts";
 
 const path = paths.organizationInvitation;
@@ -66,7 +60,7 @@ export function invitationRoute(parts: ProviderParts, steps: SignInSteps): HttpR
       try {
         return (await answered(page, form, invitation)) ?? (await asked(page, invitation, {}));
       } catch (error) {
-        const problem = problemOf(error, page.language);
+        const problem = personProblem(error, page.language, "invitation_over");
         noteRefusal(page.http.values, error);
         return asked(page, invitation, { ...problem, typed, isNew: form.get("action") === "join" });
       }
@@ -82,7 +76,7 @@ export function invitationRoute(parts: ProviderParts, steps: SignInSteps): HttpR
     } catch (error) {
       if (reasonOf(error) !== "CODE_INVALID" && reasonOf(error) !== "RATE_LIMIT") throw error;
       noteRefusal(page.http.values, error);
-      return overPage(page, problemOf(error, page.language));
+      return overPage(page, personProblem(error, page.language, "invitation_over"));
     }
   }
 
@@ -137,12 +131,7 @@ function answering(parts: ProviderParts, steps: SignInSteps, { join, accept, dec
 }
 
 /** What a form reported, and what was typed. */
-type Asked = {
-  readonly status?: number;
-  readonly problems?: readonly string[];
-  readonly typed?: Typed;
-  readonly isNew?: boolean;
-};
+type Asked = Partial<PersonProblem> & { readonly typed?: Typed; readonly isNew?: boolean };
 
 type Done = {
   readonly notGiven: Accepted["notGiven"];
@@ -155,33 +144,4 @@ function done(page: PlainPage, outcome: Outcome, { notGiven, invitation, cookies
   const all = [page.drop("invitation"), ...cookies];
   if (notGiven.length === 0) return redirect(`${path}?${outcome}=1`, { cookies: all });
   return donePage({ ...page, form: { ...page.form, cookies: all } }, outcome, offersIn(page, invitation, notGiven));
-}
-
-const typedIn = (form: Parameters): Typed => ({
-  username: bounded(form, "username", longestName)?.trim() ?? "",
-  givenName: bounded(form, "given_name", longestName)?.trim() ?? "",
-  familyName: bounded(form, "family_name", longestName)?.trim() ?? "",
-});
-
-const personIn = (form: Parameters) => ({
-  ...typedIn(form),
-  password: bounded(form, "new_password", longestPassword) ?? "",
-});
-
-/** Why an answer was refused, as the user may see it. */
-function problemOf(error: unknown, language: Language): Pick<Asked, "status" | "problems"> {
-  const reason = reasonOf(error);
-  // Lost races make the page run again.
-  if (!(error instanceof ConnectError) || reason === undefined || reason === "INTERNAL" || isLostRace(error))
-    throw error;
-  if (reason === "RATE_LIMIT") {
-    const seconds = Number(error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1);
-    return { status: 429, problems: [pageText("attempts", language, { wait: durationText(seconds, language) })] };
-  }
-  if (reason === "CODE_INVALID") return { status: 400, problems: [pageText("invitation_over", language)] };
-  const told = localized(error, language);
-  const wrong = told.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
-  const message = told.findDetails(LocalizedMessageSchema)[0]?.message ?? pageText("busy", language);
-  const problems = wrong.map(({ description, localizedMessage }) => localizedMessage?.message || description);
-  return { status: 400, problems: problems.length > 0 ? problems : [message] };
 }

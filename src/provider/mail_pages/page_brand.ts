@@ -1,6 +1,6 @@
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { invitationCodeHash, openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
+import { joiningCodeHash, openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
 import type { Keyring } from "../../security/seal.ts";
 import type { CookieName } from "../http/cookies.ts";
 import { parametersIn } from "../http/parameters.ts";
@@ -8,7 +8,7 @@ import type { Brand } from "../pages/brand.ts";
 import { brandsRead } from "../pages/brand_read.ts";
 import { PageError } from "../pages/page_error.ts";
 import type { ProviderParts } from "../parts.ts";
-import { organizationOfRequest } from "../request/authorization_request.ts";
+import { organizationOfRequest, type ProvenRequest } from "../request/authorization_request.ts";
 import { requestProof } from "../request/request_proof.ts";
 
 /** A page's cookies, and the request of the sign-in that continues afterwards. */
@@ -17,8 +17,12 @@ type OpenedPage = {
   readonly cookie: (name: CookieName) => string | undefined;
 };
 
-/** Whose page it is, and the organization that the sign-in to be continued is for, before it is checked. */
-type PageOwner = { readonly brand: Brand; readonly organizationId: string | undefined };
+/** Whose page it is, the sign-in to be continued, and the organization that it is for, before that is checked. */
+type PageOwner = {
+  readonly brand: Brand;
+  readonly proven?: ProvenRequest;
+  readonly organizationId: string | undefined;
+};
 
 /**
  * Finds whose page it is: that of the application whose sign-in is waiting; otherwise, with a code from a mail, that of the organization of
@@ -42,7 +46,7 @@ export function pageOwners({ deps }: ProviderParts) {
     try {
       const parameters = parametersIn(pending);
       const proven = await prove(parameters, clock());
-      return { brand: proven.brand, organizationId: organizationOfRequest(proven, parameters) };
+      return { brand: proven.brand, proven, organizationId: organizationOfRequest(proven, parameters) };
     } catch (error) {
       // The application has been changed or deleted since; authorize will report it.
       if (error instanceof PageError) return undefined;
@@ -54,19 +58,22 @@ export function pageOwners({ deps }: ProviderParts) {
     const [code, link] = [cookie("code"), cookie("link")];
     const sealed = link === undefined ? undefined : openEmailLink(secrets.keyring, link)?.owner;
     if (sealed !== undefined) return sealed;
-    const macs = macsOf(secrets.keyring, { code, undo: link, invitation: cookie("invitation") });
+    const joining = [cookie("invitation"), cookie("registration")];
+    const macs = macsOf(secrets.keyring, { code, undo: link, joining });
     return macs.length === 0 ? undefined : (await ownerOfCode({ macs, now: clock().toISOString() }))?.owner;
   }
 }
 
-type Codes = Readonly<Record<"code" | "undo" | "invitation", string | undefined>>;
+type Codes = Readonly<Record<"code" | "undo", string | undefined>> & {
+  readonly joining: readonly (string | undefined)[];
+};
 
 /** The stored forms of the codes that a browser keeps from the links of mails, in hexadecimal. */
-function macsOf(keyring: Keyring, { code, undo, invitation }: Codes): readonly string[] {
+function macsOf(keyring: Keyring, { code, undo, joining }: Codes): readonly string[] {
   const ofPassword = code === undefined ? [] : passwordCodeMacs(keyring, code);
   const ofUndo = undo === undefined ? [] : undoCodeMacs(keyring, undo);
-  const ofInvitation = invitation === undefined ? [] : [invitationCodeHash(invitation)];
-  return [...ofPassword, ...ofUndo, ...ofInvitation].map((mac) => mac.toString("hex"));
+  const ofJoining = joining.flatMap((one) => (one === undefined ? [] : [joiningCodeHash(one)]));
+  return [...ofPassword, ...ofUndo, ...ofJoining].map((mac) => mac.toString("hex"));
 }
 
 const ownerOfCodeRead = (sql: Sql) =>

@@ -14,6 +14,7 @@ import { chosenLanguage } from "../pages/language.ts";
 import { noteBrand } from "../pages/look.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import type { ProviderParts } from "../parts.ts";
+import type { ProvenRequest } from "../request/authorization_request.ts";
 import { formExpired } from "../request/begin_again.ts";
 import { formToken, freshRequest, isFormToken } from "../request/sealed_request.ts";
 import { pageOwners } from "./page_brand.ts";
@@ -26,17 +27,22 @@ export type PlainPage = {
   /** The query of the authorization request that continues afterwards. */
   readonly pending: string | undefined;
   readonly brand: Brand;
+  /** That request, once client and redirect URI are proven; undefined if they cannot be. */
+  readonly proven?: ProvenRequest;
   /** The organization that this request is for, before it is checked. */
   readonly organizationId: string | undefined;
   readonly cookie: (name: CookieName) => string | undefined;
   /** The tokens by which the browser is known to users. */
   readonly known: readonly string[];
   /** Makes the header that stores a value for an hour; none if the browser would not store it. */
-  readonly keep: (name: "code" | "link" | "invitation" | "request", value: string) => readonly string[];
+  readonly keep: (name: KeptName, value: string) => readonly string[];
   readonly drop: (name: CookieName) => string;
   /** The headers and hidden fields for a form on the page. */
   readonly form: { readonly cookies: readonly string[]; readonly hidden: Html };
 };
+
+/** What a browser keeps for a page: the code or the sealed link of a mail, and the request that continues afterwards. */
+type KeptName = "code" | "link" | "invitation" | "registration" | "request";
 
 /** A page at a path: how it is shown, and what its form does. */
 export type PlainRoute = {
@@ -66,7 +72,7 @@ const keptSeconds = 3600;
 function plainPages({ deps, issuer }: ProviderParts) {
   const { clock, secrets } = deps;
   const jar = cookieJar(issuer);
-  return (http: HttpRequest, path: string): Omit<PlainPage, "brand" | "organizationId"> => {
+  return (http: HttpRequest, path: string): Omit<PlainPage, "brand" | "proven" | "organizationId"> => {
     const cookie = (name: CookieName) => jar.read(http.headers.cookie, name);
     const browser = cookie("browser") ?? newToken("ob");
     const pending = freshRequest(secrets.keyring, cookie("request"), clock());
@@ -101,7 +107,7 @@ function formOf({ http, path, cookie }: PlainPage, { deps, issuer }: ProviderPar
  */
 export function codeMoved(
   page: PlainPage,
-  name: "code" | "link" | "invitation",
+  name: Exclude<KeptName, "request">,
   read: (code: string) => string,
 ): Response | undefined {
   const code = parametersIn(page.http.query).get("code");

@@ -24,6 +24,8 @@ export type ProvenRequest = {
   readonly device?: DeviceRequest;
   /** Whose the pages on the way are. */
   readonly brand: Brand;
+  /** The organization in which people may create an account of their own on the way. */
+  readonly registersIn?: string | undefined;
 };
 
 /** An authentication request (OpenID Connect Core 1.0, 3.1.2.1). */
@@ -46,9 +48,10 @@ export type AuthorizationRequest = ProvenRequest & {
   readonly idTokenHint: string | undefined;
 };
 
-export type Prompt = "none" | "login" | "consent" | "select_account";
+export type Prompt = "none" | "login" | "consent" | "select_account" | "create";
 
-const prompts: readonly string[] = ["none", "login", "consent", "select_account"] satisfies Prompt[];
+/** What a request may ask the pages for; `create` is of OpenID Connect's Initiating User Registration 1.0. */
+export const prompts: readonly string[] = ["none", "login", "consent", "select_account", "create"] satisfies Prompt[];
 const isPrompt = (word: string): word is Prompt => prompts.includes(word);
 
 const longest: Readonly<Record<string, number>> = {

@@ -1,5 +1,6 @@
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { whereRegistrationIsOpen } from "../../services/policies/registration_policy.ts";
 import { type Brand, type BrandRow, brandOf, brandTables, brandValue } from "../pages/brand.ts";
 import { type Client, type ClientRow, clientColumn, clientOf, clientTables } from "./client.ts";
 
@@ -17,8 +18,12 @@ export type BrandedRow = {
   readonly organizationName: string;
 };
 
-/** A client, and whose the pages on the way to it are. */
-export type BrandedClient = { readonly client: Client; readonly brand: Brand };
+/** A client, whose the pages on the way to it are, and the organization in which people may register on that way, if there is one. */
+export type BrandedClient = {
+  readonly client: Client;
+  readonly brand: Brand;
+  readonly registersIn?: string | undefined;
+};
 
 /** A client by its client id, and the organization that the user signs in for. */
 export type ClientOf = { readonly clientId: string; readonly organizationId: string | undefined; readonly now: Date };
@@ -26,13 +31,16 @@ export type ClientOf = { readonly clientId: string; readonly organizationId: str
 /** Reads a client together with the branding of the pages on the way to it. */
 export function brandedClientRead(sql: Sql) {
   type Key = { readonly client_id: string; readonly now: string; readonly organization: string | null };
-  const read = loadOne<Key, BrandedRow>(sql, {
+  const read = loadOne<Key, BrandedRow & { readonly registersIn: string | null }>(sql, {
     asked: "client_id text, now timestamptz, organization text",
-    select: `select n, ${clientColumn}, ${brandColumn("asked.organization")} from asked join ${clientTables}`,
+    select: `select n, ${clientColumn}, ${brandColumn("asked.organization")},
+      ${whereRegistrationIsOpen("coalesce(asked.organization, a.owner)")} as "registersIn" from asked join ${clientTables}`,
   });
   return async (of: ClientOf): Promise<BrandedClient | undefined> => {
     const { clientId: client_id, organizationId: organization = null, now } = of;
     const row = await read({ client_id, now: now.toISOString(), organization });
-    return row && { client: clientOf(row.client), brand: brandOf(row.brand, row.organizationName) };
+    const { registersIn = null } = row ?? {};
+    const brand = row && brandOf(row.brand, row.organizationName);
+    return row && brand && { client: clientOf(row.client), brand, registersIn: registersIn ?? undefined };
   };
 }

@@ -25,7 +25,7 @@ export function requestProof(sql: Sql) {
     if (twice) throw new PageError("request_malformed", { problem: `${twice} is there twice` });
     const clientId = parameters.get("client_id") ?? "";
     const of = { clientId, organizationId: organizationNamed(parameters), now };
-    const { client, brand } = (await found(of)) ?? unknown();
+    const { client, brand, registersIn } = (await found(of)) ?? unknown();
     if (!client.active) unknown();
     const redirectUri = parameters.get("redirect_uri") ?? "";
     const registered = redirectUri.length > longestUri ? undefined : registeredUri(client.oidc, redirectUri);
@@ -36,7 +36,7 @@ export function requestProof(sql: Sql) {
     const state = answerable.get("state");
     const isKept = state !== undefined && state.length <= longestState;
     const responseMode = responseModeIn(answerable);
-    return { client, redirectUri, responseMode, state: isKept ? state : undefined, brand };
+    return { client, redirectUri, responseMode, state: isKept ? state : undefined, brand, registersIn };
   };
 
   async function found(of: ClientOf): Promise<BrandedClient | undefined> {

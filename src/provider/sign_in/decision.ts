@@ -6,8 +6,9 @@ import { type AccountState, accountFor } from "./account_choice.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { asksConsent } from "./consent.ts";
 
-/** The next step of a sign-in: a page for the account, the password, a factor, the consent or a confirmation, or the response. */
+/** The next step of a sign-in: the registration, a page for the account, the password, a factor, the consent or a confirmation, or the response. */
 export type Step =
+  | { readonly is: "registration" }
   | { readonly is: "accounts"; readonly sessions: readonly ClientSession[] }
   | { readonly is: "password"; readonly session: ClientSession | undefined }
   | { readonly is: "factor"; readonly session: ClientSession }
@@ -31,6 +32,7 @@ export type StepState = AccountState & Clicks & { readonly now: Date };
 
 /** Decides the next step, which is an error if the request allows no page (OpenID Connect Core 1.0, 3.1.2.6). */
 export function nextStep(request: AuthorizationRequest, state: StepState): Step {
+  if (isForNewUser(request, state)) return { is: "registration" };
   const isSilent = request.prompts.includes("none");
   const choice = accountFor(request, state);
   if (choice.is === "several") {
@@ -45,6 +47,10 @@ export function nextStep(request: AuthorizationRequest, state: StepState): Step 
   if (request.wantsFactor && !isMultiFactor(session.methods)) return furtherStep(session, isSilent);
   return stepWith(session, request, state);
 }
+
+/** Whether the request asks for a new account, where people may create one. Elsewhere it is like any other request. */
+const isForNewUser = ({ prompts, registersIn }: AuthorizationRequest, { chosen, isSignedIn }: Clicks): boolean =>
+  prompts.includes("create") && registersIn !== undefined && chosen === undefined && !isSignedIn;
 
 /** The step for a user who is signed in as the request requires: questions about the application, or the response. */
 function stepWith(session: ClientSession, request: AuthorizationRequest, state: StepState): Step {

@@ -11,8 +11,12 @@ type Proven = { readonly userId: string } & (
   | { readonly passwordSet: Date }
 );
 
-/** The header of the cookie by which the browser is known from now on, and whether it was already known to the user. */
-export type RememberedBrowser = { readonly cookie: string; readonly wasKnown: boolean };
+/** The tokens by which the browser is known from now on, the header of their cookie, and whether it was already known to the user. */
+export type RememberedBrowser = {
+  readonly known: readonly string[];
+  readonly cookie: string;
+  readonly wasKnown: boolean;
+};
 
 /** The form in which the cookies of known browsers are stored and looked up. */
 export const hashesOfKnown = (known: readonly string[]): readonly string[] => known.map(hashOf);
@@ -30,7 +34,7 @@ export function knownBrowsers({ deps, issuer }: Pick<ProviderParts, "deps" | "is
     const browser: ProvenBrowser = { ...proven, hash: hashOf(token), now, earlier: hashesOfKnown(known) };
     const { replaced, wasKnown } = await rememberBrowser(sql, browser);
     const kept = [token, ...known.filter((one) => !replaced.includes(hashOf(one)))].slice(0, mostAccounts);
-    return { cookie: jar.set("known", kept.join("."), later(now, knownSeconds)), wasKnown };
+    return { known: kept, cookie: jar.set("known", kept.join("."), later(now, knownSeconds)), wasKnown };
   };
 }
 

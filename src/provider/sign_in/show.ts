@@ -17,6 +17,7 @@ import { askedScopes, consentNamesRead, scopeSentences } from "./consent.ts";
 import type { Step } from "./decision.ts";
 import { deviceConfirmation } from "./device_form.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
+import { registrationStep } from "./registration_step.ts";
 import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 
 /** A step that shows a page. */
@@ -31,11 +32,14 @@ type PasswordQuestion = Partial<PasswordState> & { readonly loginHint?: string }
 export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonly signIns: SignIns }) {
   const formOf = formMaker(deps, cookieJar(issuer));
   const namesOf = consentNamesRead(deps.sql);
+  const toRegistration = registrationStep(deps, cookieJar(issuer));
 
   return { askPassword, askFactor, show };
 
   async function show(request: AuthorizationRequest, step: BrowserStep, next: PageStep): Promise<Response> {
     switch (next.is) {
+      case "registration":
+        return toRegistration(step) ?? askPassword(request, step, { loginHint: request.loginHint });
       case "password":
         return askPassword(request, step, { loginHint: hintOf(request, next.session) });
       case "factor":

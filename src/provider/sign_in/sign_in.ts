@@ -25,7 +25,7 @@ import { callOfUser } from "./user_call.ts";
 type Parts = ProviderParts & { readonly signIns: SignIns };
 
 /** Begins the enrolment of a factor during a sign-in. */
-type Enrolling = {
+export type Enrolling = {
   readonly begin: (proven: ProvenRequest, step: BrowserStep, session: BegunBrowserSession) => Response;
 };
 
@@ -203,8 +203,8 @@ async function passkey(on: Answering, http: HttpRequest, { form, step, proven }:
 }
 
 /** Continues with a new session, which replaces the one that its user had in the browser. */
-async function signedIn(
-  { steps, enrolment }: Answering,
+export async function signedIn(
+  { steps, enrolment }: Pick<Answering, "steps" | "enrolment">,
   begun: BegunBrowserSession,
   { step, proven }: Asked,
 ): Promise<Response> {

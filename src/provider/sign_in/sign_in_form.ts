@@ -10,7 +10,7 @@ import { organizationField } from "../pages/organization_field.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { isOwnClient } from "../request/own_client.ts";
-import { forgottenForm } from "./forgotten_form.ts";
+import { forgottenForm, registerForm } from "./aside_form.ts";
 
 /** A sign-in form: the request that it returns, and its token. */
 export type Form = Look & {
@@ -72,6 +72,7 @@ ${organization === undefined ? nothing : organizationField(organization, languag
 </form>
 ${passkey ? passkeyPart(form, passkey) : nothing}
 ${forgottenForm(form)}
+${form.proven.registersIn === undefined ? nothing : registerForm(form)}
 ${form.brand.signInText === "" ? nothing : html`<p class="note">${form.brand.signInText}</p>`}`,
   });
 }

@@ -1,5 +1,6 @@
 import { authenticationClasses } from "../../services/callers/authentication_class.ts";
 import { paths } from "../http/paths.ts";
+import { prompts } from "../request/authorization_request.ts";
 import { assertionAlgorithms } from "../request/client_authentication.ts";
 import { allRolesScope, scopes } from "../request/scopes.ts";
 import { omittedClaim } from "./claims_size.ts";
@@ -38,7 +39,7 @@ export const metadata = (issuer: string) => ({
   revocation_endpoint_auth_methods_supported: methods,
   revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   code_challenge_methods_supported: ["S256"],
-  prompt_values_supported: ["none", "login", "consent", "select_account"],
+  prompt_values_supported: prompts,
   ui_locales_supported: ["en", "de", "fr", "es"],
   claim_types_supported: ["normal"],
   claims_supported: claims,

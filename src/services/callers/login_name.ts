@@ -54,7 +54,7 @@ export const emailOfOwnDomain = (user: string): string =>
  * The SQL condition that the address of the user `u` finds the user if the organization has proven its domain. It vouches for the addresses
  * there that are verified or that its administrators set, but not for what users say themselves.
  */
-const emailIsVouchedFor = (user: string): string =>
+export const emailIsVouchedFor = (user: string): string =>
   `(${user}.email_verified or ${user}.email_setter <> ${user}.user_id)`;
 
 // A second one makes an address ambiguous, so no more than two are read, however many there are.

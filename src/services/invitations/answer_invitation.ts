@@ -1,24 +1,18 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { InvitationService, NotGivenSchema } from "../../../gen/postern/v1/invitation_pb.ts";
-import { CreateHumanUserRequestSchema } from "../../../gen/postern/v1/user_pb.ts";
-import { type Call, callerOf, type Deps, keys } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { type Call, callerOf, type Deps } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
 import { type At, detailsAfter, factOf, type NewFact, next } from "../../events/fact.ts";
 import { holdsThere } from "../../guards/missing_permission.ts";
-import { messageRules } from "../../guards/validate.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
-import { countedText, nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import type { OfferedMembership } from "../members/offered_membership.ts";
-import { createdFact, newUsers, refuseNew, wrongInUser } from "../users/new_user.ts";
+import { joiningUsers, type NewPerson } from "../users/joining_user.ts";
 import { type No, refusedOutcome } from "../writing/batch_refusal.ts";
 import { offersShown } from "./invitation_row.ts";
 import { givingFacts, type Judged, judge, type OfferedGrant, refusalsOf } from "./offers.ts";
 import { type AnswerSettings, accountsFor, guessesAt, type OpenInvitation, opening } from "./open_invitation.ts";
-
-/** A new user, as they describe themselves. */
-export type NewPerson = Readonly<Record<"username" | "givenName" | "familyName" | "password", string>>;
 
 /** An offer that was not given, and why. */
 export type NotGiven = { readonly membership?: OfferedMembership; readonly grant?: OfferedGrant; readonly no: No };
@@ -38,7 +32,7 @@ export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
   const guesses = guessesAt(deps, settings);
   const [open, accountOf] = [opening(deps, settings), accountsFor(sql)];
   const judgedNow = judging(deps);
-  const [newUser, accepted] = [joining(deps), accepting(deps)];
+  const [newUser, accepted] = [joiningUsers(deps), accepting(deps)];
 
   return { open, accountOf, accept, join, decline };
 
@@ -121,31 +115,6 @@ const notGivenIn = ({ memberships, grants }: Judged): readonly NotGiven[] => [
   ...memberships.flatMap(({ membership, no }) => (no ? { membership, no } : [])),
   ...grants.flatMap(({ grant, no }) => (no ? { grant, no } : [])),
 ];
-
-/** Makes the fact that creates the user of an invitation, who acts from then on. */
-function joining(deps: Deps) {
-  const { findings, refusal, place, credentials } = newUsers(deps);
-  const rules = messageRules([messageRule(CreateHumanUserRequestSchema, wrongInUser)]);
-  return async ({ owner, email }: OpenInvitation, person: NewPerson, call: Call) => {
-    const request = create(CreateHumanUserRequestSchema, { ...person, email, isEmailVerified: true });
-    const wrong = [...rules(CreateHumanUserRequestSchema)(request), ...othersAddress(request)];
-    if (wrong.length > 0) throw refuse.invalid(wrong);
-    call.values.set(keys.organization, owner);
-    const at = place(request, call);
-    call.values.set(keys.caller, { userId: at.stream, organization: owner, memberships: [] });
-    const found = await findings(request, call);
-    refuseNew(refusal(request, found, { call, path: "" }));
-    const secret = { ...(await credentials(request, found, call)), ownChoice: true };
-    return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
-  };
-}
-
-/** Refuses a login name that is an address other than the invited one: it would be tried when that address signs in. */
-function othersAddress({ username, email }: Readonly<Record<"username" | "email", string>>): Violation[] {
-  const key = nameKey({ loginName: username });
-  if (key.domain === null || countedText(key) === countedText(nameKey({ loginName: email }))) return [];
-  return [{ field: "username", text: "USERNAME_OF_OTHER_ADDRESS", reason: "USERNAME_RESERVED" }];
-}
 
 /** The calls by which users answer invitations. */
 export const invitationAnswerCalls = ({ open, accept, decline }: InvitationAnswers) =>

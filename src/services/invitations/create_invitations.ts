@@ -16,6 +16,13 @@ import { mapInPieces } from "../../security/pieces.ts";
 import { foreign } from "../members/member.ts";
 import { type OfferedMembership, objectOfOffer } from "../members/offered_membership.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
+import {
+  type JoiningSends,
+  joiningSendsColumns,
+  refusedMore,
+  refusedSend,
+  type Within,
+} from "../verification/joining_mail.ts";
 import type { MailSettings } from "../verification/mail_code.ts";
 import {
   allEnded,
@@ -27,16 +34,7 @@ import {
   violationsByItem,
   violationsOf,
 } from "../writing/batch_refusal.ts";
-import {
-  type InvitationSends,
-  invitationMails,
-  mostInvitations,
-  type OrganizationUse,
-  refusedMore,
-  refusedSend,
-  sendsColumns,
-  useOf,
-} from "./invitation_mail.ts";
+import { invitationMails, mostInvitations, type OrganizationUse, useOf } from "./invitation_mail.ts";
 import { offersShown } from "./invitation_row.ts";
 import { judge, type Offers, refusalsOf } from "./offers.ts";
 
@@ -126,8 +124,6 @@ function deciding(deps: Deps, settings: MailSettings) {
 const malformedItem = ({ wrong }: Item, late: No | undefined): No | undefined =>
   malformed(wrong.length > 0 ? [...wrong, ...(late ? violationsOf(late) : [])] : []);
 
-type Within = { readonly settings: MailSettings; readonly now: Date };
-
 /** Finds why an address cannot be invited: it is already, or it gets no more mails. */
 function refusedAddress(address: Address | undefined, { path }: Item, within: Within): No | undefined {
   const field = `${path}email`;
@@ -172,7 +168,7 @@ const limit = (field: string): No => ({
   params: { limit: String(mostInvitations) },
 });
 
-type Address = InvitationSends & {
+type Address = JoiningSends & {
   /** The id of the invitation that the address has. */
   readonly knownAs: string | null;
 };
@@ -192,7 +188,7 @@ async function addressesFound(sql: Sql, { owner, items, settings }: AddressQuery
     select n, (
         select a.invitation_id from invitation_addresses a
         where a.owner = asked.owner and lower(a.email) = lower(asked.email)) as "knownAs",
-      ${sql.unsafe(sendsColumns("asked.email", settings))}
+      ${sql.unsafe(joiningSendsColumns("asked.email", "invitation", settings))}
     from asked order by n`;
 }
 

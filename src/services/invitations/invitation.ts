@@ -7,17 +7,10 @@ import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { type JoiningSends, joiningSendsColumns, refusedMore, refusedSend } from "../verification/joining_mail.ts";
 import type { MailSettings } from "../verification/mail_code.ts";
 import { joined } from "../writing/batch_refusal.ts";
-import {
-  type InvitationSends,
-  invitationMails,
-  type OrganizationUse,
-  refusedMore,
-  refusedSend,
-  sendsColumns,
-  useOf,
-} from "./invitation_mail.ts";
+import { invitationMails, type OrganizationUse, useOf } from "./invitation_mail.ts";
 import { type InvitationRow, invitation, invitationRead, invitationsOf } from "./invitation_row.ts";
 import { judge, refusalsOf } from "./offers.ts";
 
@@ -82,9 +75,9 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
 };
 
 const sendsRead = (sql: Sql, settings: MailSettings) =>
-  loadOne<{ owner: string; email: string }, InvitationSends>(sql, {
+  loadOne<{ owner: string; email: string }, JoiningSends>(sql, {
     asked: "owner text, email text",
-    select: `select n, ${sendsColumns("asked.email", settings)} from asked`,
+    select: `select n, ${joiningSendsColumns("asked.email", "invitation", settings)} from asked`,
   });
 
 export const invitationRules = [pageRule(ListInvitationsRequestSchema, 1)];

@@ -3,7 +3,7 @@ import type { Call, Deps } from "../../deps.ts";
 import { refuse, type Violation } from "../../errors.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { invitationCodeHash } from "../../security/mail_code.ts";
+import { joiningCodeHash } from "../../security/mail_code.ts";
 import { inForce } from "../callers/in_force.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { type InvitationRow, invitationColumns, itsAddress } from "./invitation_row.ts";
@@ -33,7 +33,7 @@ export function opening(deps: Deps, settings: AnswerSettings) {
   const guesses = guessesAt(deps, settings);
   return async (code: string, call: Call): Promise<OpenInvitation> => {
     const uncount = countNetwork(guesses, call);
-    const hash = invitationCodeHash(code).toString("hex");
+    const hash = joiningCodeHash(code).toString("hex");
     const found = await read({ hash, now: deps.clock().toISOString() }, call.signal);
     if (!found) {
       deps.noteAttempt({ case: "codeRefused", value: { purpose: CodePurpose.INVITATION } }, undefined, call);

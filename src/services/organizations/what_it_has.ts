@@ -80,6 +80,11 @@ export const whatItHas: readonly Step[] = [
              from $input i join invitations v on v.owner = i.stream`,
   },
   {
+    makes: "registration.expired",
+    select: `select i.n, r.owner, r.registration_id, r.version + 1, jsonb_build_object()
+             from $input i join registrations r on r.owner = i.stream`,
+  },
+  {
     makes: "subscription.deleted",
     select: `select i.n, s.owner, s.subscription_id, s.version + 1, jsonb_build_object()
              from $input i join subscriptions s on s.owner = i.stream`,
@@ -114,6 +119,7 @@ export const whatItHas: readonly Step[] = [
                and not exists (select from members m where m.owner = i.stream)
                and not exists (select from subscriptions s where s.owner = i.stream)
                and not exists (select from domains d where d.owner = i.stream)
-               and not exists (select from invitations v where v.owner = i.stream)`,
+               and not exists (select from invitations v where v.owner = i.stream)
+               and not exists (select from registrations r where r.owner = i.stream)`,
   },
 ];

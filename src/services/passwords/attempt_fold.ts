@@ -1,7 +1,7 @@
 import type { NounFolds } from "../../events/fold.ts";
 import { keepMailCodeOf } from "../verification/mail_code.ts";
 
-/** The folds of facts about attempts. They change no table; only a requested reset has a code, and the mail that brings it. */
+/** The folds of facts about attempts. They change no table; only requests have a mail, which for a reset brings a code. */
 export const attemptFolds = {
   passwordRefused: {},
   factorRefused: {},
@@ -9,5 +9,7 @@ export const attemptFolds = {
   passwordChangeRefused: {},
   permissionRefused: {},
   passwordResetRequested: { credentials: keepMailCodeOf("i.payload->>'userId'") },
+  // The mail counts as one of the organization's registrations.
+  registrationRequested: { credentials: keepMailCodeOf("i.payload->>'userId'", "i.owner") },
   more: {},
 } satisfies NounFolds<"attempt">;

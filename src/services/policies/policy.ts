@@ -100,6 +100,7 @@ const lockoutStream = "lockout-policy";
 export const factorStream = "factor-policy";
 export const privacyStream = "privacy-policy";
 export const retentionStream = "retention-policy";
+export const registrationStream = "registration-policy";
 
 /** The streams of policy facts, one of each in every organization, so no object may have one of them as its id. */
 export const policyStreams: readonly string[] = [
@@ -108,6 +109,7 @@ export const policyStreams: readonly string[] = [
   factorStream,
   privacyStream,
   retentionStream,
+  registrationStream,
 ];
 
 export const policyRules = [

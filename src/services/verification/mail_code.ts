@@ -25,8 +25,14 @@ export type MailSends = { readonly userLimit: Date | null; readonly addressLimit
 
 /** A mail requested by a fact. */
 export type NewMail = {
-  readonly kind: "verify_email" | "reset_password" | "invitation" | "organization_invitation";
-  readonly purpose: "email" | "password" | "invitation";
+  readonly kind:
+    | "verify_email"
+    | "reset_password"
+    | "invitation"
+    | "organization_invitation"
+    | "registration"
+    | "registration_known";
+  readonly purpose: "email" | "password" | "invitation" | "registration";
   readonly email: string;
   readonly language: Language;
   readonly codes: MailCodes;

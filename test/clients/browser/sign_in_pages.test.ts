@@ -11,6 +11,7 @@ import { onePixel } from "../../fixture/images.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
 import { invite, linkTo, newAddress } from "../../services/invitations/invited.ts";
+import { registering } from "../../services/registrations/registering.ts";
 import { found } from "../toolchains.ts";
 import { type Browser, type Page, startChromium } from "./chromium.ts";
 
@@ -194,6 +195,15 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(click, "[value=join]", { ...names, new_password: "short" });
     await shown(click, "[value=join]", { ...names, new_password: "Green-Teapot-77" });
     await shown(go, `${issuer}/invitation/organization`);
+    const organizationId = await registering(postern);
+    const open = await application(postern.admin, {}, { "x-service-orgid": organizationId });
+    await shown(go, authorizeUrl(issuer, open, { prompt: "create" }));
+    const newcomer = newAddress();
+    await shown(click, "[value=send]", { email: newcomer });
+    await page.leave(go, await linkTo(postern, newcomer));
+    titles.push(await judged(page));
+    const person = { given_name: "Grace", family_name: "Hopper", new_password: "short" };
+    await shown(click, "[value=create]", person);
     await shown(go, `${issuer}/oauth/end-session`);
     await page.leave(go, `${issuer}/account`);
     await shown(click, "[value=sign_out]", {});
@@ -207,6 +217,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
       ...["Choose an account", "Factors", "Remove this factor?", "Your recovery codes", "Factors"],
       ...["Set up a second factor", "Sign in on a device", "Forgotten password", "Choose a new password"],
       ...["Invitation", "Invitation", "Invitation", "Your account is ready", "Invitation"],
+      ...["Create an account", "Check your email", "Create an account", "Create an account"],
       ...["Do you want to sign out?", "You are signed out"],
     ]);
     expect(withoutRefusals(page.messages)).toEqual([]);

@@ -18,7 +18,9 @@ select n, json_build_object(
       left join organizations o on o.organization_id = b.owner and o.active and not o.deleted
       where b.owner in (a.owner, instance_id) or b.owner = asked.organization and exists (
         select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
-      order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName" from asked join client_ids c on c.client_id = asked.client_id
+      order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName",
+      (
+  select p.owner from registration_policies p where p.owner = coalesce(asked.organization, a.owner) and p.audience <> 'REGISTRATION_AUDIENCE_NOBODY') as "registersIn" from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expiredInvitations } from "../../../src/services/invitations/invitation_expiry.ts";
-import { nameInMail } from "../../../src/services/invitations/invitation_mail.ts";
+import { nameInMail } from "../../../src/services/verification/joining_mail.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";

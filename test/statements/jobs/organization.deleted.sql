@@ -38,6 +38,26 @@ select count(*)::integer as count,
   (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'registration.expired'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
+  from (
+    select * from (select i.n, r.owner, r.registration_id, r.version + 1, jsonb_build_object()
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join registrations r on r.owner = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"registration.expired/0" as (delete from registrations r using (select * from facts where type = 'registration.expired') f where r.owner = f.owner and r.registration_id = f.stream),
+"registration.expired/1" as (delete from registration_addresses a using (select * from facts where type = 'registration.expired') f where a.registration_id = f.stream),
+"registration.expired/2" as (delete from mail_codes c using (select * from facts where type = 'registration.expired') f where c.user_id = f.stream and c.purpose = 'registration'),
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
+
+with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'subscription.deleted'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
@@ -541,7 +561,8 @@ with input as materialized (
                and not exists (select from members m where m.owner = i.stream)
                and not exists (select from subscriptions s where s.owner = i.stream)
                and not exists (select from domains d where d.owner = i.stream)
-               and not exists (select from invitations v where v.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
+               and not exists (select from invitations v where v.owner = i.stream)
+               and not exists (select from registrations r where r.owner = i.stream)) c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
@@ -552,11 +573,12 @@ facts as (
 "organization.purged/1" as (delete from lockout_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/2" as (delete from factor_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
 "organization.purged/3" as (delete from privacy_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
-"organization.purged/4" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
-"organization.purged/5" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
-"organization.purged/6" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
-"organization.purged/7" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
-"organization.purged/8" as (delete from branding_favicons l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
+"organization.purged/4" as (delete from registration_policies p using (select * from facts where type = 'organization.purged') f where p.owner = f.stream),
+"organization.purged/5" as (delete from brandings b using (select * from facts where type = 'organization.purged') f where b.owner = f.stream),
+"organization.purged/6" as (delete from ended_roles e using (select * from facts where type = 'organization.purged') f where e.organization_id = f.stream),
+"organization.purged/7" as (delete from organizations o using (select * from facts where type = 'organization.purged') f where o.organization_id = f.stream),
+"organization.purged/8" as (delete from branding_logos l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
+"organization.purged/9" as (delete from branding_favicons l using (select * from facts where type = 'organization.purged') f where l.owner = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,
   (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;

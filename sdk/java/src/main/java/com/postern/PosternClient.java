@@ -20,6 +20,7 @@ import com.postern.v1.MemberServiceGrpc;
 import com.postern.v1.OrganizationServiceGrpc;
 import com.postern.v1.PolicyServiceGrpc;
 import com.postern.v1.ProjectServiceGrpc;
+import com.postern.v1.RegistrationServiceGrpc;
 import com.postern.v1.SessionServiceGrpc;
 import com.postern.v1.SubscriptionServiceGrpc;
 import com.postern.v1.UserExportServiceGrpc;
@@ -99,6 +100,10 @@ public final class PosternClient implements AutoCloseable {
 
   public InvitationServiceGrpc.InvitationServiceBlockingStub invitations() {
     return InvitationServiceGrpc.newBlockingStub(channel);
+  }
+
+  public RegistrationServiceGrpc.RegistrationServiceBlockingStub registrations() {
+    return RegistrationServiceGrpc.newBlockingStub(channel);
   }
 
   public JobServiceGrpc.JobServiceBlockingStub jobs() {

@@ -1,0 +1,27 @@
+import type { Response } from "@postern/gateway";
+import type { Deps } from "../../deps.ts";
+import { type CookieJar, isCookieValue } from "../http/cookies.ts";
+import { parametersIn, wordsOf } from "../http/parameters.ts";
+import { paths } from "../http/paths.ts";
+import { redirect } from "../http/redirect.ts";
+import { later } from "../http/settings.ts";
+import { formSeconds, sealRequest } from "../request/sealed_request.ts";
+import type { BrowserStep } from "./browser_step.ts";
+
+/** Makes the step to the registration; it returns nothing if the request is too long for the browser to keep it. */
+export const registrationStep =
+  ({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: CookieJar) =>
+  ({ query, cookies }: BrowserStep): Response | undefined => {
+    const sealed = sealRequest(secrets.keyring, withoutCreate(query), clock());
+    if (!isCookieValue("request", sealed)) return undefined;
+    return redirect(paths.register, { cookies: [...cookies, jar.set("request", sealed, later(clock(), formSeconds))] });
+  };
+
+/** The query of the request that continues after the registration, which is not asked for again. */
+function withoutCreate(query: string): string {
+  const others = wordsOf(parametersIn(query).get("prompt") ?? "").filter((word) => word !== "create");
+  const parameters = new URLSearchParams(query);
+  if (others.length > 0) parameters.set("prompt", others.join(" "));
+  else parameters.delete("prompt");
+  return parameters.toString();
+}

@@ -1,0 +1,41 @@
+import { refuse } from "../../errors.ts";
+import { emailIsVouchedFor } from "../callers/login_name.ts";
+import type { Audience } from "../policies/registration_policy.ts";
+
+/** Whom an organization lets register, and what it knows of an address. */
+export type Admission = {
+  /** Null if the organization is gone, inactive, or has no policy. */
+  readonly audience: Audience | null;
+  /** Whether the organization has proven the domain of the address. */
+  readonly isOwnDomain: boolean;
+  /** The user of the organization who has the address, if there is one. */
+  readonly knownAs: string | null;
+};
+
+/** The columns of an admission, for SQL expressions of the organization, the address and its domain. */
+// Compared as a row, the columns fit one index only, whatever the planner knows of the table.
+export const admissionColumns = ({
+  owner,
+  email,
+  domain,
+}: Readonly<Record<"owner" | "email" | "domain", string>>): string => `
+  (select p.audience from registration_policies p join organizations h on h.organization_id = p.owner
+   where p.owner = ${owner} and h.active and not h.deleted) as audience,
+  exists (select from domains d where d.name = ${domain} and d.owner = ${owner} and d.proven offset 0) as "isOwnDomain",
+  (select u.user_id from users u where (u.owner, lower(u.email)) between (${owner}, lower(${email})) and (${owner}, lower(${email}))
+     and ${emailIsVouchedFor("u")}
+   order by u.owner, lower(u.email) limit 1) as "knownAs"`;
+
+/** Refuses who may not register. This depends on the domain of the address alone, so it tells nothing about persons. */
+export function refuseOutsiders({ audience, isOwnDomain }: Admission): void {
+  switch (audience) {
+    case "REGISTRATION_AUDIENCE_EVERYBODY":
+      return;
+    case "REGISTRATION_AUDIENCE_PROVEN_DOMAINS":
+      if (!isOwnDomain) throw refuse.because("REGISTRATION_DOMAIN");
+      return;
+    case "REGISTRATION_AUDIENCE_NOBODY":
+    case null:
+      throw refuse.because("REGISTRATION_CLOSED");
+  }
+}

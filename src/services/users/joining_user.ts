@@ -1,0 +1,41 @@
+import { create } from "@bufbuild/protobuf";
+import { CreateHumanUserRequestSchema } from "../../../gen/postern/v1/user_pb.ts";
+import { type Call, type Deps, keys } from "../../deps.ts";
+import { messageRule, refuse, type Violation } from "../../errors.ts";
+import type { NewFact } from "../../events/fact.ts";
+import { messageRules } from "../../guards/validate.ts";
+import { countedText, nameKey } from "../callers/login_name.ts";
+import { createdFact, newUsers, refuseNew, wrongInUser } from "./new_user.ts";
+
+/** A new user, as they describe themselves. */
+export type NewPerson = Readonly<Record<"username" | "givenName" | "familyName" | "password", string>>;
+
+/** The organization that somebody joins, and the address that the code of a mail has proven. */
+type Joining = { readonly owner: string; readonly email: string };
+
+/** Makes the fact that creates a user who joins an organization with a mailed code, and who acts from then on. */
+export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
+  const { findings, refusal, place, credentials } = newUsers(deps);
+  const rules = messageRules([messageRule(CreateHumanUserRequestSchema, wrongInUser)]);
+  return async ({ owner, email }: Joining, person: NewPerson, call: Call): Promise<NewFact> => {
+    const request = create(CreateHumanUserRequestSchema, { ...person, email, isEmailVerified: true });
+    const fields = rules(CreateHumanUserRequestSchema)(request);
+    // The rules of fields bring along those of the whole request, but only if one of them is broken.
+    const wrong = [...(fields.length > 0 ? fields : wrongInUser(request)), ...othersAddress(request)];
+    if (wrong.length > 0) throw refuse.invalid(wrong);
+    call.values.set(keys.organization, owner);
+    const at = place(request, call);
+    call.values.set(keys.caller, { userId: at.stream, organization: owner, memberships: [] });
+    const found = await findings(request, call);
+    refuseNew(refusal(request, found, { call, path: "" }));
+    const secret = { ...(await credentials(request, found, call)), ownChoice: true };
+    return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
+  };
+}
+
+/** Refuses a login name that is an address other than the proven one: it would be tried when that address signs in. */
+function othersAddress({ username, email }: Readonly<Record<"username" | "email", string>>): Violation[] {
+  const key = nameKey({ loginName: username });
+  if (key.domain === null || countedText(key) === countedText(nameKey({ loginName: email }))) return [];
+  return [{ field: "username", text: "USERNAME_OF_OTHER_ADDRESS", reason: "USERNAME_RESERVED" }];
+}

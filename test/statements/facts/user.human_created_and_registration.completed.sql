@@ -1,0 +1,58 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, origin jsonb, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"registration.completed/0" as (delete from registrations r using (select * from facts where type = 'registration.completed') f where r.owner = f.owner and r.registration_id = f.stream),
+"registration.completed/1" as (delete from registration_addresses a using (select * from facts where type = 'registration.completed') f where a.registration_id = f.stream),
+"registration.completed/2" as (delete from mail_codes c using (select * from facts where type = 'registration.completed') f where c.user_id = f.stream and c.purpose = 'registration'),
+"user.human_created/0" as (insert into users (owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, proven_email, phone, address, language,
+         requires_factor, active, own_login_name, version, created, changed)
+       select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
+         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor,
+         case when (f.payload->>'byMail')::boolean then lower(f.payload->>'email') end, f.payload->>'phone',
+         (
+  select jsonb_object_agg(field.key, field.value) from jsonb_each_text(f.payload->'address') field where field.value <> ''), nullif(f.payload->>'language', ''), coalesce((f.payload->>'requiresFactor')::boolean, false), not coalesce((f.payload->>'inactive')::boolean, false),
+         coalesce((f.payload->>'ownLoginName')::boolean, false), f.version, f.time, f.time from (select * from facts where type = 'user.human_created') f),
+"user.human_created/1" as (insert into login_names (login_name, owner, user_id)
+  select f.payload->>'loginName', f.owner, f.stream from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> '' and not coalesce((f.payload->>'ownLoginName')::boolean, false)),
+"user.human_created/2" as (insert into organization_login_names (owner, login_name, user_id, own)
+  select f.owner, f.payload->>'loginName', f.stream, true from (select * from facts where type = 'user.human_created') f where f.payload->>'loginName' <> '' and coalesce((f.payload->>'ownLoginName')::boolean, false)),
+"user.human_created/3" as (insert into chosen_ids (id) select f.stream from (select * from facts where type = 'user.human_created') f where (f.payload->>'idChosen')::boolean),
+"user.human_created/4" as (insert into passwords (user_id, owner, hash, changed, imported, set_by_administrator, must_change)
+   select i.stream, i.owner, i.secret->>'hash', i.time, coalesce((i.secret->>'imported')::boolean, false),
+     not coalesce((i.secret->>'imported')::boolean, false) and not coalesce((i.secret->>'ownChoice')::boolean, false),
+     coalesce((i.secret->>'mustChange')::boolean, false)
+   from (select * from input where type = 'user.human_created') i where i.secret->>'hash' is not null),
+"user.human_created/5" as (insert into phone_codes (phone_code_id, owner, user_id, phone, mac, sealed, expiration_date, creator_id)
+   select c.code->>'id', i.owner, i.stream, c.code->>'phone', decode(c.code->>'mac', 'hex'),
+     decode(c.code->>'sealed', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+   from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code is not null
+   on conflict (user_id) do update set phone_code_id = excluded.phone_code_id, phone = excluded.phone, mac = excluded.mac,
+     sealed = excluded.sealed, attempts = 0, expiration_date = excluded.expiration_date,
+     creator_id = excluded.creator_id),
+"user.human_created/6" as (insert into phone_sends (phone, n, user_id, time)
+   select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
+   from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
+"user.human_created/7" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+   select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+   from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
+   on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
+     email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,
+     expiration_date = excluded.expiration_date, creator_id = excluded.creator_id),
+"user.human_created/8" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)
+   select m.mail->>'id', i.owner, i.stream, m.mail->>'kind', m.mail->>'email', coalesce((
+  select l.language from users u join unnest('{en,de,fr,es}'::text[]) as l (language)
+    on l.language = split_part(u.language, '-', 1) where u.user_id = i.stream), m.mail->>'language'),
+     decode(m.mail->>'sealed', 'hex'), (m.mail->>'expirationDate')::timestamptz, i.time
+   from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null),
+"user.human_created/9" as (insert into mail_sends (email, purpose, n, user_id, time)
+   select lower(m.mail->>'email'), m.mail->>'purpose', (m.mail->>'nth')::bigint, i.stream, i.time
+   from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mail' as mail) m where m.mail is not null)
+select 1;
