@@ -24,6 +24,7 @@ import { MemberService } from "../../gen/postern/v1/member_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
+import { RegistrationService } from "../../gen/postern/v1/registration_pb.ts";
 import { SessionService } from "../../gen/postern/v1/session_pb.ts";
 import { SubscriptionService } from "../../gen/postern/v1/subscription_pb.ts";
 import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
@@ -38,7 +39,15 @@ export type Contract = { readonly services: readonly DescService[]; readonly typ
 const ours: readonly DescService[] = [
   ...[AccountService, ApplicationService, AuthorizationService, ConsentService, DomainService, EventService],
   ...[FactorService, InvitationService, JobService, MemberService, OrganizationService, PolicyService, ProjectService],
-  ...[SessionService, SubscriptionService, UserExportService, UserGrantService, UserRoleService, UserService],
+  ...[
+    RegistrationService,
+    SessionService,
+    SubscriptionService,
+    UserExportService,
+    UserGrantService,
+    UserRoleService,
+    UserService,
+  ],
 ];
 
 /** The contract that this program was built with. */
