@@ -136,6 +136,7 @@ export const reasons = {
   ACCESS_TOKEN_LIMIT: Code.FailedPrecondition,
   SUBSCRIPTION_LIMIT: Code.FailedPrecondition,
   DOMAIN_LIMIT: Code.FailedPrecondition,
+  METADATA_LIMIT: Code.FailedPrecondition,
   DOMAIN_RECORD_MISSING: Code.FailedPrecondition,
   DOMAIN_CHECK_FAILED: Code.FailedPrecondition,
   INVITATION_LIMIT: Code.FailedPrecondition,

@@ -35,12 +35,25 @@ export const grantsInState = (state: string): HandlerCall[] => [
   { request: { projectId: "p", roleKey: "r", state } },
 ];
 
+const gold = { key: "plan", value: "gold" };
+
+export const organizationCalls = (someReach: Pick<HandlerCall, "reach">): HandlerCall[] => [
+  { request: { filter: { search: "some" } } },
+  { request: {}, ...someReach },
+  { request: { filter: { search: "some" } }, ...someReach },
+  { request: { filter: { state: "ORGANIZATION_STATE_INACTIVE" } } },
+  { request: { filter: { metadata: gold } } },
+  { request: { filter: { metadata: gold } }, ...someReach },
+];
+
 export const userQueries = [
   { order: "NAME_ORDER_DESCENDING", filter: { state: "USER_STATE_LOCKED", kind: "USER_KIND_HUMAN" } },
   { order: "NAME_ORDER_NEWEST", filter: { state: "USER_STATE_INACTIVE" } },
   { filter: { email: "a@b.c", state: "USER_STATE_ACTIVE", kind: "USER_KIND_MACHINE", search: "ada" } },
   { filter: { search: "ada byron" } },
   { filter: { namePrefix: "ada", phonePrefix: "+41" }, order: "NAME_ORDER_DESCENDING" },
+  { filter: { metadata: gold, search: "ada" } },
+  { filter: { metadata: gold, email: "a@b.c" } },
 ];
 
 /** The second page of a search. */

@@ -50,7 +50,7 @@ import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
 import { codeTo, invite } from "./services/invitations/invited.ts";
 import { registrationCalls } from "./services/registrations/registering.ts";
-import { grantsInState, secondOfSearch, secondPage, userQueries } from "./statement_calls.ts";
+import { grantsInState, organizationCalls, secondOfSearch, secondPage, userQueries } from "./statement_calls.ts";
 
 const folder = join(root, "test/statements");
 const there = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
@@ -255,12 +255,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: {}, ...someReach },
     ],
     "SubscriptionService.CreateSubscription": [{ request: { url: "https://receiver.example", after: "0" } }],
-    "OrganizationService.ListOrganizations": [
-      { request: { filter: { search: "some" } } },
-      { request: {}, ...someReach },
-      { request: { filter: { search: "some" } }, ...someReach },
-      { request: { filter: { state: "ORGANIZATION_STATE_INACTIVE" } } },
-    ],
+    "OrganizationService.ListOrganizations": organizationCalls(someReach),
     "ProjectService.ListProjects": [
       { request: { includeGranted: true } },
       { request: { includeGranted: true }, ...someReach },

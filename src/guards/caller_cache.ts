@@ -146,6 +146,7 @@ const revokesBy = {
   "user.deleted": user,
   "user.roles_ended": user,
   "user.roles_allowed": nobody,
+  "user.metadata_set": nobody,
   "access_token.created": nobody,
   "access_token.maker_changed": nobody,
   "access_token.revoked": token,
@@ -162,6 +163,7 @@ const revokesBy = {
   "project.deleted": everyone,
   "organization.branding_set": nobody,
   "organization.branding_reset": nobody,
+  "organization.metadata_set": nobody,
   // Its members keep their roles, so that they can reactivate it; the tokens of its applications stop working.
   "project.deactivated": project,
   "project.reactivated": nobody,

@@ -3,10 +3,14 @@ export const permissions = [
   "instance.write",
   "org.read",
   "org.write",
+  "org.metadata.read",
+  "org.metadata.write",
   "user.read",
   "user.write",
   "user.erase",
   "user.export",
+  "user.metadata.read",
+  "user.metadata.write",
   "user.grant.read",
   "user.grant.write",
   "project.read",
@@ -32,7 +36,9 @@ export type Permission = (typeof permissions)[number];
 const every = (wanted: (permission: Permission) => boolean): ReadonlySet<Permission> =>
   new Set(permissions.filter(wanted));
 const these = (...wanted: Permission[]): ReadonlySet<Permission> => new Set(wanted);
-const ofInstance = (permission: Permission) => permission.startsWith("instance.");
+// Applications may rely on what the owners of the instance note about an organization, so its own owners do not write that.
+const ofInstance = (permission: Permission) =>
+  permission.startsWith("instance.") || permission === "org.metadata.write";
 const reads = (permission: Permission) => permission.endsWith(".read") || permission === "authorization.evaluate";
 
 /** The roles, and the permissions that each gives in its scope. */
@@ -42,8 +48,11 @@ export const roles = {
   ORG_OWNER: every((permission) => !ofInstance(permission)),
   ORG_USER_MANAGER: these(
     "org.read",
+    "org.metadata.read",
     "user.read",
     "user.write",
+    "user.metadata.read",
+    "user.metadata.write",
     "user.grant.read",
     "user.grant.write",
     "project.read",

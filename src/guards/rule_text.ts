@@ -35,6 +35,7 @@ const patterns: Readonly<Record<string, Pick<Defect, "text" | "params">>> = {
   "^([a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?)?$": { text: "TEXT_LANGUAGE" },
   "^[!-~]{1,200}$": { text: "TEXT_KEY", params: { max: "200" } },
   "^[A-Za-z0-9_-]{1,64}$": { text: "TEXT_ID", params: { max: "64" } },
+  "^[A-Za-z0-9_.:/-]*$": { text: "TEXT_METADATA_KEY" },
   "^[A-Za-z0-9_-]*$": { text: "TEXT_BASE64URL" },
   "^[A-Za-z2-7]{16,112}={0,6}$": { text: "TEXT_BASE32", params: { min: "16", max: "112" } },
   "^[0-9A-Fa-f]{64}$": { text: "TEXT_HEX", params: { count: "64" } },

@@ -64,6 +64,12 @@ export const choiceTexts = {
     fr: "voir vos rôles dans le projet de l’application",
     es: "ver los roles que usted tiene en el proyecto de la aplicación",
   },
+  scope_metadata: {
+    en: "see what your organization shares with it about you or about itself",
+    de: "sehen, was Ihre Organisation ihr über Sie oder sich selbst mitteilt",
+    fr: "voir ce que votre organisation lui communique à votre sujet ou sur elle-même",
+    es: "ver lo que su organización comparte con ella sobre usted o sobre sí misma",
+  },
   scope_all_roles: {
     en: "see your roles in its project in every organization",
     de: "Ihre Rollen im Projekt der Anwendung in allen Organisationen sehen",

@@ -257,6 +257,12 @@ export const fieldTexts = {
     fr: "Doit comporter 1 à {max} caractères parmi A–Z, a–z, 0–9, « - » et « _ ».",
     es: "Debe tener de 1 a {max} caracteres de A–Z, a–z, 0–9, «-» y «_».",
   },
+  TEXT_METADATA_KEY: {
+    en: "Must consist of letters from A to Z, digits, underscores, dots, colons, slashes and hyphens.",
+    de: "Erlaubt sind nur Buchstaben von A bis Z, Ziffern, Unterstriche, Punkte, Doppelpunkte, Schrägstriche und Bindestriche.",
+    fr: "Ne doit comporter que des lettres de A à Z, des chiffres, des soulignés, des points, des deux-points, des barres obliques et des traits d’union.",
+    es: "Solo puede contener letras de la A a la Z, cifras, guiones bajos, puntos, dos puntos, barras y guiones.",
+  },
   TEXT_BASE64URL: {
     en: "Must be base64url without padding.",
     de: "Das ist kein base64url ohne Füllzeichen.",
@@ -298,6 +304,18 @@ export const fieldTexts = {
     de: "Höchstens {max} Bytes sind erlaubt.",
     fr: "Doit comporter au plus {max} octets.",
     es: "Debe tener como máximo {max} bytes.",
+  },
+  CLAIM_RESERVED: {
+    en: "Is the name of a registered claim, or of one of Postern's own.",
+    de: "So heißt ein registrierter Claim oder einer von Postern selbst.",
+    fr: "C’est le nom d’un claim enregistré, ou d’un claim de Postern.",
+    es: "Es el nombre de un claim registrado o de uno propio de Postern.",
+  },
+  CLAIM_SOURCE: {
+    en: "Must say where the value comes from: userMetadata, organizationMetadata, roles or role.",
+    de: "Es fehlt, woher der Wert kommt: userMetadata, organizationMetadata, roles oder role.",
+    fr: "Doit indiquer d’où vient la valeur\u202f: userMetadata, organizationMetadata, roles ou role.",
+    es: "Debe indicar de dónde viene el valor: userMetadata, organizationMetadata, roles o role.",
   },
   LIST_MAX: {
     en: "Must contain no more than {max} item(s).",

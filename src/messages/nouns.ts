@@ -182,6 +182,12 @@ export const nounTexts = {
     fr: "Une organisation a au plus {limit} domaines.",
     es: "Una organización tiene como máximo {limit} dominios.",
   },
+  METADATA_LIMIT: {
+    en: "Metadata can have at most {entries} entries, whose keys and values have at most {bytes} bytes together.",
+    de: "Metadaten haben höchstens {entries} Einträge, deren Schlüssel und Werte zusammen höchstens {bytes} Bytes haben.",
+    fr: "Les métadonnées ont au plus {entries} entrées, dont les clés et les valeurs font au plus {bytes} octets en tout.",
+    es: "Los metadatos tienen como máximo {entries} entradas, cuyas claves y valores suman como máximo {bytes} bytes.",
+  },
   INVITATION_NOT_FOUND: {
     en: "Invitation {id} does not exist.",
     de: "Die Einladung {id} existiert nicht.",

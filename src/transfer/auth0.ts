@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { changed, lost, type Note } from "./import_note.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
+import { type MetadataPart, metadataOf } from "./metadata.ts";
 import { jsonLines, type SourceItem } from "./source.ts";
 
 /** Reads the users that Auth0 exports as JSON lines, with their bcrypt hashes if Auth0's support added them. */
@@ -25,6 +26,7 @@ function line(user: Named): JsonObject {
       ...(user.email_verified === true ? { isEmailVerified: true } : {}),
       ...(hash ? { passwordHash: hash } : {}),
       ...(hasFactor(user) ? { requiresFactor: true } : {}),
+      ...bothOf(user).fields,
     },
     ...(user.blocked === true ? { inactive: true } : {}),
   };
@@ -42,6 +44,17 @@ function namesOf({ given_name: given, family_name: family, name }: Named): reado
   return [text(given) || (words[0] ?? ""), text(family) || words.slice(1).join(" ")];
 }
 
+/**
+ * Both kinds of metadata. Users of Auth0 may write their `user_metadata` themselves, so its keys get a prefix: applications that rely on what
+ * administrators wrote must not find the other under the same key.
+ */
+function bothOf({ app_metadata: app, user_metadata: own }: Named): MetadataPart {
+  const ofUser = Object.entries(isNamed(own) ? own : {}).map(
+    ([key, value]) => [`user_metadata.${key}`, value] as const,
+  );
+  return metadataOf([...Object.entries(isNamed(app) ? app : {}), ...ofUser]);
+}
+
 /** Whether the user signs in with a second factor, whose secret no export contains. */
 const hasFactor = (user: Named): boolean =>
   textsOf(user.multifactor).length > 0 || listOf(user.mfa_factors).length > 0 || user.mfa_enabled === true;
@@ -56,6 +69,6 @@ function notesOf(user: Named): Note[] {
       ? [lost("its password, which is not in the export. InviteUser lets the user choose one")]
       : []),
     ...(others.length > 0 ? [lost("its sign-in by another identity provider")] : []),
-    ...(["user_metadata", "app_metadata"].some((name) => isNamed(user[name])) ? [lost("its metadata")] : []),
+    ...bothOf(user).notes,
   ];
 }

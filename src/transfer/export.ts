@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
+import type { MetadataEntry } from "../../gen/postern/v1/metadata_pb.ts";
 import type { Project } from "../../gen/postern/v1/project_pb.ts";
 import { UserRecordSchema } from "../../gen/postern/v1/user_export_pb.ts";
 import { PostalAddressSchema, type User, UserState } from "../../gen/postern/v1/user_pb.ts";
@@ -115,13 +116,29 @@ async function applicationsOf({ applications }: Clients, project: Project): Prom
 }
 
 async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
-  for await (const { users: some } of pages((page) => users.listUsers(page)))
-    for (const user of some)
-      yield { ...lineOf(user), ...(user.state === UserState.INACTIVE ? { inactive: true } : {}) };
+  for await (const { user, entries } of readAhead(everyUser({ users }), (one) => withMetadata({ users }, one)))
+    yield { ...lineOf(user, entries), ...(user.state === UserState.INACTIVE ? { inactive: true } : {}) };
 }
 
-function lineOf({ id: userId, username, kind }: User): JsonObject {
-  if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "" } };
+async function* everyUser({ users }: Pick<Clients, "users">): AsyncGenerator<User> {
+  for await (const { users: some } of pages((page) => users.listUsers(page))) yield* some;
+}
+
+/** Reads the metadata of a user, who may have been deleted meanwhile. */
+async function withMetadata({ users }: Pick<Clients, "users">, user: User) {
+  const { entries } = await users.getUserMetadata({ userId: user.id }).catch((error: unknown) => {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return { entries: [] };
+    throw error;
+  });
+  return { user, entries };
+}
+
+function lineOf({ id: userId, username, kind }: User, entries: readonly MetadataEntry[]): JsonObject {
+  const metadata =
+    entries.length > 0
+      ? { metadata: entries.map(({ key, value = "", shared }) => ({ key, value, ...(shared ? { shared } : {}) })) }
+      : {};
+  if (kind.case !== "human") return { machine: { userId, username, name: kind.value?.name ?? "", ...metadata } };
   const { givenName, familyName, email, emailVerified, requiresFactor, phone, address, language } = kind.value;
   const more = {
     ...(emailVerified ? { isEmailVerified: true } : {}),
@@ -130,7 +147,7 @@ function lineOf({ id: userId, username, kind }: User): JsonObject {
     ...(language ? { language } : {}),
     ...(address ? { address: toJson(PostalAddressSchema, address) as JsonObject } : {}),
   };
-  return { human: { userId, username, givenName, familyName, email, ...more } };
+  return { human: { userId, username, givenName, familyName, email, ...more, ...metadata } };
 }
 
 /** A grant in one of the organization's projects names the project; one in another organization's project has its ids. */

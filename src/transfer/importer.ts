@@ -134,6 +134,7 @@ async function importUsers(items: readonly ItemOf<"user">[], target: Target): Pr
     });
   });
   for (const [n, { userId }] of items.entries()) target.users.note(userId, outcomes[n]);
+  await setMetadata(items, outcomes, target);
   const stillActive = items.flatMap(({ inactive, userId }, n) =>
     inactive && outcomes[n] === "there" ? { userId, n } : [],
   );
@@ -142,6 +143,23 @@ async function importUsers(items: readonly ItemOf<"user">[], target: Target): Pr
       outcomes[n] = refusalIn(error);
     });
   return outcomes;
+}
+
+const metadataAtOnce = 8;
+
+/** Sets the metadata of the users who are there now. One whose metadata is refused stays, and is among the refused. */
+async function setMetadata(items: readonly ItemOf<"user">[], outcomes: Outcome[], { clients }: Target): Promise<void> {
+  const all = items.flatMap(({ userId, metadata }, n) =>
+    metadata.length > 0 && isPresent(outcomes[n] ?? { message: "" }) ? [{ userId, entries: [...metadata], n }] : [],
+  );
+  for (let at = 0; at < all.length; at += metadataAtOnce) {
+    const calls = all.slice(at, at + metadataAtOnce).map(async ({ n, ...request }) => {
+      await clients.users.setUserMetadata(request).catch((error: unknown) => {
+        outcomes[n] = refusalIn(error);
+      });
+    });
+    await Promise.all(calls);
+  }
 }
 
 // Name and id may both be taken by a user of another organization.

@@ -7,18 +7,26 @@ import {
   type CreateOidcApplicationRequest,
   CreateOidcApplicationRequestSchema,
 } from "../../gen/postern/v1/application_pb.ts";
+import type { MetadataEntry } from "../../gen/postern/v1/metadata_pb.ts";
 import { type AddUserGrantRequest, AddUserGrantRequestSchema } from "../../gen/postern/v1/user_grant_pb.ts";
 import {
   CreateHumanUserRequestSchema,
   CreateMachineUserRequestSchema,
   type CreateUsersItem,
   CreateUsersItemSchema,
+  SetUserMetadataRequestSchema,
 } from "../../gen/postern/v1/user_pb.ts";
 import { userIdFor } from "./user_id.ts";
 
 /** An item to import, ready to be sent. */
 export type Item =
-  | { readonly kind: "user"; readonly user: CreateUsersItem; readonly userId: string; readonly inactive: boolean }
+  | {
+      readonly kind: "user";
+      readonly user: CreateUsersItem;
+      readonly userId: string;
+      readonly inactive: boolean;
+      readonly metadata: readonly MetadataEntry[];
+    }
   | { readonly kind: "project"; readonly project: NewProject; readonly roles: readonly Role[] }
   | (OfApplication & { readonly kind: "application"; readonly application: CreateOidcApplicationRequest })
   | (OfApplication & { readonly kind: "apiApplication"; readonly application: CreateApiApplicationRequest })
@@ -85,14 +93,17 @@ export function itemOf(json: unknown, organization: string): Item {
 function userOf(kind: "human" | "machine", value: JsonObject, organization: string) {
   const username = text(value, "username").trim();
   const userId = typeof value.userId === "string" ? value.userId : userIdFor(organization, username);
-  const asked = { ...value, userId };
+  const { metadata = [], ...rest } = value;
+  const asked = { ...rest, userId };
   const request = message(() =>
     kind === "human"
       ? { case: kind, value: fromJson(CreateHumanUserRequestSchema, asked) }
       : { case: kind, value: fromJson(CreateMachineUserRequestSchema, asked) },
   );
   const { inactive } = request.value;
-  return { kind: "user", user: create(CreateUsersItemSchema, { kind: request }), userId, inactive } as const;
+  const { entries } = message(() => fromJson(SetUserMetadataRequestSchema, { userId, entries: metadata }));
+  const user = create(CreateUsersItemSchema, { kind: request });
+  return { kind: "user", user, userId, inactive, metadata: entries } as const;
 }
 
 function projectOf({ name, roles = [], grantRequired = false, ...more }: JsonObject): Item {

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { base32Bytes, base32Of } from "../security/totp.ts";
 import { changed, lost, type Note } from "./import_note.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
+import { type MetadataPart, metadataOf } from "./metadata.ts";
 
 /** The line of a user, and notes on what it lacks. */
 export type UserLine = { readonly json: JsonObject; readonly notes: readonly Note[] };
@@ -10,9 +11,11 @@ export type UserLine = { readonly json: JsonObject; readonly notes: readonly Not
 export function userOf(user: Named): UserLine {
   const username = text(user.username);
   const inactive = user.enabled === false ? { inactive: true } : {};
+  const attributes = attributesOf(user);
   if (user.serviceAccountClientId !== undefined) {
     const notes = [lost("its client credentials; the machine user needs an access token instead (CreateAccessToken)")];
-    return { json: { machine: { username, name: username, ...idOf(user) }, ...inactive }, notes };
+    const machine = { username, name: username, ...idOf(user), ...attributes.fields };
+    return { json: { machine, ...inactive }, notes: [...notes, ...attributes.notes] };
   }
   const actions = textsOf(user.requiredActions);
   const [password, factor] = [passwordOf(user, actions), factorOf(user, actions)];
@@ -26,8 +29,10 @@ export function userOf(user: Named): UserLine {
     ...(user.emailVerified === true && !actions.includes("VERIFY_EMAIL") ? { isEmailVerified: true } : {}),
     ...password.fields,
     ...factor.fields,
+    ...attributes.fields,
   };
-  return { json: { human, ...inactive }, notes: [...password.notes, ...factor.notes, ...leftBehind(user, actions)] };
+  const notes = [...password.notes, ...factor.notes, ...leftBehind(user, actions), ...attributes.notes];
+  return { json: { human, ...inactive }, notes };
 }
 
 const idOf = ({ id }: Named) => (text(id) ? { userId: text(id) } : {});
@@ -91,10 +96,13 @@ function totpSecretOf({ type, secretData, credentialData }: Named): string | und
 
 const known = ["UPDATE_PASSWORD", "VERIFY_EMAIL", ...enrolling];
 
-/** Whether a user has attributes besides a preferred language that we take. */
-const hasOthers = (user: Named): boolean =>
-  isNamed(user.attributes) &&
-  Object.keys(user.attributes).length > ("locale" in user.attributes && languageOf(user).language ? 1 : 0);
+/** The attributes other than the preferred language that we take. Each is a list of texts, mostly of one. */
+function attributesOf(user: Named): MetadataPart {
+  const attributes = isNamed(user.attributes) ? Object.entries(user.attributes) : [];
+  const isTaken = (name: string) => name === "locale" && languageOf(user).language !== undefined;
+  const plain = (value: unknown) => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+  return metadataOf(attributes.flatMap(([name, value]) => (isTaken(name) ? [] : [[name, plain(value)] as const])));
+}
 
 function leftBehind(user: Named, actions: readonly string[]): Note[] {
   const has = (name: string) => textsOf(user[name]).length > 0 || listOf(user[name]).length > 0;
@@ -102,7 +110,6 @@ function leftBehind(user: Named, actions: readonly string[]): Note[] {
     ...actions.filter((one) => !known.includes(one)).map((one) => lost(`the required action ${one}`)),
     ...(has("groups") ? [lost("the roles of its groups")] : []),
     ...(has("federatedIdentities") ? [lost("its sign-in by another identity provider")] : []),
-    ...(hasOthers(user) ? [lost("its attributes")] : []),
   ];
 }
 

@@ -88,6 +88,13 @@ export const nounRows = {
       return german.post("/v1/domains", { name: "one-more.example" }, inside);
     },
   },
+  METADATA_LIMIT: {
+    async by({ german, fixture }) {
+      const path = `/v1/users/${fixture.userId}/metadata`;
+      const entries = Array.from({ length: 50 }, (_, n) => ({ key: `key${n}`, value: "x".repeat(327) }));
+      return german.call("PATCH", path, { entries });
+    },
+  },
   DOMAIN_INVALID: { by: ({ german }) => german.post("/v1/domains", { name: "no domain" }), details: ["BadRequest"] },
   DOMAIN_RECORD_MISSING: { by: (scene) => verifiedDomain(scene, `${fresh("domain")}.example`) },
   DOMAIN_CHECK_FAILED: { by: (scene) => verifiedDomain(scene, failingDomain) },

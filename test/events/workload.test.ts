@@ -281,6 +281,10 @@ function operationsOn(world: World, chance: () => number) {
     () => done(patch(`${user()}/human`, { givenName: unique("Ada"), language: among(["de", "fr-CH", ""]) })),
     () => done(patch(`${user()}/human`, { address: chance() < 0.4 ? null : { locality: among(["Bern", "Zug"]) } })),
     () => done(patch(`${user()}/machine`, { name: unique("M") })),
+    ...[user, () => `/v1/organizations/${among(world.organizations)}`].map((of) => () => {
+      const [set, removed] = chance() < 0.5 ? ["plan", "desk"] : ["desk", "plan"];
+      return done(patch(`${of()}/metadata`, { entries: [{ key: set, value: unique("v") }, { key: removed }] }));
+    }),
     () => done(patch(`/v1/organizations/${among(world.organizations)}`, { name: unique("Organization") })),
     () => done(patch(project(), { name: oneOf("Project ", 12) })),
     () => done(patch(`${project()}/roles/${among(roles)}`, { displayName: unique("Role") })),
@@ -473,7 +477,8 @@ test("every table of the folds is compared: the rows that were changed by hand a
     order by table_name`;
   expect(tables.length).toBeGreaterThan(8);
   const byUser = { login_names: "user_id", organization_login_names: "user_id" };
-  const others = Object.entries({ ...byUser, project_roles: "display_name", client_ids: "owner" });
+  const metadata = { user_metadata: "value", organization_metadata: "value" };
+  const others = Object.entries({ ...byUser, ...metadata, project_roles: "display_name", client_ids: "owner" });
   const changes = [...tables.map(({ table }) => changeOf(table)), ...others.map(markOf)];
   // Half of the tables at a time: each table is seen once changed and once as it was.
   for (const half of [0, 1]) {

@@ -101,6 +101,7 @@ const kinds: Readonly<Record<string, "acts as" | "stops">> = {
   "UserService.RestoreUser": "stops",
   "UserService.UpdateHumanUser": "stops",
   "UserService.UpdateMachineUser": "stops",
+  "UserService.SetUserMetadata": "stops",
   "UserService.RevokeAccessToken": "stops",
   "ConsentService.DisconnectApplication": "stops",
   "SessionService.DeleteUserSessions": "stops",
@@ -186,6 +187,8 @@ const acts: Readonly<Record<string, Act>> = {
   "UserService.UpdateHumanUser": (caller, userId) =>
     caller.call("PATCH", `/v1/users/${userId}/human`, { givenName: "Augusta" }),
   [ofMachine]: (caller, userId) => caller.call("PATCH", `/v1/users/${userId}/machine`, { name: "Engine" }),
+  "UserService.SetUserMetadata": (caller, userId) =>
+    caller.call("PATCH", `/v1/users/${userId}/metadata`, { entries: [{ key: "plan", value: userId }] }),
   "UserService.ChangeUsername": (caller, userId) =>
     caller.put(`/v1/users/${userId}/username`, { username: `${userId}-renamed` }),
   "UserService.RevokeAccessToken": (caller, userId, tokenId) => caller.delete(`/v1/users/${userId}/tokens/${tokenId}`),

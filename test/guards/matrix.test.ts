@@ -14,11 +14,11 @@ const evaluate = "authorization.evaluate";
 const given: Readonly<Record<string, (permission: string) => boolean>> = {
   INSTANCE_OWNER: () => true,
   INSTANCE_VIEWER: (permission) => permission.endsWith(".read") || permission === evaluate,
-  ORG_OWNER: (permission) => !permission.startsWith("instance."),
+  ORG_OWNER: (permission) => !permission.startsWith("instance.") && permission !== "org.metadata.write",
   ORG_USER_MANAGER: (permission) =>
-    ["org.read", "user.read", "user.write", "user.grant.read", "user.grant.write", "project.read", evaluate].includes(
-      permission,
-    ),
+    ["org", "org.metadata", "user", "user.metadata", "user.grant", "project"].some(
+      (noun) => permission === `${noun}.read`,
+    ) || ["user.write", "user.metadata.write", "user.grant.write", evaluate].includes(permission),
   ORG_VIEWER: (permission) =>
     (permission.endsWith(".read") && permission !== "instance.read") || permission === evaluate,
   PROJECT_OWNER: (permission) =>

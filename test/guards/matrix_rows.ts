@@ -137,6 +137,17 @@ export const rows: Readonly<Record<string, Row>> = {
     ownPlace: true,
     request: ({ organizationId }) => ({ organizationId, organization: { name: fresh("org") } }),
   },
+  "OrganizationService.GetOrganizationMetadata": {
+    needs: "org.metadata.read",
+    decides: "organization",
+    ownPlace: true,
+    request: ({ organizationId }) => ({ organizationId }),
+  },
+  "OrganizationService.SetOrganizationMetadata": {
+    needs: "org.metadata.write",
+    decides: "instance",
+    request: async (f) => ({ organizationId: await f.newOrganization(), entries: [{ key: "plan", value: "gold" }] }),
+  },
   "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
   "OrganizationService.DeactivateOrganization": {
     needs: "instance.write",
@@ -167,6 +178,16 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ items: [{ human: human() }] }),
   },
   "UserService.GetUser": { needs: "user.read", decides: "user", request: ({ userId }) => ({ userId }) },
+  "UserService.GetUserMetadata": {
+    needs: "user.metadata.read",
+    decides: "user",
+    request: ({ userId }) => ({ userId }),
+  },
+  "UserService.SetUserMetadata": {
+    needs: "user.metadata.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newUser(), entries: [{ key: "plan", value: "gold" }] }),
+  },
   "UserService.GetUserByLoginName": {
     needs: "user.read",
     decides: "user",

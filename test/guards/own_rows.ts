@@ -32,6 +32,8 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.ChangeEmail": { says: "OK", request: { email: "ada@example.org" } },
   "UserService.VerifyEmail": { says: "CODE_EXPIRED", request: { verificationCode: "234567" } },
   "UserService.ResendEmailCode": { says: "OK" },
+  "UserService.GetUserMetadata": { says: "OK" },
+  "UserService.SetUserMetadata": { ...denied, request: { entries: [{ key: "plan", value: "gold" }] } },
   "UserService.InviteUser": denied,
   "UserService.DeactivateUser": denied,
   "UserService.ReactivateUser": denied,

@@ -14,6 +14,7 @@ import { invitationScenes } from "./scenes_invitation.ts";
 import { keyScenes } from "./scenes_key.ts";
 import { lateScenes } from "./scenes_late.ts";
 import { listScenes } from "./scenes_list.ts";
+import { metadataScenes } from "./scenes_metadata.ts";
 import { ownScenes } from "./scenes_own.ts";
 import { passwordScenes } from "./scenes_password.ts";
 import { passwordResetScenes } from "./scenes_password_reset.ts";
@@ -41,7 +42,7 @@ const all = [
     authorizationScenes,
     factorScenes,
   ],
-  ...[firstPartyScenes, apiApplicationScenes, addressScenes, consentScenes, userRoleScenes],
+  ...[firstPartyScenes, apiApplicationScenes, addressScenes, metadataScenes, consentScenes, userRoleScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

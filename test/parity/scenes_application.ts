@@ -44,6 +44,12 @@ const every = {
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
   backChannelLogoutUri: "https://portal.example/logout",
   firstParty: true,
+  declaredClaims: [
+    { name: "department", userMetadata: "department", places: ["CLAIM_PLACE_ID_TOKEN", "CLAIM_PLACE_USERINFO"] },
+    { name: "plan", organizationMetadata: "plan", places: ["CLAIM_PLACE_ACCESS_TOKEN"] },
+    { name: "groups", roles: {}, places: ["CLAIM_PLACE_ID_TOKEN"] },
+    { name: "is_editor", role: "editor", places: ["CLAIM_PLACE_ID_TOKEN"] },
+  ],
 };
 const grant = (name: string) => `OIDC_GRANT_TYPE_${name}`;
 const onlyJson = { binary: "the binary format has numbers only, and a newer client's fields are ignored" };

@@ -54,6 +54,10 @@ export const listScenes: readonly Scene[] = [
   users("VALIDATION_FAILED", ["by a text that is too long", { filter: { email: "a".repeat(201) } }], {
     fields: ["filter.email"],
   }),
+  users("OK", ["by metadata", { filter: { metadata: { key: "plan", value: "gold" }, search: "ada" } }]),
+  users("VALIDATION_FAILED", ["by metadata without a key", { filter: { metadata: { value: "gold" } } }], {
+    fields: ["filter.metadata.key"],
+  }),
   users("PAGE_TOKEN_INVALID", ["with the token of another query", { pageToken: "WyJhIiwiYiIsImMiXQ" }], {
     fields: ["pageToken"],
   }),

@@ -85,6 +85,12 @@ const every = {
   idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
   backChannelLogoutUri: "https://portal.example/logout",
   firstParty: true,
+  declaredClaims: [
+    { name: "department", userMetadata: "department", places: ["CLAIM_PLACE_ID_TOKEN", "CLAIM_PLACE_USERINFO"] },
+    { name: "plan", organizationMetadata: "plan", places: ["CLAIM_PLACE_ACCESS_TOKEN"] },
+    { name: "groups", roles: {}, places: ["CLAIM_PLACE_ID_TOKEN"] },
+    { name: "is_editor", role: "editor", places: ["CLAIM_PLACE_ID_TOKEN"] },
+  ],
 };
 
 /** An update of a new application with two redirect URIs and a clock skew, with a look at it afterwards. */

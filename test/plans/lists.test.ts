@@ -61,6 +61,12 @@ const filling = `
   select 'o1', 'z' || n, 'u7', 'p' || n, 1, now(), now() from generate_series(3, 3000) n;
   insert into user_grant_roles (owner, user_grant_id, project_id, role_key)
   select 'o1', 'x' || n || '-1', 'p1', 'role' || n % 200 + 1 from generate_series(1, ${many}) n;
+  insert into user_metadata (owner, user_id, key, value)
+  select owner, user_id, key, case when key = 'plan' then 'gold' else user_id end
+  from users cross join unnest(array['plan', 'desk']) key where user_id like 'u%';
+  insert into organization_metadata (organization_id, key, value)
+  select organization_id, key, case when key = 'plan' then 'gold' else organization_id end
+  from organizations cross join unnest(array['plan', 'desk']) key;
   update organizations set active = false where organization_id like 'o%996';
   update projects set active = false where project_id like 'p%996';
   update applications set active = false where app_id like 'a%996';
@@ -78,6 +84,7 @@ const nothing = () => expect.fail("nothing is written");
 const noLog = { append: nothing, appendLong: nothing, appendIf: nothing };
 const text = { name: NameOrder.ASCENDING, back: NameOrder.DESCENDING } as const;
 
+const gold = { key: "plan", value: "gold" };
 const users = (filter: object, order: NameOrder = text.name): Case[2] => {
   return (parts, pageToken, call) =>
     userService({ ...parts, log: noLog }, readConfig({})).listUsers(
@@ -171,6 +178,16 @@ const cases: readonly Case[] = [
   ["users by a word that all have", "terms_by_term", users({ search: "byr" })],
   ["users by a word that all have, backwards", "terms_by_term", users({ search: "ada" }, text.back)],
   ["users by two words", "terms_by_term", users({ search: "ada byron77" })],
+  ["users by metadata that all have", "user_metadata_by_value", users({ metadata: gold })],
+  [
+    "users by metadata that all have, newest first",
+    "user_metadata_by_value",
+    users({ metadata: gold }, NameOrder.NEWEST),
+  ],
+  ["users by metadata that one has", "user_metadata_by_value", users({ metadata: { key: "desk", value: "u77" } })],
+  ["users by metadata and a word", "user_metadata_by_value", users({ metadata: gold, search: "ada" })],
+  ["users by metadata and an e-mail", "users_folded_email", users({ metadata: gold, email: "MAIL77@example.com" })],
+  ["organizations by metadata", "organization_metadata_by_value", organizations({ metadata: gold })],
   ["organizations", "organizations_name", organizations({})],
   ["organizations, oldest first", "organizations_pkey", organizations({}, NameOrder.OLDEST)],
   ["organizations by name", "organizations_folded_name", organizations({ name: "ORGANIZATION 77 number" })],

@@ -118,6 +118,19 @@ test("a sign-in with a password takes eleven statements, one with a session thre
   expect([refreshed.status, refreshed.statements.length]).toEqual([200, 2]);
   await show("refresh", refreshed.statements);
 
+  // Claims of metadata take one more; those of roles none.
+  const { access_token: token } = JSON.parse(refreshed.text);
+  const userinfoWith = async (source: object) => {
+    const declaredClaims = [{ name: "claim", ...source, places: ["CLAIM_PLACE_USERINFO"] }];
+    const changed = `/v1/projects/${app.projectId}/applications/${app.appId}/oidc`;
+    expect((await postern.admin.call("PATCH", changed, { declaredClaims })).status).toBe(200);
+    return sent("/oauth/userinfo", { headers: { authorization: `Bearer ${token}` } });
+  };
+  expect((await userinfoWith({ roles: {} })).statements.length).toBe(1);
+  const declared = await userinfoWith({ userMetadata: "department" });
+  expect([declared.status, declared.statements.length]).toEqual([200, 2]);
+  await show("declared_claims", declared.statements.slice(1));
+
   const hint = JSON.parse(tokens.text).id_token;
   const ended = await sent("/oauth/end-session", {
     query: new URLSearchParams({ id_token_hint: hint }).toString(),

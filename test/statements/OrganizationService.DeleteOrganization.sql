@@ -33,6 +33,7 @@ facts as (
 "organization.deleted/0" as (update organizations t set active = false, deleted = true, version = f.version, changed = f.time
    from (select * from facts where type = 'organization.deleted') f where t.organization_id = f.stream),
 "organization.deleted/1" as (update domains d set proven = false from (select * from facts where type = 'organization.deleted') f where d.owner = f.stream),
+"organization.deleted/2" as (delete from organization_metadata m using (select * from facts where type = 'organization.deleted') f where m.organization_id = f.stream),
 job as (
   insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, origin, created)
   select secret->>'jobId', owner, type, stream, version, payload, actor, request_id, origin, time from input

@@ -55,3 +55,25 @@ from organizations o where true and not o.deleted and not o.active
   and true
 order by o.name asc, o.organization_id asc limit $2) found
 where "isMatch" or "isLast" order by key asc, id asc limit $3;
+
+select * from (
+select m.id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, '' as key, o.organization_id is not null and true and coalesce(not o.deleted, false) as "isMatch", m."isLast"
+from (
+  select m.id, row_number() over (order by m.id asc) = $1 as "isLast" from (select organization_id as id, key, value from organization_metadata) m
+  where m.key = $2 and m.value = $3 and true
+  order by m.id asc limit $4
+) m left join lateral (
+  select * from organizations o where true and o.organization_id = m.id limit 1
+) o on true) found
+where "isMatch" or "isLast" order by id asc limit $5;
+
+select * from (
+select m.id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, '' as key, o.organization_id is not null and true and coalesce(not o.deleted, false) as "isMatch", m."isLast"
+from (
+  select m.id, row_number() over (order by m.id asc) = $1 as "isLast" from (select organization_id as id, key, value from organization_metadata where organization_id = any($2) offset 0) m
+  where m.key = $3 and m.value = $4 and true
+  order by m.id asc limit $5
+) m left join lateral (
+  select * from organizations o where true and o.organization_id = m.id limit 1
+) o on true) found
+where "isMatch" or "isLast" order by id asc limit $6;

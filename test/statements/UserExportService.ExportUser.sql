@@ -137,6 +137,8 @@ about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number
   ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
   order by time, events.position;
 
+select key, value, shared from user_metadata where user_id = $1 order by key limit $2 offset $3;
+
 select t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
 t.name, t.permissions, t.maker_id as "makerId", coalesce(t.creator_id, (
   select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as "creatorId", t.version, t.created, t.changed, b.last_used as "lastUsed", b.last_used_origin as "lastUsedOrigin"

@@ -75,6 +75,29 @@ u.version, u.created, u.changed, (u.phone collate "C") as key, true and coalesce
   where "isMatch" or "isLast" order by key desc, id desc limit $8;
 
 select * from (
+  select m.id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, '' as key, u.user_id is not null and true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) as "isMatch", m."isLast"
+  from (
+    select m.id, row_number() over (order by m.id asc) = $2 as "isLast" from (select user_id as id, key, value from user_metadata where owner = $3) m
+    where m.key = $4 and m.value = $5 and true
+    order by m.id asc limit $6
+  ) m left join lateral (
+    select * from users u where u.owner = $7 and u.user_id = m.id limit 1
+  ) u on true) found
+  where "isMatch" or "isLast" order by id asc limit $8;
+
+select * from (
+  select (u.user_id collate "C") as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and coalesce(exists (select from (select user_id as id, key, value from user_metadata where owner = $1) m where m.id = u.user_id and m.key = $2 and m.value = $3 offset 0), false) as "isMatch",
+    row_number() over (order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc) = $4 as "isLast"
+  from users u where (u.owner collate "C") = $5 and (folded(u.email) collate "C") = (select folded($6))
+    and true
+  order by (folded(u.email) collate "C") asc, (u.user_id collate "C") asc limit $7) found
+  where "isMatch" or "isLast" order by id asc limit $8;
+
+select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, w.term as key, true and strpos(u.words, (select ' ' || left(folded($1), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch", w."isLast"

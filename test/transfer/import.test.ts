@@ -237,11 +237,21 @@ test("users of Auth0 sign in with the hashes of their passwords", async () => {
   const [email, blocked] = [`${named("a0")}@example.com`, `${named("a0")}@example.com`];
   const path = await ndjson(
     { _id: { $oid: named("id") }, email, name: "Ada Byron", passwordHash: bcrypt },
-    { user_id: `auth0|${named("id")}`, email: blocked, passwordHash: bcrypt, blocked: true },
+    {
+      ...{ user_id: `auth0|${named("id")}`, email: blocked, passwordHash: bcrypt, blocked: true },
+      ...{ app_metadata: { plan: "gold", seats: 5 }, user_metadata: { plan: "platinum", a: "\0" } },
+    },
   );
   expect(await run("import", path, "--from", "auth0")).toMatchObject({ code: 0 });
   expect((await signIn(email, "password")).status).toBe(200);
   expect((await signIn(blocked, "password")).status).toBe(401);
+  const { body } = await postern.admin.get(`/v1/users:byLoginName?loginName=${encodeURIComponent(blocked)}`);
+  // What users could write at Auth0 does not pass for what administrators wrote.
+  expect((await postern.admin.get(`/v1/users/${body.user.id}/metadata`)).body.entries).toEqual([
+    { key: "plan", value: "gold" },
+    { key: "seats", value: "5" },
+    { key: "user_metadata.plan", value: "platinum" },
+  ]);
 });
 
 test("a service that cannot be called, a token that is none, and a wrong option are one line", async () => {

@@ -142,7 +142,16 @@ test("required actions stay required, a verified address stays verified, and wha
     { emailVerified: true, requiredActions: ["VERIFY_EMAIL"] },
     { requiredActions: ["UPDATE_PASSWORD", "TERMS_AND_CONDITIONS"] },
     { credentials: [pbkdf2Credential({ temporary: true })] },
-    { credentials: [], federationLink: "ldap", groups: ["/staff"], attributes: { locale: ["de"], shoeSize: ["38"] } },
+    {
+      ...{ credentials: [], federationLink: "ldap", groups: ["/staff"] },
+      attributes: {
+        locale: ["de"],
+        shoeSize: ["38"],
+        teams: ["red", "blue"],
+        "no key": ["7"],
+        long: ["x".repeat(501)],
+      },
+    },
     { enabled: false, emailVerified: true },
   ]);
   type Human = { emailVerified?: boolean; language?: string } | undefined;
@@ -167,9 +176,15 @@ test("required actions stay required, a verified address stays verified, and wha
     "users, 1: the required action TERMS_AND_CONDITIONS",
     "users, 1: its password, which is in another directory. InviteUser lets the user choose one",
     "users, 1: the roles of its groups",
-    "users, 1: its attributes",
+    'users, 1: its metadata "no key", "long"',
+    'users, 1: its metadata "teams" is JSON now',
   ])
     expect(stdout).toContain(line);
+  const withAttributes = answers[4]?.user?.id;
+  expect((await postern.admin.get(`/v1/users/${withAttributes}/metadata`)).body.entries).toEqual([
+    { key: "shoeSize", value: "38" },
+    { key: "teams", value: '["red","blue"]' },
+  ]);
 });
 
 test("clients of Keycloak keep how they authenticate and whether they are enabled, and nothing that is lost is silent", async () => {

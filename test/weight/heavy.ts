@@ -19,6 +19,11 @@ export const heavyCalls: readonly HeavyCall[] = [
   },
   { operationId: "UserService_GetUser", request: { userId: "u1" } },
   { operationId: "UserService_GetUserByLoginName", request: { loginName: "user1" } },
+  { operationId: "UserService_GetUserMetadata", request: { userId: "u1" } },
+  {
+    operationId: "UserService_SetUserMetadata",
+    request: { userId: "u1", entries: [{ key: "plan", value: "gold" }, { key: "desk" }] },
+  },
   {
     operationId: "UserService_CreateUsers",
     request: { items: hundred.map((n) => ({ machine: { username: `robot${n}`, name: "Robot" } })) },

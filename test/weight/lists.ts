@@ -50,6 +50,9 @@ const paging = ["pageSize", "pageToken"];
 function choicesOf(field: DescField): Choice[] {
   const { localName: name } = field;
   if (paging.includes(name)) return [];
+  // Its key means nothing without its value.
+  if (field.message?.typeName === "postern.v1.MetadataFilter")
+    return ["gold", "zzz"].map((value) => ({ name, body: { [name]: { key: "plan", value } } }));
   if (field.fieldKind === "message" && field.message.typeName !== "google.protobuf.Timestamp")
     return field.message.fields
       .flatMap(choicesOf)

@@ -38,6 +38,12 @@ export const filling = ({ organizations, users, things, events }: Skew): string 
       else 4 + floor(${organizations - 4} * power(n::bigint * 104729 % 9973 / 9973.0, 3))
     end as id) o;
   insert into login_names (login_name, owner, user_id) select username, owner, user_id from users where user_id like 'u%';
+  insert into user_metadata (owner, user_id, key, value)
+  select owner, user_id, key, case when key = 'plan' and right(user_id, 1) <> '7' then 'gold' else user_id end
+  from users cross join unnest(array['plan', 'desk']) key where user_id like 'u%';
+  insert into organization_metadata (organization_id, key, value)
+  select 'o' || n, key, case when key = 'plan' and n % 10 <> 7 then 'gold' else 'o' || n end
+  from generate_series(1, ${organizations}) n cross join unnest(array['plan', 'desk']) key;
   insert into projects (owner, project_id, name, version, created, changed)
   select 'o' || n, 'p' || n, 'Project ' || n, 1, now(), now() from generate_series(1, ${organizations}) n;
   insert into projects (owner, project_id, name, version, created, changed)

@@ -54,5 +54,5 @@ export const isOwnClient = ({ clientId }: Pick<Client, "clientId">): boolean => 
  * Whether users of an organization are asked for consent before another organization's application learns about them. First-party
  * applications belong to the instance.
  */
-export const isForeign = (client: Client, owner: string): boolean =>
+export const isForeign = (client: Pick<Client, "clientId" | "owner" | "oidc">, owner: string): boolean =>
   !isOwnClient(client) && !client.oidc.firstParty && client.owner !== owner;

@@ -49,6 +49,9 @@ export function consentNamesRead(sql: Sql) {
   };
 }
 
+// No scope has a space.
+const sharedMetadata = "shared metadata";
+
 const sentences: Readonly<Record<string, PageText>> = {
   openid: "scope_openid",
   profile: "scope_profile",
@@ -58,12 +61,16 @@ const sentences: Readonly<Record<string, PageText>> = {
   roles: "scope_roles",
   [allRolesScope]: "scope_all_roles",
   offline_access: "scope_offline",
+  [sharedMetadata]: "scope_metadata",
 };
 
-/** The scopes that a consent page names: those of the request, and the roles scope if the application gets the roles without it. */
+/** What a consent page names: the scopes of the request, and roles and metadata if the application gets them without a scope. */
 export function askedScopes({ client: { oidc }, scope }: AuthorizationRequest): readonly string[] {
-  const withRoles = oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion;
-  return withRoles ? [...wordsOf(scope), "roles"] : wordsOf(scope);
+  const sources = oidc.declaredClaims.map(({ source }) => source.case);
+  const has = (...some: typeof sources) => some.some((one) => sources.includes(one));
+  const withRoles = oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion || has("roles", "role");
+  const withMetadata = has("userMetadata", "organizationMetadata");
+  return [...wordsOf(scope), ...(withRoles ? ["roles"] : []), ...(withMetadata ? [sharedMetadata] : [])];
 }
 
 /** The scopes of a request in plain words. The application learns who the user is in any case. */

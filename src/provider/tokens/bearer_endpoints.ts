@@ -1,4 +1,5 @@
-import { OidcAuthMethodType } from "../../../gen/postern/v1/application_pb.ts";
+import { fromJson } from "@bufbuild/protobuf";
+import { ClaimPlace, OidcAuthMethodType, OidcConfigurationSchema } from "../../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { hashToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
@@ -8,6 +9,7 @@ import type { Authenticate, TokenQuestion } from "../request/client_authenticati
 import { isForeign } from "../request/own_client.ts";
 import { roleClaims, userinfoClaims } from "./claims.ts";
 import type { Claims } from "./claims_size.ts";
+import { declaredIn, declaredRead } from "./declared_claims.ts";
 import { clientAndRefresh, clientAndToken, type FoundToken, tokenRead } from "./grant_read.ts";
 import { claimsOfOwn } from "./jwt.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
@@ -40,7 +42,7 @@ const isOpaque = (token: string): boolean => token.startsWith("oa_");
 /** Makes the handler of the userinfo endpoint (OpenID Connect Core 1.0, 5.3); `onClient` receives the token's client. */
 export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
   const { deps } = parts;
-  const [storedOf, find] = [valueRead(parts), tokenRead(deps.sql)];
+  const [storedOf, find, withDeclared] = [valueRead(parts), tokenRead(deps.sql), declaredRead(deps.sql)];
 
   return async (token: string, onClient: (client: Client) => void): Promise<Claims> => {
     const value = await storedOf(token);
@@ -51,7 +53,7 @@ export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
       throw new OauthError("invalid_token", "the access token is unknown, expired, or its sign-in has ended");
     if (!wordsOf(row.found.scope).includes("openid"))
       throw new OauthError("insufficient_scope", "the access token lacks the scope openid");
-    return userinfoClaims(row.client, signOn, row.found.scope);
+    return userinfoClaims(row.client, await withDeclared(row.client, signOn), row.found.scope);
   };
 }
 
@@ -60,7 +62,7 @@ const inactive = { active: false };
 /** Makes the handler of the introspection endpoint (RFC 7662), for clients of the token's project. */
 export function introspectionEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
-  const [storedOf, find] = [valueRead(parts), clientAndToken(deps.sql)];
+  const [storedOf, find, withDeclared] = [valueRead(parts), clientAndToken(deps.sql), declaredRead(deps.sql)];
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<Claims> => {
     const token = required(form, "token", jwtMaxLength);
@@ -72,9 +74,17 @@ export function introspectionEndpoint(parts: Parts) {
     const { found } = read ?? {};
     const isInAudience = found?.end.projectId === client.projectId && !found.signOn?.forApi;
     if (value === undefined || !found?.signOn || !isInAudience) return inactive;
-    return introspected(parts.issuer(), { client, found, signOn: found.signOn });
+    const signOn = await withDeclared(declaringOf(client, found), found.signOn);
+    return introspected(parts.issuer(), { client, found, signOn });
   };
 }
+
+/** The application that a token was issued to, which is of the same project and so of the same organization as the one that asks. */
+const declaringOf = ({ owner }: Client, { end, declaring }: FoundToken) => ({
+  clientId: end.clientId,
+  owner,
+  oidc: fromJson(OidcConfigurationSchema, declaring ?? {}),
+});
 
 type Introspected = { readonly client: Client; readonly found: FoundToken; readonly signOn: SignOn };
 
@@ -91,6 +101,7 @@ const introspected = (issuer: string, { client, found, signOn }: Introspected): 
   client_id: found.end.clientId,
   "urn:postern:organization:id": signOn.organizationId,
   ...roleClaims(signOn, { scope: found.scope, isShown: true }),
+  ...declaredIn(signOn, ClaimPlace.ACCESS_TOKEN),
 });
 
 /** Whether a client learns the username. Users of other organizations allow that with the scope `profile`. */

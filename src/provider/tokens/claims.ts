@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { OidcTokenType } from "../../../gen/postern/v1/application_pb.ts";
+import { ClaimPlace, OidcTokenType } from "../../../gen/postern/v1/application_pb.ts";
 import { acrOf } from "../../services/callers/authentication_class.ts";
 import { wordsOf } from "../http/parameters.ts";
 import type { Client } from "../request/client.ts";
 import { allRolesScope } from "../request/scopes.ts";
 import { type Claims, fitted } from "./claims_size.ts";
+import { declaredIn } from "./declared_claims.ts";
 import type { SignOn } from "./subject.ts";
 
 const hasWord = (scope: string, word: string): boolean => wordsOf(scope).includes(word);
@@ -65,6 +66,7 @@ export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string):
   ...profileClaims(signOn, scope),
   // If a token had no room for its roles, they are available here.
   ...roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion }),
+  ...declaredIn(signOn, ClaimPlace.USERINFO),
 });
 
 /** The issuer of a token, its time in seconds since 1970, and its lifetime. */
@@ -96,7 +98,8 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
     ...organizationClaims(signOn),
   };
   const profile = oidc.idTokenUserinfoAssertion || isAlone ? profileClaims(signOn, scope) : {};
-  return fitted(required, { profile, roles: roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion }) });
+  const roles = roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion });
+  return fitted(required, { profile, roles, declared: declaredIn(signOn, ClaimPlace.ID_TOKEN) });
 }
 
 // OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both of our algorithms use SHA-256. at_hash is optional next to a code, but go-oidc only
@@ -122,7 +125,8 @@ export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, 
     ...organizationClaims(signOn),
   };
   const isShown = client.oidc.accessTokenRoleAssertion;
-  return fitted(required, { profile: {}, roles: roleClaims(signOn, { scope: token.scope, isShown }) });
+  const roles = roleClaims(signOn, { scope: token.scope, isShown });
+  return fitted(required, { profile: {}, roles, declared: declaredIn(signOn, ClaimPlace.ACCESS_TOKEN) });
 }
 
 export const isJwtClient = ({ oidc }: Client): boolean => oidc.accessTokenType === OidcTokenType.JWT;

@@ -4,19 +4,26 @@ export type Claims = Readonly<Record<string, unknown>>;
 // maximum length of a JWT.
 const claimsMaxBytes = 5_900;
 const rolesMaxBytes = 4_096;
+const declaredMaxBytes = 4_096;
 
-/** The claim that lists the claims omitted for lack of room, which userinfo returns. */
+/** The claim that lists the claims omitted for lack of room. Userinfo returns them; declared ones, if they are declared for it. */
 export const omittedClaim = "urn:postern:omitted_claims";
 
 /** Claims that a token contains as far as there is room. */
-export type OptionalClaims = { readonly profile: Claims; readonly roles: Claims };
+export type OptionalClaims = { readonly profile: Claims; readonly roles: Claims; readonly declared: Claims };
 
-/** Adds to the required claims each optional one that fits; roles have 4 KB in total. */
-export function fitted(required: Claims, { profile, roles }: OptionalClaims): Claims {
-  const withProfile = added(required, profile, claimsMaxBytes - sizeOf(required));
-  const room = claimsMaxBytes - sizeOf(withProfile.claims);
-  const { claims, omitted } = added(withProfile.claims, roles, Math.min(rolesMaxBytes, room));
-  const names = [...withProfile.omitted, ...omitted];
+/** Adds to the required claims each optional one that fits; roles have 4 KB in total, and so have declared claims. */
+export function fitted(required: Claims, { profile, roles, declared }: OptionalClaims): Claims {
+  // All names of declared claims may have to be listed.
+  const most = claimsMaxBytes - sizeOf(Object.keys(declared));
+  const withProfile = added(required, profile, most - sizeOf(required));
+  const withRoles = added(withProfile.claims, roles, Math.min(rolesMaxBytes, most - sizeOf(withProfile.claims)));
+  const { claims, omitted } = added(
+    withRoles.claims,
+    declared,
+    Math.min(declaredMaxBytes, most - sizeOf(withRoles.claims)),
+  );
+  const names = [...withProfile.omitted, ...withRoles.omitted, ...omitted];
   return names.length === 0 ? claims : { ...claims, [omittedClaim]: names };
 }
 
@@ -31,4 +38,4 @@ function added(claims: Claims, more: Claims, room: number): { claims: Claims; om
   return { claims: all, omitted };
 }
 
-const sizeOf = (claims: Claims): number => Buffer.byteLength(JSON.stringify(claims));
+const sizeOf = (claims: Claims | readonly string[]): number => Buffer.byteLength(JSON.stringify(claims));

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
@@ -48,6 +49,8 @@ export type FoundToken = {
   readonly expiresAt: number;
   readonly end: End;
   readonly signOn: SignOn | null;
+  /** The part of its application's configuration that its declared claims depend on, if any are declared; only for introspection. */
+  readonly declaring?: JsonObject | null;
 };
 
 /** The ids of a sign-in, whether or not it is in force. */
@@ -74,8 +77,12 @@ const refresh = `json_build_object('isSwept', g.hash is null,
       'replacedMs', extract(epoch from asked.now - g.replaced) * 1000, 'successor', encode(g.successor, 'hex'),
       'end', ${end}, 'signOn', ${signOn})`;
 
-const token = `json_build_object('scope', g.scope, 'issuedAt', ${epoch("g.created")},
-      'expiresAt', ${epoch("g.expiration_date")}, 'end', ${end}, 'signOn', ${signOn})`;
+const tokenOf = (more = "") => `json_build_object('scope', g.scope, 'issuedAt', ${epoch("g.created")},
+      'expiresAt', ${epoch("g.expiration_date")}, 'end', ${end}, 'signOn', ${signOn}${more})`;
+
+const declaring = `,
+      'declaring', (select json_build_object('declaredClaims', x.oidc->'declaredClaims', 'firstParty', x.oidc->'firstParty')
+        from applications x where x.app_id = o.app_id and jsonb_array_length(x.oidc->'declaredClaims') > 0)`;
 
 const device = `json_build_object('appId', g.app_id, 'isUsed', g.used is not null, 'isDenied', g.denied is not null,
       'isExpired', g.expiration_date <= asked.now, 'end', case when o.sign_on_id is not null then ${end} end, 'signOn', ${signOn})`;
@@ -135,13 +142,13 @@ const hexOf = (text: string): string => (text === "" ? "" : hashToken(text).toSt
 
 /** Reads a client and an unexpired access token of its project. */
 export const clientAndToken = (sql: Sql) =>
-  readWith<FoundToken>(sql, ofClient(token, "sign_on_tokens", " and g.expiration_date > asked.now"));
+  readWith<FoundToken>(sql, ofClient(tokenOf(declaring), "sign_on_tokens", " and g.expiration_date > asked.now"));
 
 /** Reads an unexpired access token, with the application that it was issued to if that is active. */
 export function tokenRead(sql: Sql) {
   const read = loadOne<Omit<Lookup, "client_id">, { client: ClientRow; found: FoundToken }>(sql, {
     asked: "now timestamptz, hash text",
-    select: `select n, ${clientColumn}, ${token} as found
+    select: `select n, ${clientColumn}, ${tokenOf()} as found
       from asked join sign_on_tokens g on g.hash = decode(asked.hash, 'hex') and g.expiration_date > asked.now
       join sign_ons o on o.sign_on_id = g.sign_on_id
       join applications a on a.app_id = o.app_id

@@ -7,6 +7,7 @@ import { later, type ProviderSettings } from "../http/settings.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
 import { isForeign } from "../request/own_client.ts";
 import { skewOf } from "./claims.ts";
+import { declaredRead } from "./declared_claims.ts";
 import { signOnRead } from "./grant_read.ts";
 import { lifetimesOf } from "./lifetimes.ts";
 import { type NewSignOn, type Permitted, signOnWrite } from "./sign_on.ts";
@@ -70,14 +71,15 @@ function writingOf({ deps, settings }: Parts): Write {
 
 /** Makes the tokens of a response without a code. */
 function tokensOf({ deps: { sql }, settings, maker }: Parts, write: Write) {
-  const readSignOn = signOnRead(sql);
+  const [readSignOn, withDeclared] = [signOnRead(sql), declaredRead(sql)];
   return async (request: AuthorizationRequest, writing: Writing): Promise<ResponseParameters> => {
     const { client, responseType } = request;
     const { signOnId, now } = writing;
     const expirationDate = later(now, lifetimesOf(client, settings).access + skewOf(client));
     await write(request, { ...writing, expirationDate });
-    const signOn = await readSignOn(signOnId, now);
-    if (!signOn) throw ended();
+    const found = await readSignOn(signOnId, now);
+    if (!found) throw ended();
+    const signOn = await withDeclared(client, found);
     const of = { client, signOn, now };
     if (responseType === "id_token") return { id_token: await newIdToken(maker, of, { isAlone: true }) };
     const access = await newAccessToken(maker, of, signOn.scope);

@@ -5,6 +5,7 @@ import { later } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
 import { refuseTarget } from "../request/own_api.ts";
+import { declaredRead } from "./declared_claims.ts";
 import {
   type ExchangeParts,
   newRefresh,
@@ -34,14 +35,14 @@ export type Redeemable = {
 /** Makes the exchange of a code for a sign-in's first tokens. If the code is presented again, everything issued for it ends. */
 export function redemption({ deps, settings, maker }: ExchangeParts) {
   const { sql, clock } = deps;
-  const redeemCode = codeRedemption(sql);
+  const [redeemCode, withDeclared] = [codeRedemption(sql), declaredRead(sql)];
 
   return async ({ form, call }: TokenQuestion, { client, found, of }: Redeemable): Promise<TokenResponse> => {
     const now = clock();
-    const { signOn } = found;
     if (found.isUsed) throw await usedAgain(found, call);
-    if (!signOn) throw notInForce();
-    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
+    if (!found.signOn) throw notInForce();
+    refuseTarget(client, found.signOn, { form, issuer: maker.issuer() });
+    const signOn = await withDeclared(client, found.signOn);
     const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
     const lifetimes = lifetimesOf(client, settings);
     const refreshEnd = later(now, lifetimes.refresh);

@@ -4,6 +4,7 @@ import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
 import { refuseTarget } from "../request/own_api.ts";
+import { declaredRead } from "./declared_claims.ts";
 import {
   type Exchange,
   type ExchangeParts,
@@ -36,7 +37,7 @@ export const refreshGrant: Exchange<FoundRefresh> = {
 
 function refreshing({ deps, settings, maker }: ExchangeParts) {
   const { sql, clock, secrets } = deps;
-  const refreshOf = clientAndRefresh(sql);
+  const [refreshOf, withDeclared] = [clientAndRefresh(sql), declaredRead(sql)];
 
   return async (request: TokenQuestion, presented: Presented<FoundRefresh>): Promise<TokenResponse> => {
     const { form, proof, call } = request;
@@ -45,7 +46,7 @@ function refreshing({ deps, settings, maker }: ExchangeParts) {
     if (isTooLate(found)) throw await reused(deps, { end: found.end, call, reason: SignOnEnd.REFRESH_TOKEN_REUSED });
     const signOn = rightRefresh(found);
     refuseTarget(client, signOn, { form, issuer: maker.issuer() });
-    const of = { client, signOn: { ...signOn, nonce: null }, now };
+    const of = { client, signOn: { ...(await withDeclared(client, signOn)), nonce: null }, now };
     const lifetimes = lifetimesOf(client, settings);
     const end = later(new Date(signOn.createdAt * 1000), lifetimes.refresh);
     if (end <= now) throw notInForce();

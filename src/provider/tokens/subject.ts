@@ -1,3 +1,4 @@
+import type { ClaimPlace } from "../../../gen/postern/v1/application_pb.ts";
 import { grantShutIn, holdsGrant, mayUse, roleIsThere, userInForce } from "../../services/callers/in_force.ts";
 import { emailIsProven, emailOfOwnDomain, qualifiedName } from "../../services/callers/login_name.ts";
 import { allRolesScope } from "../request/scopes.ts";
@@ -51,6 +52,9 @@ export type Subject = {
   readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
 };
 
+/** A declared claim with its value, and where it stands. */
+export type DeclaredValue = { readonly name: string; readonly value: unknown; readonly places: readonly ClaimPlace[] };
+
 /** A sign-in in force, with its subject. */
 export type SignOn = Subject & {
   readonly signOnId: string;
@@ -66,6 +70,8 @@ export type SignOn = Subject & {
   readonly authTime: number;
   readonly createdAt: number;
   readonly methods: readonly string[];
+  /** The claims that its application declares; absent before their values were read. */
+  readonly declared?: readonly DeclaredValue[];
 };
 
 /** A sign-in `o` as one json value, with its session `b`, user `u` and project `p`. */

@@ -8,6 +8,7 @@ import {
 } from "../../../gen/postern/v1/application_pb.ts";
 import type { Violation } from "../../errors.ts";
 import { isDeviceOnly } from "./compliance.ts";
+import { declaredViolations } from "./declared_claim.ts";
 import { originFault, originOf } from "./web_origin.ts";
 
 export const configurationOf = (request: CreateOidcApplicationRequest): OidcConfiguration =>
@@ -32,6 +33,7 @@ export function completed(settings: Settings): OidcConfiguration {
     idTokenAlgorithm: settings.idTokenAlgorithm,
     backChannelLogoutUri: settings.backChannelLogoutUri,
     firstParty: settings.firstParty,
+    declaredClaims: settings.declaredClaims,
     ...(clockSkew ? { clockSkew } : {}),
     ...(accessTokenLifetime ? { accessTokenLifetime } : {}),
     ...(idTokenLifetime ? { idTokenLifetime } : {}),
@@ -87,7 +89,10 @@ const grantName = {
 
 /** Finds malformed durations and origins; `path` leads to them in the request. */
 export function settingViolations(settings: Checked, path = ""): Violation[] {
-  const violations = [...skewViolations(settings), ...lifetimeViolations(settings), ...originViolations(settings)];
+  const violations = [
+    ...[...skewViolations(settings), ...lifetimeViolations(settings), ...originViolations(settings)],
+    ...declaredViolations(settings),
+  ];
   return violations.map(({ field, ...rest }) => ({ field: `${path}${field}`, ...rest }));
 }
 
@@ -98,7 +103,7 @@ const lifetimes = [
   "refreshTokenLifetime",
 ] as const;
 
-type Checked = Pick<Settings, "clockSkew" | "additionalOrigins" | (typeof lifetimes)[number]>;
+type Checked = Pick<Settings, "clockSkew" | "additionalOrigins" | "declaredClaims" | (typeof lifetimes)[number]>;
 
 const longestSeconds = 315_576_000_000n;
 

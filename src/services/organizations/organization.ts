@@ -17,6 +17,7 @@ import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } fr
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { asRead } from "../writing/taken_name.ts";
 import { brandingFolds, brandingRules, organizationBranding } from "./branding.ts";
+import { organizationMetadata, organizationMetadataFolds, organizationMetadataRules } from "./organization_metadata.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
@@ -34,36 +35,46 @@ export const organizationService = (deps: Deps) => {
   const organizationById = organizationRead(sql);
   const ownerOf = newOwner(deps);
 
-  return handlers(organizationState(deps), organizationUpdate(deps), organizationBranding(deps), {
-    async createOrganization({ name, ownerUserId, ownLoginNames }, call) {
-      const { takenBy = null, ownerExists = false } =
-        (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
-      if (takenBy !== null) throw organizationNameTaken({ field: "name", name, organizationId: takenBy }, call);
-      if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
-      const id = ids();
-      const at = first(id, id, clock());
-      const ownNames = ownLoginNames ? { ownLoginNames } : {};
-      const created = factOf("organization", at, { case: "created", value: { name, ...ownNames } });
-      const { added, endedCredentials } = await ownerOf(ownerUserId, at, call);
-      return log.append(call, [created, ...added], { organizationId: id, details: detailsAfter(at), endedCredentials });
-    },
+  return handlers(
+    organizationState(deps),
+    organizationUpdate(deps),
+    organizationBranding(deps),
+    organizationMetadata(deps),
+    {
+      async createOrganization({ name, ownerUserId, ownLoginNames }, call) {
+        const { takenBy = null, ownerExists = false } =
+          (await newOrganization({ name, owner: ownerUserId }, call.signal)) ?? {};
+        if (takenBy !== null) throw organizationNameTaken({ field: "name", name, organizationId: takenBy }, call);
+        if (ownerUserId && !ownerExists) throw refuse.notFound("user", ownerUserId);
+        const id = ids();
+        const at = first(id, id, clock());
+        const ownNames = ownLoginNames ? { ownLoginNames } : {};
+        const created = factOf("organization", at, { case: "created", value: { name, ...ownNames } });
+        const { added, endedCredentials } = await ownerOf(ownerUserId, at, call);
+        return log.append(call, [created, ...added], {
+          organizationId: id,
+          details: detailsAfter(at),
+          endedCredentials,
+        });
+      },
 
-    async getOrganization({ organizationId }, call) {
-      const row = await organizationById({ id: organizationOf(call) }, call.signal);
-      if (!row) throw refuse.notFound("organization", organizationId);
-      return { organization: organization(row) };
-    },
+      async getOrganization({ organizationId }, call) {
+        const row = await organizationById({ id: organizationOf(call) }, call.signal);
+        if (!row) throw refuse.notFound("organization", organizationId);
+        return { organization: organization(row) };
+      },
 
-    async listOrganizations(request, call) {
-      const page = pageOf(ListOrganizationsRequestSchema, request, 2);
-      const reach = reachOf(call);
-      const query = queryByName(request, "folded(o.name)", OrganizationState);
-      const list = organizationList(sql, query, reach.whole ? undefined : reach.organizations);
-      const rows = await readNamed<OrganizationRow>(sql, [list], page);
-      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
-      return { organizations: answered.map(organization), nextPageToken };
-    },
-  } satisfies Partial<ServiceImpl<typeof OrganizationService>>);
+      async listOrganizations(request, call) {
+        const page = pageOf(ListOrganizationsRequestSchema, request, 2);
+        const reach = reachOf(call);
+        const query = { ...queryByName(request, "folded(o.name)", OrganizationState), entry: request.filter?.metadata };
+        const list = organizationList(sql, query, reach.whole ? undefined : reach.organizations);
+        const rows = await readNamed<OrganizationRow>(sql, [list], page);
+        const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
+        return { organizations: answered.map(organization), nextPageToken };
+      },
+    } satisfies Partial<ServiceImpl<typeof OrganizationService>>,
+  );
 };
 
 function newOwner({ ids, ...deps }: Deps) {
@@ -83,12 +94,14 @@ export const organizationRules = [
   pageRule(ListOrganizationsRequestSchema, 2),
   namedRule(ListOrganizationsRequestSchema, ["name", "namePrefix"]),
   ...organizationUpdateRules,
+  ...organizationMetadataRules,
   ...brandingRules,
 ];
 
 export const organizationFolds = {
   ...organizationStateFolds,
   ...brandingFolds,
+  ...organizationMetadataFolds,
   created: {
     views: [
       `insert into organizations (organization_id, name, own_login_names, version, created, changed)
@@ -143,6 +156,10 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     words: query.words,
     order: query.order,
     active: query.active,
+    entry: query.entry,
+    entries: some
+      ? sql`(select organization_id as id, key, value from organization_metadata where organization_id = any(${some}) offset 0) m`
+      : sql`(select organization_id as id, key, value from organization_metadata) m`,
     columns: `o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed`,
     table: sql`organizations o`,
     few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,

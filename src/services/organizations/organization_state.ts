@@ -51,6 +51,7 @@ function touchOrganization(columns: string): string {
 const gone = [
   touchOrganization("active = false, deleted = true"),
   "update domains d set proven = false from $facts f where d.owner = f.stream",
+  "delete from organization_metadata m using $facts f where m.organization_id = f.stream",
 ];
 
 export const organizationStateFolds = {

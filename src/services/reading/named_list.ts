@@ -19,6 +19,8 @@ export type NamedQuery = {
   readonly order: NameOrder;
   /** Filters by the `active` column; undefined for all. */
   readonly active?: boolean | undefined;
+  /** Filters by an entry of the metadata; undefined for all. */
+  readonly entry?: { readonly key: string; readonly value?: string | undefined } | undefined;
 };
 
 /** A list of named objects, in SQL. */
@@ -39,6 +41,8 @@ export type NamedList = NamedQuery & {
   readonly isAgeByBytes?: boolean;
   /** The rows of `terms`, as `w`, that belong to the list. */
   readonly terms: Fragment;
+  /** The rows of metadata, as `m`, that belong to the list, if it can be filtered by metadata. */
+  readonly entries?: Fragment;
   /** The column of a row's words, in byte order, each between spaces. */
   readonly ownWords: string;
   /** The condition that the index by name covers. */
@@ -55,7 +59,10 @@ export type NamedRow = {
   readonly isLast: boolean;
 };
 
-/** Reads a page in the order of the first exact text, or of the search, or of the first prefix, or as requested; the first that applies. */
+/**
+ * Reads a page in the order of the first exact text, or by age for an entry of metadata, or in the order of the search, or of the first
+ * prefix, or as requested; the first that applies.
+ */
 export async function readNamed<R>(sql: Sql, lists: readonly NamedList[], { after, limit }: Page) {
   const order = sql.unsafe(orderOf(lists[0]));
   const [one, other] = lists.map((list) => candidates(sql, withState(sql, list), after));
@@ -68,7 +75,7 @@ export async function readNamed<R>(sql: Sql, lists: readonly NamedList[], { afte
 // and sort them all.
 function orderOf(list: NamedList | undefined): string {
   const { backwards, isByAge } = directionOf(list?.order);
-  return isByAge || exactIn(list?.texts) ? `id ${backwards}` : `key ${backwards}, id ${backwards}`;
+  return isByAge || list?.entry || exactIn(list?.texts) ? `id ${backwards}` : `key ${backwards}, id ${backwards}`;
 }
 
 function directionOf(order: NameOrder = NameOrder.ASCENDING) {
@@ -91,6 +98,7 @@ type After = Page["after"];
 function candidates(sql: Sql, list: NamedList, after: After): Fragment {
   const { texts, words } = list;
   const exact = exactIn(texts);
+  if (list.entry && !exact) return byEntry(sql, list, { entry: list.entry, after });
   const word = exact ? undefined : longest(words);
   if (word !== undefined) return byWord(sql, list, { word, after });
   const leading = exact ?? texts[0];
@@ -178,12 +186,39 @@ function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; afte
     ) ${sql.unsafe(list.alias)}`;
 }
 
+type ByEntry = { readonly entry: NonNullable<NamedQuery["entry"]>; readonly after: After };
+
+// An object that is hidden keeps its entries, and may be the last one that is read.
+/** Reads in the order of the ids of what has an entry of metadata. */
+function byEntry(sql: Sql, list: NamedList, { entry, after }: ByEntry): Fragment {
+  const { backwards, beyond } = directionOf(list.order);
+  const order = sql.unsafe(`m.id ${backwards}`);
+  const rest = restOf(sql, { ...list, entry: undefined, unserved: unservedIn(list) });
+  const id = sql.unsafe(list.id);
+  return sql`
+    select m.id, ${sql.unsafe(list.columns)}, '' as key, ${id} is not null and ${rest} as "isMatch", m."isLast"
+    from (
+      select m.id, row_number() over (order by ${order}) = ${mostRead} as "isLast" from ${list.entries ?? sql``}
+      where ${isEntry(sql, entry)} and ${after ? sql`m.id ${sql.unsafe(beyond)} ${after[1] ?? ""}` : sql`true`}
+      order by ${order} limit ${mostRead}
+    ) m left join lateral (
+      select * from ${list.table} where ${within(sql, list)} and ${id} = m.id limit 1
+    ) ${sql.unsafe(list.alias)} on true`;
+}
+
+const isEntry = (sql: Sql, { key, value = "" }: NonNullable<NamedQuery["entry"]>): Fragment =>
+  sql`m.key = ${key} and m.value = ${value}`;
+
 const unservedIn = ({ served, unserved = [] }: NamedList) => (served ? [served, ...unserved] : unserved);
 
 /** The conditions of the filters that the order does not cover. */
-function restOf(sql: Sql, { texts, words, ownWords, unserved = [] }: NamedList): Fragment {
+function restOf(sql: Sql, { texts, words, ownWords, entry, entries, id, unserved = [] }: NamedList): Fragment {
   const ofWord = (word: string) => sql`strpos(${sql.unsafe(ownWords)}, ${beginning(sql, word)}) > 0`;
-  const all = [...texts.map((text) => compared(sql, text)), ...words.map(ofWord), ...unserved];
+  const ofEntry =
+    entry && entries
+      ? [sql`exists (select from ${entries} where m.id = ${sql.unsafe(id)} and ${isEntry(sql, entry)} offset 0)`]
+      : [];
+  const all = [...texts.map((text) => compared(sql, text)), ...words.map(ofWord), ...ofEntry, ...unserved];
   return all.reduce<Fragment>((some, one) => sql`${some} and coalesce(${one}, false)`, anything(sql));
 }
 

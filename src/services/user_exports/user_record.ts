@@ -10,6 +10,7 @@ import { application, applicationsOf } from "../consents/consent.ts";
 import { factor } from "../factors/factor.ts";
 import { type FactorRow, factorColumns } from "../factors/factor_read.ts";
 import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "../members/user_role_list.ts";
+import type { Entry } from "../metadata/metadata.ts";
 import type { PagePart } from "../reading/page.ts";
 import { openConnections, session } from "../sessions/session.ts";
 import { user } from "../users/user.ts";
@@ -208,4 +209,10 @@ export const sections: readonly Section[] = [
   }),
   events,
   acts,
+  // Page tokens have the number of their section, so new ones come last.
+  few<"metadata", Entry>("metadata", {
+    select: ({ sql, userId }) =>
+      sql`select key, value, shared from user_metadata where user_id = ${userId} order by key`,
+    shown: (row) => row,
+  }),
 ];

@@ -40,6 +40,7 @@ import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
 import { addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
 import { userList, userTexts, wrongPhones } from "./user_list.ts";
+import { userMetadata, userMetadataRules } from "./user_metadata.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 import { type UserRow, userColumns } from "./user_row.ts";
 import { usernameChange, usernameRules } from "./username.ts";
@@ -63,7 +64,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     userUpdates(deps),
     usernameChange(deps),
     userBatch(deps, settings),
-    userErasure(deps),
+    handlers(userErasure(deps), userMetadata(deps)),
   );
 
   return handlers(parts, {
@@ -256,4 +257,5 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   ...accessTokenRules(deps, settings),
   ...userUpdateRules,
   ...usernameRules,
+  ...userMetadataRules,
 ];

@@ -13,6 +13,7 @@ import { emailFolds } from "./email.ts";
 import { erasesUser, erasureFolds, erasureSteps, leftBehind } from "./erasure_fold.ts";
 import { addressInFact } from "./postal_address.ts";
 import { userUpdateFolds } from "./update_user.ts";
+import { userMetadataFolds } from "./user_metadata.ts";
 import { phoneFolds } from "./user_phone.ts";
 import { userInserted } from "./user_row.ts";
 import { isOwnName, usernameFolds } from "./username.ts";
@@ -98,7 +99,7 @@ const rowGone = "delete from all_users u using $facts f where u.owner = f.owner 
 
 // A trigger removes what stands for a name of the directory in its organization.
 const goneAtOnce = [
-  ...[gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles")],
+  ...[gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles"), gone("user_metadata")],
   `delete from organization_login_names t using $facts f
    where t.owner = f.owner and t.user_id = f.stream and t.own`,
 ];
@@ -119,6 +120,7 @@ export const userFolds = {
   ...emailFolds,
   ...roleGiverFolds,
   ...erasureFolds,
+  ...userMetadataFolds,
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
     views: [

@@ -26,6 +26,8 @@ export function userList(sql: Sql, owner: string, { filter, order, region, now }
   return {
     texts: filter ? textsOf(filter, region) : [],
     words: wordsIn(filter?.search ?? ""),
+    entry: filter?.metadata,
+    entries: sql`(select user_id as id, key, value from user_metadata where owner = ${owner}) m`,
     order,
     columns: userColumns,
     table: sql`users u`,

@@ -83,7 +83,9 @@ select n, json_build_object(
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '' offset 0))
-      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0)))) from sign_on_tokens g join sign_ons o on o.sign_on_id = g.sign_on_id
+      and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0))),
+      'declaring', (select json_build_object('declaredClaims', x.oidc->'declaredClaims', 'firstParty', x.oidc->'firstParty')
+        from applications x where x.app_id = o.app_id and jsonb_array_length(x.oidc->'declaredClaims') > 0)) from sign_on_tokens g join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex') and g.expiration_date > asked.now) as found
     from asked join client_ids c on c.client_id = asked.client_id
     join applications a on a.owner = c.owner and a.app_id = c.app_id

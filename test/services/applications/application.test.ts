@@ -91,6 +91,7 @@ test("an application with a name and a redirect URI is a confidential web client
       skipNativeAppSuccessPage: false,
       idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_RS256",
       firstParty: false,
+      declaredClaims: [],
       backChannelLogoutUri: "",
     },
   });
@@ -119,6 +120,7 @@ test("every field is kept as it was given", async () => {
     skipNativeAppSuccessPage: true,
     idTokenAlgorithm: "OIDC_ID_TOKEN_ALGORITHM_ES256",
     firstParty: true,
+    declaredClaims: [{ name: "desk", userMetadata: "desk", places: ["CLAIM_PLACE_USERINFO"] }],
     backChannelLogoutUri: "https://app.example/logout?tenant=1",
   };
   const { body } = await create(oidc);

@@ -110,6 +110,7 @@ const decisions: Readonly<Record<string, Decision>> = {
   sms_messages: { failure: "what the provider answered" },
   terms: { term: again },
   user_grants: {},
+  user_metadata: {},
 };
 
 /** Columns that say of whom a row is, or have what is personal, whatever table they are in. */

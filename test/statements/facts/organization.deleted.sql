@@ -23,5 +23,6 @@ facts as (
 ),
 "organization.deleted/0" as (update organizations t set active = false, deleted = true, version = f.version, changed = f.time
    from (select * from facts where type = 'organization.deleted') f where t.organization_id = f.stream),
-"organization.deleted/1" as (update domains d set proven = false from (select * from facts where type = 'organization.deleted') f where d.owner = f.stream)
+"organization.deleted/1" as (update domains d set proven = false from (select * from facts where type = 'organization.deleted') f where d.owner = f.stream),
+"organization.deleted/2" as (delete from organization_metadata m using (select * from facts where type = 'organization.deleted') f where m.organization_id = f.stream)
 select 1;
