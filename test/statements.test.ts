@@ -12,7 +12,7 @@ import {
   isTemplateExpression,
 } from "typescript/unstable/ast/is";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { systemCall } from "../src/deps.ts";
+import { newId, systemCall } from "../src/deps.ts";
 import { reserve } from "../src/events/attempt_places.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
 import { batches } from "../src/events/job.ts";
@@ -43,6 +43,7 @@ import { dueErasures } from "../src/services/users/erasure.ts";
 import { factorCalls } from "./fixture/factor_calls.ts";
 import { withPasskey, withTotp } from "./fixture/factors.ts";
 import { type Fixture, fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
+import { withMailbox } from "./fixture/sign_in_mail.ts";
 import { factorRows } from "./guards/factor_rows.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
@@ -167,14 +168,11 @@ const isOfEveryList = (statement: string) => !/number_events\(|from event_number
 
 // A row of the matrix is refused here: its password or its code is wrong.
 const refusedRows = [
-  "AccountService.ChangePassword",
-  "AccountService.EraseMe",
-  "AccountService.ResetPassword",
+  ...["AccountService.ChangePassword", "AccountService.EraseMe", "AccountService.ResetPassword"],
   "SessionService.CreateSession",
   "EventService.WatchEvents",
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (needs === "caller" ? [rpc] : [])),
-  "SessionService.CompleteSession",
-  "SessionService.CreatePasskeySession",
+  ...["CompleteSession", "CreatePasskeySession", "CreateMailSession"].map((one) => `SessionService.${one}`),
   ...["InvitationService.AcceptInvitation", "InvitationService.DeclineInvitation"],
   ...["RegistrationService.RequestRegistration", "RegistrationService.CompleteRegistration"],
 ];
@@ -393,21 +391,23 @@ test("places of attempts are reserved by the statement of their file", async () 
   await show("attempt_places.sql", handlers.heard());
 });
 
-test("requests for a new password are answered by the statements of their file", async () => {
-  const { userId, username } = await signedUp(postern);
-  await postern.admin.post(`/v1/users/${userId}/email`, { email: "someone@example.com", isVerified: true });
+test.each([
+  ["password_resets.sql", "login_name", "attempt.password_reset_requested"],
+  ["sign_in_mails.sql", "sign_in_name", "attempt.sign_in_code_requested"],
+])("requests for mails are answered by the statements of their file: %s", async (file, column, fact) => {
+  const { username } = await withMailbox(postern, { organizationId: await organization(postern) });
   const { sql } = handlers.deps;
   // The worker of the service may be faster: then another request is made.
   const answered = async () => {
     await sql`delete from password_reset_requests`;
-    await sql`insert into password_reset_requests (request_id, login_name, language) values ('r', ${username}, 'en')`;
+    await sql`insert into password_reset_requests (request_id, ${sql(column)}, language) values (${newId()}, ${username}, 'en')`;
     handlers.heard();
     await answerRequests(handlers.deps, postern.config);
     const statements = sent(handlers.heard());
-    expect(statements).toContain(`-- appends: ${factsFile("attempt.password_reset_requested")}`);
+    expect(statements).toContain(`-- appends: ${factsFile(fact)}`);
     return statements;
   };
-  await show("password_resets.sql", await vi.waitFor(answered, { timeout: 60_000 }));
+  await show(file, await vi.waitFor(answered, { timeout: 60_000 }));
 });
 
 test("messages and domains are taken in turns, and postponed, by the statements of their file", async () => {

@@ -13,7 +13,7 @@ export const limitSettings = {
   passwordResetsPerAddressPerMinute: whole(
     "PASSWORD_RESETS_PER_ADDRESS_PER_MINUTE",
     20,
-    "Requests for password reset and registration mails from one address (for IPv6, one /64) on this node, for each of the two, then RATE_LIMIT; 0 means no limit",
+    "Requests for password reset mails, registration mails and codes to sign in from one address (for IPv6, one /64) on this node, for each of the three, then RATE_LIMIT; 0 means no limit",
     { least: 0, most: 60_000 },
   ),
   callsPerAddressPerMinute: whole(

@@ -25,6 +25,7 @@ export type MailKind =
   | "organization_invitation"
   | "registration"
   | "registration_known"
+  | "sign_in"
   | NoticeKind;
 
 /** Whether a mail of this kind only tells users about a change. */
@@ -193,6 +194,32 @@ export const mailTexts: Readonly<Record<MailKind, Readonly<Record<Language, Mail
       before:
         "Se ha introducido esta dirección de correo electrónico para crear una cuenta, pero ya existe una cuenta con ella. Vuelva atrás e inicie sesión con esa cuenta.",
       after: "Si no ha sido usted, ignore este mensaje: su cuenta no cambia.",
+    },
+  },
+  sign_in: {
+    en: {
+      subject: "Your code to sign in",
+      before: "Enter this code where you are signing in:",
+      after:
+        "The code is valid for 15 minutes and only in the browser in which you requested it. Do not give it to anyone. If you did not request it, ignore this message.",
+    },
+    de: {
+      subject: "Ihr Code zum Anmelden",
+      before: "Geben Sie diesen Code dort ein, wo Sie sich anmelden:",
+      after:
+        "Der Code gilt 15 Minuten und nur in dem Browser, in dem Sie ihn angefordert haben. Geben Sie ihn niemandem. Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht.",
+    },
+    fr: {
+      subject: "Votre code de connexion",
+      before: "Saisissez ce code là où vous vous connectez :",
+      after:
+        "Le code est valable 15 minutes et seulement dans le navigateur où vous l’avez demandé. Ne le donnez à personne. Si vous ne l’avez pas demandé, ignorez ce message.",
+    },
+    es: {
+      subject: "Su código para iniciar sesión",
+      before: "Introduzca este código donde está iniciando sesión:",
+      after:
+        "El código es válido durante 15 minutos y solo en el navegador en el que lo solicitó. No se lo dé a nadie. Si no lo ha solicitado, ignore este mensaje.",
     },
   },
   password_changed: {

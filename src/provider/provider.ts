@@ -11,6 +11,7 @@ import { endSessionRoutes } from "./logout/end_session.ts";
 import { choosePasswordRoutes } from "./mail_pages/choose_password.ts";
 import { confirmEmailRoute } from "./mail_pages/confirm_email.ts";
 import { forgottenPasswordRoute } from "./mail_pages/forgotten_password.ts";
+import { mailedSignInRoute } from "./mail_pages/mailed_sign_in.ts";
 import { restoreEmailRoute } from "./mail_pages/restore_email.ts";
 import { brandFiles } from "./pages/brand_files.ts";
 import { atOwnAddress } from "./pages/own_address.ts";
@@ -37,7 +38,8 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
   const enrolment = enrolmentPages(parts, steps);
   const files = [...documents(parts), ...pageFiles(), ...brandFiles(deps.sql)];
   const shownPages = [
-    ...[authorizeRoute(steps), signInRoute(parts, steps, enrolment), enrolmentRoute(enrolment)],
+    ...[authorizeRoute(steps), signInRoute(parts, steps, enrolment), mailedSignInRoute(parts, steps)],
+    enrolmentRoute(enrolment),
     ...[deviceRoute(parts, steps), ...endSessionRoutes(parts), ...accountRoutes(parts, steps)],
     ...[
       forgottenPasswordRoute(parts),

@@ -39,6 +39,10 @@ export function normalizeCode(typed: string): string {
     .toUpperCase();
 }
 
+/** Splits a code of eight characters or more into groups of four, which are easier to read; users may type the dashes. */
+export const groupedCode = (code: string): string =>
+  code.length >= 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code;
+
 function signed({ subject, code }: CodeFor): string {
   return JSON.stringify([subject, normalizeCode(code)]);
 }

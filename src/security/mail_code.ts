@@ -38,6 +38,45 @@ export function makePasswordCode(keyring: Keyring) {
 export const passwordCodeMacs = (keyring: Keyring, typed: string): readonly Buffer[] =>
   codeMacs(keyring, { purpose: passwordPurpose, subject: "", code: typed });
 
+const signInPurpose = "sign-in code";
+
+// A guess needs the token of whoever asked, and a few mails at most go to a user. But anybody may ask for those of all users, so that six
+// characters would be too few for all of them together.
+const signInCodeLength = 8;
+
+/** Makes a code that signs a user in: its text, and the HMAC for checking it. */
+export function makeSignInCode(keyring: Keyring, of: EmailCodeOf) {
+  const code = newCode(undefined, signInCodeLength);
+  return { code, mac: codeMac(keyring, { purpose: signInPurpose, subject: subjectOf(of), code }) };
+}
+
+/** Compares a typed code with the original, in constant time. */
+export const signInCodeMatches = (
+  keyring: Keyring,
+  { mac, ...of }: EmailCodeOf & { readonly mac: Uint8Array },
+  typed: string,
+): boolean => codeMatches(keyring, mac, { purpose: signInPurpose, subject: subjectOf(of), code: typed });
+
+/** The id of a code that was asked for, which only whoever asked has sealed, and until when it can be used. */
+export type AskedCode = { readonly id: string; readonly until: Date };
+
+const askedContext = "sign-in by mail";
+
+/** Seals the id of a code, so that what waits for it needs no row, and nobody makes a token of an id. */
+export const sealAskedCode = (keyring: Keyring, { id, until }: AskedCode): string =>
+  Buffer.from(keyring.seal(Buffer.from(JSON.stringify([id, until.getTime()])), askedContext)).toString("base64url");
+
+/** Opens such a token; undefined if we did not seal it. */
+export function openAskedCode(keyring: Keyring, token: string): AskedCode | undefined {
+  try {
+    const content = keyring.open(Buffer.from(token, "base64url"), askedContext);
+    const [id, until] = JSON.parse(Buffer.from(content).toString("utf8")) as [string, number];
+    return { id, until: new Date(until) };
+  } catch {
+    return undefined;
+  }
+}
+
 const undoPurpose = "undo code";
 
 /** Makes a code that restores a former address: its text, and the HMAC for finding it. */

@@ -83,7 +83,7 @@ test("every example of the document is a call that succeeds, and has its answer"
     await connect(postern, { app, person, scope: "openid email offline_access" });
     return app.appId;
   };
-  await callEveryOperation(made, signInAt, (email) => codeTo(postern, email));
+  await callEveryOperation(made, signInAt, (email, like) => codeTo(postern, email, { like }));
   const sorted = Object.entries(examples).sort(([a], [b]) => (a < b ? -1 : 1));
   await expect(`${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`).toMatchFileSnapshot(file);
 });

@@ -95,6 +95,7 @@ const stated = [
   "OrganizationService/SetOrganizationMetadata",
   "ProjectService/GrantProject",
   "RegistrationService/CompleteRegistration",
+  "SessionService/CreateMailSession",
   "SessionService/CreateSession",
   "UserGrantService/AddUserGrant",
   "UserGrantService/AddUserGrantRoles",

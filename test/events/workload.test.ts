@@ -10,6 +10,7 @@ import { newJwk } from "../fixture/jwk.ts";
 import { freshAdmin } from "../fixture/organization.ts";
 import { namesOfItsOwn } from "../fixture/own_names.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
+import { signedInByMail } from "../fixture/sign_in_mail.ts";
 import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
 import { mailsTo } from "../notify/mail_log.ts";
 import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
@@ -252,7 +253,7 @@ function operationsOn(world: World, chance: () => number) {
 
   return [
     ...[givenAndTaken, grantChanged, applicationChanged],
-    ...[endedAndAllowed, succeeded, restored],
+    ...[endedAndAllowed, succeeded, restored, () => signedInByMail(postern, chance)],
     ...[erasedOrRestored, subscribed],
     ...[lockedAndUnlocked, factorsUsed, signedInAndRevoked, () => namesOfItsOwn(postern, chance)],
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),

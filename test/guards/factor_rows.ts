@@ -44,4 +44,16 @@ export const factorRows: Readonly<Record<string, Row>> = {
     unknownCaller: { status: 400, reason: "CHALLENGE_INVALID" },
     request: () => ({ challengeToken: "none", credential: { id: "none" } }),
   },
+  "SessionService.StartMailSession": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 200 },
+    request: () => ({ loginName: "nobody" }),
+  },
+  "SessionService.CreateMailSession": {
+    needs: "anyone",
+    decides: "nobody",
+    unknownCaller: { status: 400, reason: "CHALLENGE_INVALID" },
+    request: () => ({ challengeToken: "none", verificationCode: "none" }),
+  },
 };

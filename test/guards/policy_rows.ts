@@ -65,6 +65,25 @@ export const policyRows: Readonly<Record<string, Row>> = {
     objectless: true,
     request: () => ({}),
   },
+  "PolicyService.GetSignInPolicy": {
+    needs: "policy.read",
+    decides: "organization",
+    objectless: true,
+    ownOrganization: true,
+    request: () => ({}),
+  },
+  "PolicyService.SetSignInPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({ policy: { mailCodes: false } }),
+  },
+  "PolicyService.ResetSignInPolicy": {
+    needs: "policy.write",
+    decides: "organization",
+    objectless: true,
+    request: () => ({}),
+  },
   "PolicyService.GetRetentionPolicy": { needs: "instance.read", decides: "instance", request: () => ({}) },
   "PolicyService.SetRetentionPolicy": {
     needs: "instance.write",

@@ -166,6 +166,8 @@ test("limits by address refuse a call before its message is read, at each rpc th
     CompleteRegistration: { code: "ABCDEFGH", givenName: "A", familyName: "B", password: "Blue-Kettle-42" },
     CreateSession: { loginName: "nobody", password: "wrong" },
     CompleteSession: { pendingToken: "wrong", recoveryCode: "wrong" },
+    StartMailSession: { loginName: "nobody" },
+    CreateMailSession: { challengeToken: "wrong", verificationCode: "wrong" },
     CreatePasskeySession: { challengeToken: "wrong", credential: { id: "x" } },
   };
   for (const { method, path } of limited) {

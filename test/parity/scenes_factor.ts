@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Reason } from "../../src/errors.ts";
 import { authenticator } from "../fixture/authenticator.ts";
 import { factorWrite, passkeyChallenge, pendingOf, withPasskey, withTotp, wrongCodeOf } from "../fixture/factors.ts";
+import { askedByMail, proveEmail, setMailCodes, withMailbox } from "../fixture/sign_in_mail.ts";
 import { type Client, organization } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { made, malformed, person, type Scene, type Stage, within } from "./stage.ts";
@@ -217,6 +218,52 @@ const signInScenes: readonly Scene[] = [
     ...{ fields: ["loginName"], not: { binary: "the binary format has no names" }, malformed: malformed.fields },
     given: (stage) => ({ request: {}, raw: { json: '{"loginName":"ada"}' }, by: nobody(stage) }),
   },
+  scene("SessionService.StartMailSession", "by the name of somebody", "OK", async (stage) => ({
+    request: { loginName: (await person(stage)).username },
+    by: nobody(stage),
+  })),
+  scene("SessionService.StartMailSession", "by a name that nobody has", "OK", (stage) => ({
+    request: { loginName: "nobody" },
+    by: nobody(stage),
+  })),
+  wrong(
+    "SessionService.StartMailSession",
+    "without a name",
+    { says: "VALIDATION_FAILED", fields: ["loginName"] },
+    (stage) => ({ request: { loginName: " " }, by: nobody(stage) }),
+  ),
+  scene("SessionService.CreateMailSession", "with the code of the mail", "OK", async (stage) => {
+    const { username: loginName, email } = await withMailbox(stage.postern, stage.fixture);
+    return { request: await askedByMail(stage.postern, { loginName, email }), by: nobody(stage) };
+  }),
+  scene("SessionService.CreateMailSession", "of somebody with a factor", "OK", async (stage) => {
+    const { userId, username: loginName } = await withTotp(stage.postern, stage.fixture);
+    const email = `${loginName}@example.com`;
+    await proveEmail(stage.postern, userId, email);
+    await setMailCodes(stage.postern, stage.fixture.organizationId);
+    return { request: await askedByMail(stage.postern, { loginName, email }), by: nobody(stage) };
+  }),
+  wrong(
+    "SessionService.CreateMailSession",
+    "with another code",
+    { says: "CODE_INVALID", fields: ["verificationCode"] },
+    async (stage) => {
+      const { challengeToken } = await made(stage.postern.as(), "/v1/sessions/mail:start", { loginName: "nobody" });
+      return { request: { challengeToken, verificationCode: "2345-6789" }, by: nobody(stage) };
+    },
+  ),
+  wrong(
+    "SessionService.CreateMailSession",
+    "with a token that is none",
+    { says: "CHALLENGE_INVALID", fields: ["challengeToken"] },
+    (stage) => ({ request: { challengeToken: "none", verificationCode: "2345-6789" }, by: nobody(stage) }),
+  ),
+  wrong(
+    "SessionService.CreateMailSession",
+    "without anything",
+    { says: "VALIDATION_FAILED", fields: ["challengeToken", "verificationCode"] },
+    (stage) => ({ request: {}, by: nobody(stage) }),
+  ),
   scene("SessionService.CreatePasskeySession", "of its user", "OK", async (stage) => {
     const { key } = await withPasskey(stage.postern, stage.fixture);
     const { challengeToken, options } = await passkeyChallenge(stage.postern);

@@ -75,7 +75,7 @@ async function show(name: string, ...steps: readonly (readonly string[])[]): Pro
   await expect(`${text}\n`).toMatchFileSnapshot(join(root, "test/provider/statements", `${name}.sql`));
 }
 
-test("a sign-in with a password takes eleven statements, one with a session three, a code two and userinfo one", async () => {
+test("a sign-in with a password takes twelve statements, one with a session three, a code two and userinfo one", async () => {
   const [app, person] = [
     await application(postern.admin, {
       grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
@@ -86,7 +86,7 @@ test("a sign-in with a password takes eleven statements, one with a session thre
   const page = await sent("/oauth/authorize", { query: search.slice(1) });
   const form = { ...hiddenIn(page.text), login_name: person.username, password: person.password, action: "password" };
   const signedIn = await sent("/sign-in", { form, headers: { cookie: page.cookies.join("; ") } });
-  expect(page.statements.length + signedIn.statements.length).toBe(11);
+  expect(page.statements.length + signedIn.statements.length).toBe(12);
   await show("password", page.statements, signedIn.statements);
 
   const again = await sent("/oauth/authorize", {
@@ -150,7 +150,7 @@ test("a revocation takes three statements", async () => {
   await show("revocation", revoked.statements);
 });
 
-test("a device takes two statements to begin, its code three, and each of its questions two", async () => {
+test("a device takes two statements to begin, its code four, and each of its questions two", async () => {
   const grantTypes = ["OIDC_GRANT_TYPE_DEVICE_CODE"];
   const [app, person] = [await application(postern.admin, { grantTypes, redirectUris: [] }), await signedUp(postern)];
   const begun = await sent("/oauth/device", { form: { scope: "openid" }, headers: basic(app) });
@@ -166,7 +166,7 @@ test("a device takes two statements to begin, its code three, and each of its qu
   const page = await sent("/device", {});
   const cookie = page.cookies.join("; ");
   const entered = await sent("/device", { form: { ...hiddenIn(page.text), user_code }, headers: { cookie } });
-  expect([entered.status, page.statements.length, entered.statements.length]).toEqual([200, 1, 3]);
+  expect([entered.status, page.statements.length, entered.statements.length]).toEqual([200, 1, 4]);
   await show("device_code", entered.statements);
 
   const form = { ...hiddenIn(entered.text), login_name: person.username, password: person.password };

@@ -1,3 +1,5 @@
-insert into password_reset_requests (request_id, login_name, email, name_or_email, organization_id, language, call_id, origin)
-select $1, $2, $3, $4, $5, $6, $7, $8::text::jsonb
-where not exists (select from password_reset_requests offset $9);
+insert into password_reset_requests (request_id, login_name, email, name_or_email, sign_in_name, organization_id, language,
+  call_id, origin)
+select $1, $2, $3, $4, $5, $6, $7, $8,
+  $9::text::jsonb
+where not exists (select from password_reset_requests offset $10);

@@ -137,10 +137,20 @@ where u.user_id = $2 and p.changed::text is not distinct from $3::text and (u.ac
 with gone as (
   delete from pending_sessions where mac in (
     select mac from pending_sessions where user_id = $1 order by created desc offset $2)
-)
-insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known)
-values ($3, $4, $5, $6,
-  $7::text::jsonb, $8, $9, $10);
+),
+code as (
+  select id, until from (values ($3::text, $4::timestamptz)) as c (id, until)
+  where id is not null
+),
+spent as (
+  insert into spent_challenges (challenge, expiration_date) select convert_to(id, 'utf8'), until from code
+  on conflict (challenge) do nothing returning 1
+),
+used as (delete from mail_codes c using code where c.mail_code_id = code.id)
+insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known, method)
+select $5::bytea, $6::text, $7::text, $8::bytea,
+  $9::text::jsonb, $10::timestamptz, $11::timestamptz, $12::boolean, $13::text
+where not exists (select from code) or exists (select from spent);
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text)

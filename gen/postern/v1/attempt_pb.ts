@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/attempt.proto.
  */
 export const file_postern_v1_attempt: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL2F0dGVtcHQucHJvdG8SCnBvc3Rlcm4udjEi4gsKC0F0dGVtcHRGYWN0EkkKEHBhc3N3b3JkX3JlZnVzZWQYASABKAsyJy5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBhc3N3b3JkUmVmdXNlZEIEiLYYAUgAEkUKDmZhY3Rvcl9yZWZ1c2VkGAIgASgLMiUucG9zdGVybi52MS5BdHRlbXB0RmFjdC5GYWN0b3JSZWZ1c2VkQgSIthgBSAASQQoMY29kZV9yZWZ1c2VkGAMgASgLMiMucG9zdGVybi52MS5BdHRlbXB0RmFjdC5Db2RlUmVmdXNlZEIEiLYYAUgAElYKF3Bhc3N3b3JkX2NoYW5nZV9yZWZ1c2VkGAQgASgLMi0ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZENoYW5nZVJlZnVzZWRCBIi2GAFIABJNChJwZXJtaXNzaW9uX3JlZnVzZWQYBSABKAsyKS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBlcm1pc3Npb25SZWZ1c2VkQgSIthgBSAASWAoYcGFzc3dvcmRfcmVzZXRfcmVxdWVzdGVkGAYgASgLMi4ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZFJlc2V0UmVxdWVzdGVkQgSIthgBSAASMgoEbW9yZRgHIAEoCzIcLnBvc3Rlcm4udjEuQXR0ZW1wdEZhY3QuTW9yZUIEiLYYAUgAElUKFnJlZ2lzdHJhdGlvbl9yZXF1ZXN0ZWQYCCABKAsyLS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlJlZ2lzdHJhdGlvblJlcXVlc3RlZEIEiLYYAUgAGmAKD1Bhc3N3b3JkUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESKwoGcmVhc29uGAIgASgOMhsucG9zdGVybi52MS5QYXNzd29yZFJlZnVzYWxCCgoIX3VzZXJfaWQarQEKDUZhY3RvclJlZnVzZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEhYKCWZhY3Rvcl9pZBgCIAEoCUgBiAEBEikKBnJlYXNvbhgDIAEoDjIZLnBvc3Rlcm4udjEuRmFjdG9yUmVmdXNhbBIpCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCgoIX3VzZXJfaWRCDAoKX2ZhY3Rvcl9pZBpZCgtDb2RlUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESKAoHcHVycG9zZRgCIAEoDjIXLnBvc3Rlcm4udjEuQ29kZVB1cnBvc2VCCgoIX3VzZXJfaWQadQoVUGFzc3dvcmRDaGFuZ2VSZWZ1c2VkEhQKB3VzZXJfaWQYASABKAlIAIgBARIPCgdibG9ja2VkGAIgASgIEikKBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKCghfdXNlcl9pZBpcChFQZXJtaXNzaW9uUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESEQoJb3BlcmF0aW9uGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAlCCgoIX3VzZXJfaWQabgoWUGFzc3dvcmRSZXNldFJlcXVlc3RlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESHQoQcGFzc3dvcmRfY29kZV9pZBgCIAEoCUgBiAEBQgoKCF91c2VyX2lkQhMKEV9wYXNzd29yZF9jb2RlX2lkGjkKFVJlZ2lzdHJhdGlvblJlcXVlc3RlZBIUCgd1c2VyX2lkGAEgASgJSACIAQFCCgoIX3VzZXJfaWQafQoETW9yZRIUCgd1c2VyX2lkGAEgASgJSACIAQESKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBmNvdW50cxgDIAMoCzIYLnBvc3Rlcm4udjEuQXR0ZW1wdENvdW50QgoKCF91c2VyX2lkQgYKBGZhY3QiKwoMQXR0ZW1wdENvdW50EgwKBHR5cGUYASABKAkSDQoFY291bnQYAiABKAQqagoPUGFzc3dvcmRSZWZ1c2FsEiAKHFBBU1NXT1JEX1JFRlVTQUxfVU5TUEVDSUZJRUQQABIaChZQQVNTV09SRF9SRUZVU0FMX1dST05HEAESGQoVUEFTU1dPUkRfUkVGVVNBTF9XQUlUEAIqhgIKC0NvZGVQdXJwb3NlEhwKGENPREVfUFVSUE9TRV9VTlNQRUNJRklFRBAAEhYKEkNPREVfUFVSUE9TRV9FTUFJTBABEhYKEkNPREVfUFVSUE9TRV9QSE9ORRACEhkKFUNPREVfUFVSUE9TRV9QQVNTV09SRBADEh0KGUNPREVfUFVSUE9TRV9GT1JNRVJfRU1BSUwQBBIaChZDT0RFX1BVUlBPU0VfRU5ST0xNRU5UEAUSFwoTQ09ERV9QVVJQT1NFX0RFVklDRRAGEhsKF0NPREVfUFVSUE9TRV9JTlZJVEFUSU9OEAcSHQoZQ09ERV9QVVJQT1NFX1JFR0lTVFJBVElPThAIQpsBCg5jb20ucG9zdGVybi52MUIMQXR0ZW1wdFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_postern_v1_factor, file_postern_v1_options]);
+  fileDesc("Chhwb3N0ZXJuL3YxL2F0dGVtcHQucHJvdG8SCnBvc3Rlcm4udjEiog0KC0F0dGVtcHRGYWN0EkkKEHBhc3N3b3JkX3JlZnVzZWQYASABKAsyJy5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBhc3N3b3JkUmVmdXNlZEIEiLYYAUgAEkUKDmZhY3Rvcl9yZWZ1c2VkGAIgASgLMiUucG9zdGVybi52MS5BdHRlbXB0RmFjdC5GYWN0b3JSZWZ1c2VkQgSIthgBSAASQQoMY29kZV9yZWZ1c2VkGAMgASgLMiMucG9zdGVybi52MS5BdHRlbXB0RmFjdC5Db2RlUmVmdXNlZEIEiLYYAUgAElYKF3Bhc3N3b3JkX2NoYW5nZV9yZWZ1c2VkGAQgASgLMi0ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZENoYW5nZVJlZnVzZWRCBIi2GAFIABJNChJwZXJtaXNzaW9uX3JlZnVzZWQYBSABKAsyKS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlBlcm1pc3Npb25SZWZ1c2VkQgSIthgBSAASWAoYcGFzc3dvcmRfcmVzZXRfcmVxdWVzdGVkGAYgASgLMi4ucG9zdGVybi52MS5BdHRlbXB0RmFjdC5QYXNzd29yZFJlc2V0UmVxdWVzdGVkQgSIthgBSAASMgoEbW9yZRgHIAEoCzIcLnBvc3Rlcm4udjEuQXR0ZW1wdEZhY3QuTW9yZUIEiLYYAUgAElUKFnJlZ2lzdHJhdGlvbl9yZXF1ZXN0ZWQYCCABKAsyLS5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlJlZ2lzdHJhdGlvblJlcXVlc3RlZEIEiLYYAUgAElMKFnNpZ25faW5fY29kZV9yZXF1ZXN0ZWQYCSABKAsyKy5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0LlNpZ25JbkNvZGVSZXF1ZXN0ZWRCBIi2GAFIABpgCg9QYXNzd29yZFJlZnVzZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEisKBnJlYXNvbhgCIAEoDjIbLnBvc3Rlcm4udjEuUGFzc3dvcmRSZWZ1c2FsQgoKCF91c2VyX2lkGq0BCg1GYWN0b3JSZWZ1c2VkEhQKB3VzZXJfaWQYASABKAlIAIgBARIWCglmYWN0b3JfaWQYAiABKAlIAYgBARIpCgZyZWFzb24YAyABKA4yGS5wb3N0ZXJuLnYxLkZhY3RvclJlZnVzYWwSKQoFdW50aWwYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF91c2VyX2lkQgwKCl9mYWN0b3JfaWQaWQoLQ29kZVJlZnVzZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEigKB3B1cnBvc2UYAiABKA4yFy5wb3N0ZXJuLnYxLkNvZGVQdXJwb3NlQgoKCF91c2VyX2lkGnUKFVBhc3N3b3JkQ2hhbmdlUmVmdXNlZBIUCgd1c2VyX2lkGAEgASgJSACIAQESDwoHYmxvY2tlZBgCIAEoCBIpCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCgoIX3VzZXJfaWQaXAoRUGVybWlzc2lvblJlZnVzZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEhEKCW9wZXJhdGlvbhgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJQgoKCF91c2VyX2lkGm4KFlBhc3N3b3JkUmVzZXRSZXF1ZXN0ZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEh0KEHBhc3N3b3JkX2NvZGVfaWQYAiABKAlIAYgBAUIKCghfdXNlcl9pZEITChFfcGFzc3dvcmRfY29kZV9pZBo5ChVSZWdpc3RyYXRpb25SZXF1ZXN0ZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBQgoKCF91c2VyX2lkGmkKE1NpZ25JbkNvZGVSZXF1ZXN0ZWQSFAoHdXNlcl9pZBgBIAEoCUgAiAEBEhwKD3NpZ25faW5fY29kZV9pZBgCIAEoCUgBiAEBQgoKCF91c2VyX2lkQhIKEF9zaWduX2luX2NvZGVfaWQafQoETW9yZRIUCgd1c2VyX2lkGAEgASgJSACIAQESKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBmNvdW50cxgDIAMoCzIYLnBvc3Rlcm4udjEuQXR0ZW1wdENvdW50QgoKCF91c2VyX2lkQgYKBGZhY3QiKwoMQXR0ZW1wdENvdW50EgwKBHR5cGUYASABKAkSDQoFY291bnQYAiABKAQqagoPUGFzc3dvcmRSZWZ1c2FsEiAKHFBBU1NXT1JEX1JFRlVTQUxfVU5TUEVDSUZJRUQQABIaChZQQVNTV09SRF9SRUZVU0FMX1dST05HEAESGQoVUEFTU1dPUkRfUkVGVVNBTF9XQUlUEAIqoAIKC0NvZGVQdXJwb3NlEhwKGENPREVfUFVSUE9TRV9VTlNQRUNJRklFRBAAEhYKEkNPREVfUFVSUE9TRV9FTUFJTBABEhYKEkNPREVfUFVSUE9TRV9QSE9ORRACEhkKFUNPREVfUFVSUE9TRV9QQVNTV09SRBADEh0KGUNPREVfUFVSUE9TRV9GT1JNRVJfRU1BSUwQBBIaChZDT0RFX1BVUlBPU0VfRU5ST0xNRU5UEAUSFwoTQ09ERV9QVVJQT1NFX0RFVklDRRAGEhsKF0NPREVfUFVSUE9TRV9JTlZJVEFUSU9OEAcSHQoZQ09ERV9QVVJQT1NFX1JFR0lTVFJBVElPThAIEhgKFENPREVfUFVSUE9TRV9TSUdOX0lOEAlCmwEKDmNvbS5wb3N0ZXJuLnYxQgxBdHRlbXB0UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_postern_v1_factor, file_postern_v1_options]);
 
 /**
  * The events of an attempt: of something that was refused, or that somebody asked for without being signed in. Each attempt is an object
@@ -97,6 +97,15 @@ export type AttemptFact = Message<"postern.v1.AttemptFact"> & {
      */
     value: AttemptFact_RegistrationRequested;
     case: "registrationRequested";
+  } | {
+    /**
+     * Somebody asked for a mail with a code to sign in. If the mail was sent, this event is written whatever the minute has had: the code
+     * gives access.
+     *
+     * @generated from field: postern.v1.AttemptFact.SignInCodeRequested sign_in_code_requested = 9;
+     */
+    value: AttemptFact_SignInCodeRequested;
+    case: "signInCodeRequested";
   } | { case: undefined; value?: undefined };
 };
 
@@ -311,6 +320,33 @@ export const AttemptFact_RegistrationRequestedSchema: GenMessage<AttemptFact_Reg
   messageDesc(file_postern_v1_attempt, 0, 6);
 
 /**
+ * @generated from message postern.v1.AttemptFact.SignInCodeRequested
+ */
+export type AttemptFact_SignInCodeRequested = Message<"postern.v1.AttemptFact.SignInCodeRequested"> & {
+  /**
+   * The id of the user; absent if no code could be mailed to anybody: nobody has the login name or address, or whoever has it cannot
+   * sign in by mail.
+   *
+   * @generated from field: optional string user_id = 1;
+   */
+  userId?: string | undefined;
+
+  /**
+   * The id of the code that was mailed; absent if none was.
+   *
+   * @generated from field: optional string sign_in_code_id = 2;
+   */
+  signInCodeId?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.AttemptFact.SignInCodeRequested.
+ * Use `create(AttemptFact_SignInCodeRequestedSchema)` to create a new message.
+ */
+export const AttemptFact_SignInCodeRequestedSchema: GenMessage<AttemptFact_SignInCodeRequested> = /*@__PURE__*/
+  messageDesc(file_postern_v1_attempt, 0, 7);
+
+/**
  * @generated from message postern.v1.AttemptFact.More
  */
 export type AttemptFact_More = Message<"postern.v1.AttemptFact.More"> & {
@@ -341,7 +377,7 @@ export type AttemptFact_More = Message<"postern.v1.AttemptFact.More"> & {
  * Use `create(AttemptFact_MoreSchema)` to create a new message.
  */
 export const AttemptFact_MoreSchema: GenMessage<AttemptFact_More> = /*@__PURE__*/
-  messageDesc(file_postern_v1_attempt, 0, 7);
+  messageDesc(file_postern_v1_attempt, 0, 8);
 
 /**
  * How many attempts of a type there were.
@@ -480,6 +516,13 @@ export const CodePurpose = {
    * @generated from enum value: CODE_PURPOSE_REGISTRATION = 8;
    */
   REGISTRATION: 8,
+
+  /**
+   * Signing in.
+   *
+   * @generated from enum value: CODE_PURPOSE_SIGN_IN = 9;
+   */
+  SIGN_IN: 9,
 } as const;
 
 /**

@@ -21,7 +21,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/session.proto.
  */
 export const file_postern_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("Chhwb3N0ZXJuL3YxL3Nlc3Npb24ucHJvdG8SCnBvc3Rlcm4udjEi6AIKB1Nlc3Npb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDYW1yGAUgAygJEgsKA2FjchgGIAEoCRItCglhdXRoX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmVucm9sbWVudF9vbmx5GAggASgIEiIKBm9yaWdpbhgJIAEoCzISLnBvc3Rlcm4udjEuT3JpZ2luEjIKDmxhc3RfdXNlZF9kYXRlGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsChBsYXN0X3VzZWRfb3JpZ2luGAsgASgLMhIucG9zdGVybi52MS5PcmlnaW4iswEKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EiIKCmxvZ2luX25hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBRABGOgHEiUKDG5ld19wYXNzd29yZBgDIAEoCUIKukgHcgUQARjoB0gAiAEBEiEKD29yZ2FuaXphdGlvbl9pZBgEIAEoCUIIukgFcgMYyAFCDwoNX25ld19wYXNzd29yZCLaAQoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIzCg9leHBpcmF0aW9uX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3BlbmRpbmcYBSABKAsyGi5wb3N0ZXJuLnYxLlBlbmRpbmdTZXNzaW9uEhYKDmVucm9sbWVudF9vbmx5GAYgASgIIrkBCg5QZW5kaW5nU2Vzc2lvbhINCgV0b2tlbhgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB2ZhY3RvcnMYAyADKA4yFi5wb3N0ZXJuLnYxLkZhY3RvcktpbmQSOgoPcGFzc2tleV9vcHRpb25zGAQgASgLMiEucG9zdGVybi52MS5QYXNza2V5UmVxdWVzdE9wdGlvbnMivAEKFkNvbXBsZXRlU2Vzc2lvblJlcXVlc3QSIQoNcGVuZGluZ190b2tlbhgBIAEoCUIKukgHcgUQARjIARIeCgl0b3RwX2NvZGUYAiABKAlCCbpIBnIEEAEYFEgAEiIKDXJlY292ZXJ5X2NvZGUYAyABKAlCCbpIBnIEEAEYZEgAEjEKB3Bhc3NrZXkYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgXgtRjIAUgAQggKBmFuc3dlciKXAQoXQ29tcGxldGVTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiHAoaU3RhcnRQYXNza2V5U2Vzc2lvblJlcXVlc3QinwEKG1N0YXJ0UGFzc2tleVNlc3Npb25SZXNwb25zZRIXCg9jaGFsbGVuZ2VfdG9rZW4YASABKAkSMgoHb3B0aW9ucxgCIAEoCzIhLnBvc3Rlcm4udjEuUGFzc2tleVJlcXVlc3RPcHRpb25zEjMKD2V4cGlyYXRpb25fZGF0ZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAifAobQ3JlYXRlUGFzc2tleVNlc3Npb25SZXF1ZXN0EiMKD2NoYWxsZW5nZV90b2tlbhgBIAEoCUIKukgHcgUQARiQAxI4CgpjcmVkZW50aWFsGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEILukgDyAEB4LUYyAEinAEKHENyZWF0ZVBhc3NrZXlTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAicQoTTGlzdFNlc3Npb25zUmVxdWVzdBIdCgd1c2VyX2lkGAEgASgJQgy6SAVyAxjIAai1GAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPIlYKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEiUKCHNlc3Npb25zGAEgAygLMhMucG9zdGVybi52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI8ChlEZWxldGVVc2VyU2Vzc2lvbnNSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIisKGkRlbGV0ZVVzZXJTZXNzaW9uc1Jlc3BvbnNlEg0KBWVuZGVkGAEgASgNIjYKFERlbGV0ZVNlc3Npb25SZXF1ZXN0Eh4KCnNlc3Npb25faWQYASABKAlCCrpIB3IFEAEYyAEiPQoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMipAMKC1Nlc3Npb25GYWN0EjIKB2NyZWF0ZWQYASABKAsyHy5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LkNyZWF0ZWRIABI0CgVlbmRlZBgCIAEoCzIdLnBvc3Rlcm4udjEuU2Vzc2lvbkZhY3QuRW5kZWRCBIi2GAFIABI8Cgx1bnJlc3RyaWN0ZWQYAyABKAsyJC5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LlVucmVzdHJpY3RlZEgAGoUBCgdDcmVhdGVkEg8KB3VzZXJfaWQYASABKAkSMwoPZXhwaXJhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNhbXIYAyADKAkSFgoOZW5yb2xtZW50X29ubHkYBCABKAgSDwoHYnJvd3NlchgKIAEoCBosCgxVbnJlc3RyaWN0ZWQSDwoHdXNlcl9pZBgBIAEoCRILCgNhbXIYAiADKAkaLwoFRW5kZWQSDwoHdXNlcl9pZBgBIAEoCRIVCg1rZWVwc19vZmZsaW5lGDIgASgIQgYKBGZhY3Qy6QgKDlNlc3Npb25TZXJ2aWNlEo8BCg1DcmVhdGVTZXNzaW9uEiAucG9zdGVybi52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBohLnBvc3Rlcm4udjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIjmKtRgYmgITc2lnbi1pbnMgYnkgYWRkcmVzcwgBmLUYgIABgtPkkwIROgEqIgwvdjEvc2Vzc2lvbnMSmQEKD0NvbXBsZXRlU2Vzc2lvbhIiLnBvc3Rlcm4udjEuQ29tcGxldGVTZXNzaW9uUmVxdWVzdBojLnBvc3Rlcm4udjEuQ29tcGxldGVTZXNzaW9uUmVzcG9uc2UiPYq1GBOaAg5zZWNvbmQgZmFjdG9ycwgBmLUYgIABgtPkkwIaOgEqIhUvdjEvc2Vzc2lvbnM6Y29tcGxldGUSkwEKE1N0YXJ0UGFzc2tleVNlc3Npb24SJi5wb3N0ZXJuLnYxLlN0YXJ0UGFzc2tleVNlc3Npb25SZXF1ZXN0GicucG9zdGVybi52MS5TdGFydFBhc3NrZXlTZXNzaW9uUmVzcG9uc2UiK4q1GAIIAYLT5JMCHzoBKiIaL3YxL3Nlc3Npb25zL3Bhc3NrZXk6c3RhcnQSrQEKFENyZWF0ZVBhc3NrZXlTZXNzaW9uEicucG9zdGVybi52MS5DcmVhdGVQYXNza2V5U2Vzc2lvblJlcXVlc3QaKC5wb3N0ZXJuLnYxLkNyZWF0ZVBhc3NrZXlTZXNzaW9uUmVzcG9uc2UiQoq1GBmaAhRwYXNza2V5cyBvZiBzaWduLWlucwgBmLUYgIABgtPkkwIZOgEqIhQvdjEvc2Vzc2lvbnMvcGFzc2tleRKFAQoMTGlzdFNlc3Npb25zEh8ucG9zdGVybi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiAucG9zdGVybi52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIykAIBirUYFyIHdXNlcl9pZCgBGgp1c2VyLndyaXRlgtPkkwIOEgwvdjEvc2Vzc2lvbnMSsAEKEkRlbGV0ZVVzZXJTZXNzaW9ucxIlLnBvc3Rlcm4udjEuRGVsZXRlVXNlclNlc3Npb25zUmVxdWVzdBomLnBvc3Rlcm4udjEuRGVsZXRlVXNlclNlc3Npb25zUmVzcG9uc2UiS4q1GCMiB3VzZXJfaWQoAWIHdXNlcl9pZIACARoKdXNlci53cml0ZYLT5JMCHiocL3YxL3VzZXJzL3t1c2VyX2lkfS9zZXNzaW9ucxKnAQoNRGVsZXRlU2Vzc2lvbhIgLnBvc3Rlcm4udjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaIS5wb3N0ZXJuLnYxLkRlbGV0ZVNlc3Npb25SZXNwb25zZSJRirUYLCIKc2Vzc2lvbl9pZCgBYgpzZXNzaW9uX2lkoAEBgAIBGgp1c2VyLndyaXRlgtPkkwIbKhkvdjEvc2Vzc2lvbnMve3Nlc3Npb25faWR9QpsBCg5jb20ucG9zdGVybi52MUIMU2Vzc2lvblByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_factor, file_postern_v1_options, file_postern_v1_origin]);
+  fileDesc("Chhwb3N0ZXJuL3YxL3Nlc3Npb24ucHJvdG8SCnBvc3Rlcm4udjEi6AIKB1Nlc3Npb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIPCgd1c2VyX2lkGAMgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDYW1yGAUgAygJEgsKA2FjchgGIAEoCRItCglhdXRoX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmVucm9sbWVudF9vbmx5GAggASgIEiIKBm9yaWdpbhgJIAEoCzISLnBvc3Rlcm4udjEuT3JpZ2luEjIKDmxhc3RfdXNlZF9kYXRlGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsChBsYXN0X3VzZWRfb3JpZ2luGAsgASgLMhIucG9zdGVybi52MS5PcmlnaW4iswEKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EiIKCmxvZ2luX25hbWUYASABKAlCDrpIB3IFEAEYyAGQtRgBEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBRABGOgHEiUKDG5ld19wYXNzd29yZBgDIAEoCUIKukgHcgUQARjoB0gAiAEBEiEKD29yZ2FuaXphdGlvbl9pZBgEIAEoCUIIukgFcgMYyAFCDwoNX25ld19wYXNzd29yZCLaAQoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSDQoFdG9rZW4YAiABKAkSJAoHZGV0YWlscxgDIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIzCg9leHBpcmF0aW9uX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3BlbmRpbmcYBSABKAsyGi5wb3N0ZXJuLnYxLlBlbmRpbmdTZXNzaW9uEhYKDmVucm9sbWVudF9vbmx5GAYgASgIIrkBCg5QZW5kaW5nU2Vzc2lvbhINCgV0b2tlbhgBIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB2ZhY3RvcnMYAyADKA4yFi5wb3N0ZXJuLnYxLkZhY3RvcktpbmQSOgoPcGFzc2tleV9vcHRpb25zGAQgASgLMiEucG9zdGVybi52MS5QYXNza2V5UmVxdWVzdE9wdGlvbnMivAEKFkNvbXBsZXRlU2Vzc2lvblJlcXVlc3QSIQoNcGVuZGluZ190b2tlbhgBIAEoCUIKukgHcgUQARjIARIeCgl0b3RwX2NvZGUYAiABKAlCCbpIBnIEEAEYFEgAEiIKDXJlY292ZXJ5X2NvZGUYAyABKAlCCbpIBnIEEAEYZEgAEjEKB3Bhc3NrZXkYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgXgtRjIAUgAQggKBmFuc3dlciKXAQoXQ29tcGxldGVTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYAoXU3RhcnRNYWlsU2Vzc2lvblJlcXVlc3QSIgoKbG9naW5fbmFtZRgBIAEoCUIOukgHcgUQARjIAZC1GAESIQoPb3JnYW5pemF0aW9uX2lkGAIgASgJQgi6SAVyAxjIASJoChhTdGFydE1haWxTZXNzaW9uUmVzcG9uc2USFwoPY2hhbGxlbmdlX3Rva2VuGAEgASgJEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiogEKGENyZWF0ZU1haWxTZXNzaW9uUmVxdWVzdBIjCg9jaGFsbGVuZ2VfdG9rZW4YASABKAlCCrpIB3IFEAEYkAMSKQoRdmVyaWZpY2F0aW9uX2NvZGUYAiABKAlCDrpIB3IFEAEYyAGQtRgBEiUKDG5ld19wYXNzd29yZBgDIAEoCUIKukgHcgUQARjoB0gAiAEBQg8KDV9uZXdfcGFzc3dvcmQi3gEKGUNyZWF0ZU1haWxTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcGVuZGluZxgFIAEoCzIaLnBvc3Rlcm4udjEuUGVuZGluZ1Nlc3Npb24SFgoOZW5yb2xtZW50X29ubHkYBiABKAgiHAoaU3RhcnRQYXNza2V5U2Vzc2lvblJlcXVlc3QinwEKG1N0YXJ0UGFzc2tleVNlc3Npb25SZXNwb25zZRIXCg9jaGFsbGVuZ2VfdG9rZW4YASABKAkSMgoHb3B0aW9ucxgCIAEoCzIhLnBvc3Rlcm4udjEuUGFzc2tleVJlcXVlc3RPcHRpb25zEjMKD2V4cGlyYXRpb25fZGF0ZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAifAobQ3JlYXRlUGFzc2tleVNlc3Npb25SZXF1ZXN0EiMKD2NoYWxsZW5nZV90b2tlbhgBIAEoCUIKukgHcgUQARiQAxI4CgpjcmVkZW50aWFsGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEILukgDyAEB4LUYyAEinAEKHENyZWF0ZVBhc3NrZXlTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIkCgdkZXRhaWxzGAMgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAicQoTTGlzdFNlc3Npb25zUmVxdWVzdBIdCgd1c2VyX2lkGAEgASgJQgy6SAVyAxjIAai1GAESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGNAPIlYKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEiUKCHNlc3Npb25zGAEgAygLMhMucG9zdGVybi52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI8ChlEZWxldGVVc2VyU2Vzc2lvbnNSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBIisKGkRlbGV0ZVVzZXJTZXNzaW9uc1Jlc3BvbnNlEg0KBWVuZGVkGAEgASgNIjYKFERlbGV0ZVNlc3Npb25SZXF1ZXN0Eh4KCnNlc3Npb25faWQYASABKAlCCrpIB3IFEAEYyAEiPQoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMipAMKC1Nlc3Npb25GYWN0EjIKB2NyZWF0ZWQYASABKAsyHy5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LkNyZWF0ZWRIABI0CgVlbmRlZBgCIAEoCzIdLnBvc3Rlcm4udjEuU2Vzc2lvbkZhY3QuRW5kZWRCBIi2GAFIABI8Cgx1bnJlc3RyaWN0ZWQYAyABKAsyJC5wb3N0ZXJuLnYxLlNlc3Npb25GYWN0LlVucmVzdHJpY3RlZEgAGoUBCgdDcmVhdGVkEg8KB3VzZXJfaWQYASABKAkSMwoPZXhwaXJhdGlvbl9kYXRlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNhbXIYAyADKAkSFgoOZW5yb2xtZW50X29ubHkYBCABKAgSDwoHYnJvd3NlchgKIAEoCBosCgxVbnJlc3RyaWN0ZWQSDwoHdXNlcl9pZBgBIAEoCRILCgNhbXIYAiADKAkaLwoFRW5kZWQSDwoHdXNlcl9pZBgBIAEoCRIVCg1rZWVwc19vZmZsaW5lGDIgASgIQgYKBGZhY3QyqwsKDlNlc3Npb25TZXJ2aWNlEo8BCg1DcmVhdGVTZXNzaW9uEiAucG9zdGVybi52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBohLnBvc3Rlcm4udjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIjmKtRgYmgITc2lnbi1pbnMgYnkgYWRkcmVzcwgBmLUYgIABgtPkkwIROgEqIgwvdjEvc2Vzc2lvbnMSmQEKD0NvbXBsZXRlU2Vzc2lvbhIiLnBvc3Rlcm4udjEuQ29tcGxldGVTZXNzaW9uUmVxdWVzdBojLnBvc3Rlcm4udjEuQ29tcGxldGVTZXNzaW9uUmVzcG9uc2UiPYq1GBOaAg5zZWNvbmQgZmFjdG9ycwgBmLUYgIABgtPkkwIaOgEqIhUvdjEvc2Vzc2lvbnM6Y29tcGxldGUSkwEKE1N0YXJ0UGFzc2tleVNlc3Npb24SJi5wb3N0ZXJuLnYxLlN0YXJ0UGFzc2tleVNlc3Npb25SZXF1ZXN0GicucG9zdGVybi52MS5TdGFydFBhc3NrZXlTZXNzaW9uUmVzcG9uc2UiK4q1GAIIAYLT5JMCHzoBKiIaL3YxL3Nlc3Npb25zL3Bhc3NrZXk6c3RhcnQSrQEKFENyZWF0ZVBhc3NrZXlTZXNzaW9uEicucG9zdGVybi52MS5DcmVhdGVQYXNza2V5U2Vzc2lvblJlcXVlc3QaKC5wb3N0ZXJuLnYxLkNyZWF0ZVBhc3NrZXlTZXNzaW9uUmVzcG9uc2UiQoq1GBmaAhRwYXNza2V5cyBvZiBzaWduLWlucwgBmLUYgIABgtPkkwIZOgEqIhQvdjEvc2Vzc2lvbnMvcGFzc2tleRKXAQoQU3RhcnRNYWlsU2Vzc2lvbhIjLnBvc3Rlcm4udjEuU3RhcnRNYWlsU2Vzc2lvblJlcXVlc3QaJC5wb3N0ZXJuLnYxLlN0YXJ0TWFpbFNlc3Npb25SZXNwb25zZSI4irUYEpoCDXNpZ24taW4gbWFpbHMIAYLT5JMCHDoBKiIXL3YxL3Nlc3Npb25zL21haWw6c3RhcnQSpQEKEUNyZWF0ZU1haWxTZXNzaW9uEiQucG9zdGVybi52MS5DcmVhdGVNYWlsU2Vzc2lvblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZU1haWxTZXNzaW9uUmVzcG9uc2UiQ4q1GB2aAhhtYWlsZWQgY29kZXMgb2Ygc2lnbi1pbnMIAZi1GICAAYLT5JMCFjoBKiIRL3YxL3Nlc3Npb25zL21haWwShQEKDExpc3RTZXNzaW9ucxIfLnBvc3Rlcm4udjEuTGlzdFNlc3Npb25zUmVxdWVzdBogLnBvc3Rlcm4udjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiMpACAYq1GBciB3VzZXJfaWQoARoKdXNlci53cml0ZYLT5JMCDhIML3YxL3Nlc3Npb25zErABChJEZWxldGVVc2VyU2Vzc2lvbnMSJS5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJTZXNzaW9uc1JlcXVlc3QaJi5wb3N0ZXJuLnYxLkRlbGV0ZVVzZXJTZXNzaW9uc1Jlc3BvbnNlIkuKtRgjIgd1c2VyX2lkKAFiB3VzZXJfaWSAAgEaCnVzZXIud3JpdGWC0+STAh4qHC92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMSpwEKDURlbGV0ZVNlc3Npb24SIC5wb3N0ZXJuLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiEucG9zdGVybi52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiUYq1GCwiCnNlc3Npb25faWQoAWIKc2Vzc2lvbl9pZKABAYACARoKdXNlci53cml0ZYLT5JMCGyoZL3YxL3Nlc3Npb25zL3tzZXNzaW9uX2lkfUKbAQoOY29tLnBvc3Rlcm4udjFCDFNlc3Npb25Qcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_postern_v1_details, file_postern_v1_factor, file_postern_v1_options, file_postern_v1_origin]);
 
 /**
  * A sign-in that has not ended.
@@ -58,9 +58,9 @@ export type Session = Message<"postern.v1.Session"> & {
   expirationDate?: Timestamp | undefined;
 
   /**
-   * How the user was authenticated, according to RFC 8176: `pwd` with a password, `otp` with a code, `hwk` with a passkey that
-   * cannot leave its authenticator, `swk` with a passkey stored in more than one place, `user` if the user was present, `mfa`
-   * with more than one factor.
+   * How the user was authenticated, according to RFC 8176: `pwd` with a password, `otp` with a code from an app or a mail, `hwk` with
+   * a passkey that cannot leave its authenticator, `swk` with a passkey stored in more than one place, `user` if the user was present,
+   * `mfa` with more than one factor. `otp` without `mfa` is a mailed code, which is one factor.
    *
    * @generated from field: repeated string amr = 5;
    */
@@ -216,7 +216,7 @@ export const CreateSessionResponseSchema: GenMessage<CreateSessionResponse> = /*
   messageDesc(file_postern_v1_session, 2);
 
 /**
- * A sign-in with the right password that needs another factor.
+ * A sign-in with the right password, or the right code from a mail, that needs another factor.
  *
  * @generated from message postern.v1.PendingSession
  */
@@ -348,6 +348,146 @@ export const CompleteSessionResponseSchema: GenMessage<CompleteSessionResponse> 
   messageDesc(file_postern_v1_session, 5);
 
 /**
+ * @generated from message postern.v1.StartMailSessionRequest
+ */
+export type StartMailSessionRequest = Message<"postern.v1.StartMailSessionRequest"> & {
+  /**
+   * The username or the email address, as in CreateSession.
+   *
+   * @generated from field: string login_name = 1;
+   */
+  loginName: string;
+
+  /**
+   * The organization that the user belongs to, as in CreateSession.
+   *
+   * @generated from field: string organization_id = 2;
+   */
+  organizationId: string;
+};
+
+/**
+ * Describes the message postern.v1.StartMailSessionRequest.
+ * Use `create(StartMailSessionRequestSchema)` to create a new message.
+ */
+export const StartMailSessionRequestSchema: GenMessage<StartMailSessionRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 6);
+
+/**
+ * @generated from message postern.v1.StartMailSessionResponse
+ */
+export type StartMailSessionResponse = Message<"postern.v1.StartMailSessionResponse"> & {
+  /**
+   * The token for CreateMailSession.
+   *
+   * @generated from field: string challenge_token = 1;
+   */
+  challengeToken: string;
+
+  /**
+   * When the sign-in expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 2;
+   */
+  expirationDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message postern.v1.StartMailSessionResponse.
+ * Use `create(StartMailSessionResponseSchema)` to create a new message.
+ */
+export const StartMailSessionResponseSchema: GenMessage<StartMailSessionResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 7);
+
+/**
+ * @generated from message postern.v1.CreateMailSessionRequest
+ */
+export type CreateMailSessionRequest = Message<"postern.v1.CreateMailSessionRequest"> & {
+  /**
+   * The token from StartMailSession.
+   *
+   * @generated from field: string challenge_token = 1;
+   */
+  challengeToken: string;
+
+  /**
+   * The code from the mail; case, spaces and hyphens do not matter.
+   *
+   * @generated from field: string verification_code = 2;
+   */
+  verificationCode: string;
+
+  /**
+   * A new password, which replaces the user's password as in CreateSession; the user's other sessions end.
+   *
+   * @generated from field: optional string new_password = 3;
+   */
+  newPassword?: string | undefined;
+};
+
+/**
+ * Describes the message postern.v1.CreateMailSessionRequest.
+ * Use `create(CreateMailSessionRequestSchema)` to create a new message.
+ */
+export const CreateMailSessionRequestSchema: GenMessage<CreateMailSessionRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 8);
+
+/**
+ * @generated from message postern.v1.CreateMailSessionResponse
+ */
+export type CreateMailSessionResponse = Message<"postern.v1.CreateMailSessionResponse"> & {
+  /**
+   * The id of the new session.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The bearer token, shown only once. Send it as `authorization: Bearer <token>`.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * The version, dates and organization of the new session.
+   *
+   * @generated from field: postern.v1.Details details = 3;
+   */
+  details?: Details | undefined;
+
+  /**
+   * When the session expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 4;
+   */
+  expirationDate?: Timestamp | undefined;
+
+  /**
+   * Set if another factor is required; then there is no session yet and the fields above are empty.
+   *
+   * @generated from field: postern.v1.PendingSession pending = 5;
+   */
+  pending?: PendingSession | undefined;
+
+  /**
+   * Whether the factor policy requires a factor and the user has none. Until the user enrols one, all other calls of the session
+   * fail (FACTOR_ENROLMENT_REQUIRED).
+   *
+   * @generated from field: bool enrolment_only = 6;
+   */
+  enrolmentOnly: boolean;
+};
+
+/**
+ * Describes the message postern.v1.CreateMailSessionResponse.
+ * Use `create(CreateMailSessionResponseSchema)` to create a new message.
+ */
+export const CreateMailSessionResponseSchema: GenMessage<CreateMailSessionResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_session, 9);
+
+/**
  * @generated from message postern.v1.StartPasskeySessionRequest
  */
 export type StartPasskeySessionRequest = Message<"postern.v1.StartPasskeySessionRequest"> & {
@@ -358,7 +498,7 @@ export type StartPasskeySessionRequest = Message<"postern.v1.StartPasskeySession
  * Use `create(StartPasskeySessionRequestSchema)` to create a new message.
  */
 export const StartPasskeySessionRequestSchema: GenMessage<StartPasskeySessionRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 6);
+  messageDesc(file_postern_v1_session, 10);
 
 /**
  * @generated from message postern.v1.StartPasskeySessionResponse
@@ -391,7 +531,7 @@ export type StartPasskeySessionResponse = Message<"postern.v1.StartPasskeySessio
  * Use `create(StartPasskeySessionResponseSchema)` to create a new message.
  */
 export const StartPasskeySessionResponseSchema: GenMessage<StartPasskeySessionResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 7);
+  messageDesc(file_postern_v1_session, 11);
 
 /**
  * @generated from message postern.v1.CreatePasskeySessionRequest
@@ -417,7 +557,7 @@ export type CreatePasskeySessionRequest = Message<"postern.v1.CreatePasskeySessi
  * Use `create(CreatePasskeySessionRequestSchema)` to create a new message.
  */
 export const CreatePasskeySessionRequestSchema: GenMessage<CreatePasskeySessionRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 8);
+  messageDesc(file_postern_v1_session, 12);
 
 /**
  * @generated from message postern.v1.CreatePasskeySessionResponse
@@ -457,7 +597,7 @@ export type CreatePasskeySessionResponse = Message<"postern.v1.CreatePasskeySess
  * Use `create(CreatePasskeySessionResponseSchema)` to create a new message.
  */
 export const CreatePasskeySessionResponseSchema: GenMessage<CreatePasskeySessionResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 9);
+  messageDesc(file_postern_v1_session, 13);
 
 /**
  * @generated from message postern.v1.ListSessionsRequest
@@ -490,7 +630,7 @@ export type ListSessionsRequest = Message<"postern.v1.ListSessionsRequest"> & {
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 10);
+  messageDesc(file_postern_v1_session, 14);
 
 /**
  * @generated from message postern.v1.ListSessionsResponse
@@ -516,7 +656,7 @@ export type ListSessionsResponse = Message<"postern.v1.ListSessionsResponse"> & 
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 11);
+  messageDesc(file_postern_v1_session, 15);
 
 /**
  * @generated from message postern.v1.DeleteUserSessionsRequest
@@ -535,7 +675,7 @@ export type DeleteUserSessionsRequest = Message<"postern.v1.DeleteUserSessionsRe
  * Use `create(DeleteUserSessionsRequestSchema)` to create a new message.
  */
 export const DeleteUserSessionsRequestSchema: GenMessage<DeleteUserSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 12);
+  messageDesc(file_postern_v1_session, 16);
 
 /**
  * @generated from message postern.v1.DeleteUserSessionsResponse
@@ -554,7 +694,7 @@ export type DeleteUserSessionsResponse = Message<"postern.v1.DeleteUserSessionsR
  * Use `create(DeleteUserSessionsResponseSchema)` to create a new message.
  */
 export const DeleteUserSessionsResponseSchema: GenMessage<DeleteUserSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 13);
+  messageDesc(file_postern_v1_session, 17);
 
 /**
  * @generated from message postern.v1.DeleteSessionRequest
@@ -573,7 +713,7 @@ export type DeleteSessionRequest = Message<"postern.v1.DeleteSessionRequest"> & 
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 14);
+  messageDesc(file_postern_v1_session, 18);
 
 /**
  * @generated from message postern.v1.DeleteSessionResponse
@@ -592,7 +732,7 @@ export type DeleteSessionResponse = Message<"postern.v1.DeleteSessionResponse"> 
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 15);
+  messageDesc(file_postern_v1_session, 19);
 
 /**
  * The events of a session.
@@ -635,7 +775,7 @@ export type SessionFact = Message<"postern.v1.SessionFact"> & {
  * Use `create(SessionFactSchema)` to create a new message.
  */
 export const SessionFactSchema: GenMessage<SessionFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 16);
+  messageDesc(file_postern_v1_session, 20);
 
 /**
  * @generated from message postern.v1.SessionFact.Created
@@ -683,7 +823,7 @@ export type SessionFact_Created = Message<"postern.v1.SessionFact.Created"> & {
  * Use `create(SessionFact_CreatedSchema)` to create a new message.
  */
 export const SessionFact_CreatedSchema: GenMessage<SessionFact_Created> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 16, 0);
+  messageDesc(file_postern_v1_session, 20, 0);
 
 /**
  * @generated from message postern.v1.SessionFact.Unrestricted
@@ -709,7 +849,7 @@ export type SessionFact_Unrestricted = Message<"postern.v1.SessionFact.Unrestric
  * Use `create(SessionFact_UnrestrictedSchema)` to create a new message.
  */
 export const SessionFact_UnrestrictedSchema: GenMessage<SessionFact_Unrestricted> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 16, 1);
+  messageDesc(file_postern_v1_session, 20, 1);
 
 /**
  * @generated from message postern.v1.SessionFact.Ended
@@ -735,7 +875,7 @@ export type SessionFact_Ended = Message<"postern.v1.SessionFact.Ended"> & {
  * Use `create(SessionFact_EndedSchema)` to create a new message.
  */
 export const SessionFact_EndedSchema: GenMessage<SessionFact_Ended> = /*@__PURE__*/
-  messageDesc(file_postern_v1_session, 16, 2);
+  messageDesc(file_postern_v1_session, 20, 2);
 
 /**
  * Signing in and out.
@@ -795,6 +935,36 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof CreatePasskeySessionRequestSchema;
     output: typeof CreatePasskeySessionResponseSchema;
+  },
+  /**
+   * Begins a sign-in with a code that is mailed to the user, where the sign-in policy allows it, and returns the token for
+   * CreateMailSession. Keep the token where the user asked: the code works only together with it. The response is the same, and takes
+   * the same time, whether or not a mail is sent. It goes only to an address that a mail of the service has reached before, of an
+   * active person who is not locked, within the limits on mails to a user and an address. Each node limits the requests per minute
+   * from one address (RATE_LIMIT).
+   *
+   * @generated from rpc postern.v1.SessionService.StartMailSession
+   */
+  startMailSession: {
+    methodKind: "unary";
+    input: typeof StartMailSessionRequestSchema;
+    output: typeof StartMailSessionResponseSchema;
+  },
+  /**
+   * Signs a user in with the code from the mail that StartMailSession sent, and returns the bearer token of the session, which is
+   * shown only once. The code takes the place of the password, never that of a second factor: for a user who has one, the response has
+   * no token yet but `pending`, for CompleteSession. A code works once, for 15 minutes, and becomes invalid if the password or the
+   * address changes, the user is locked or deactivated, or the policy is changed. After five wrong codes the sign-in is over
+   * (CODE_ATTEMPTS); passwords are not affected. Otherwise, the rules of CreateSession apply: for a password that has to be changed
+   * (PASSWORD_CHANGE_REQUIRED), for a factor that is required (`enrolment_only`), and for the number of sessions. After wrong codes
+   * from an address, each node refuses further calls from there for a while (RATE_LIMIT).
+   *
+   * @generated from rpc postern.v1.SessionService.CreateMailSession
+   */
+  createMailSession: {
+    methodKind: "unary";
+    input: typeof CreateMailSessionRequestSchema;
+    output: typeof CreateMailSessionResponseSchema;
   },
   /**
    * Lists the open sessions of a user, by default the caller, newest first.

@@ -9,6 +9,7 @@ import {
   organizationLabel,
   wayBackLabel,
 } from "../../messages/mail_texts.ts";
+import { groupedCode } from "../../security/code.ts";
 import { escaped } from "../../security/html_text.ts";
 
 /** A mail to send; resending it keeps the id. */
@@ -49,7 +50,7 @@ export function mailOf({ id, to, kind, language, codes }: MailParts): Mail {
   const shown = codes.map(({ loginName, code, link }) => ({
     account: accountOf(kind, language, loginName),
     // A code that undoes a change only works through its link.
-    code: code === undefined || isNotice(kind) ? undefined : grouped(code),
+    code: code === undefined || isNotice(kind) ? undefined : groupedCode(code),
     label: link && labelOf(kind)[language],
     link,
   }));
@@ -78,9 +79,6 @@ function accountOf(kind: MailKind, language: Language, name: string): string | u
 }
 
 type Shown = Readonly<Record<"account" | "code" | "label" | "link", string | undefined>>;
-
-/** Splits a long code into groups of four, which are easier to read; users may type the dashes. */
-const grouped = (code: string): string => (code.length > 8 ? (code.match(/.{1,4}/g) ?? []).join("-") : code);
 
 const asText = ({ account, code, label, link }: Shown): string =>
   [account, code, label, link].filter((line) => line !== undefined).join("\n");

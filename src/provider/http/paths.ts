@@ -15,6 +15,7 @@ export const paths = {
   deviceAuthorization: "/oauth/device",
   device: "/device",
   signIn: "/sign-in",
+  mailedSignIn: "/sign-in/code",
   signOut: "/sign-out",
   forgottenPassword: "/password/forgotten",
   newPassword: "/password",
@@ -44,7 +45,7 @@ export const paths = {
 } as const;
 
 const onTheWay: readonly string[] = [
-  ...[paths.authorize, paths.signIn, paths.addFactor, paths.forgottenPassword],
+  ...[paths.authorize, paths.signIn, paths.mailedSignIn, paths.addFactor, paths.forgottenPassword],
   ...[paths.register, paths.completeRegistration],
   ...[paths.endSession, paths.signOut],
 ];

@@ -42,7 +42,7 @@ export type PlainPage = {
 };
 
 /** What a browser keeps for a page: the code or the sealed link of a mail, and the request that continues afterwards. */
-type KeptName = "code" | "link" | "invitation" | "registration" | "request";
+type KeptName = "code" | "link" | "mailed" | "invitation" | "registration" | "request";
 
 /** A page at a path: how it is shown, and what its form does. */
 export type PlainRoute = {

@@ -26,8 +26,9 @@ import { wantsFactor } from "../request/requested_class.ts";
 import { browserSessions } from "../sign_in/browser_session.ts";
 import { stepOf } from "../sign_in/browser_step.ts";
 import { knownBrowsers } from "../sign_in/known_browser.ts";
-import { type Enrolling, signedIn } from "../sign_in/sign_in.ts";
+
 import type { SignInSteps } from "../sign_in/steps.ts";
+import { type Enrolling, signedIn } from "../sign_in/submitted.ts";
 import { askPage, codePage, donePage, nowherePage, overPage, personPage, sentPage } from "./registration_page.ts";
 
 type Parts = ProviderParts & { readonly signIns: SignIns };

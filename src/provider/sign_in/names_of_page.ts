@@ -2,6 +2,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { canonicalDomain } from "../../services/callers/canonical_domain.ts";
 import { nameKey, namesOrganization } from "../../services/callers/login_name.ts";
+import { mailCodesIn } from "../../services/policies/sign_in_policy.ts";
 
 /** What somebody typed as their login name, and the organization that the request names, or else the one that they typed. */
 type Typed = {
@@ -38,4 +39,25 @@ export function namesOfPage(sql: Sql) {
     const found = domain === undefined ? undefined : await holder({ domain }, signal);
     return found?.owner ?? organization.toLowerCase();
   }
+}
+
+/**
+ * Makes the question whether to offer a mailed code to whoever signs in with a name: by the policy of the organization that is looked in,
+ * which depends on the domain of the name alone. Where none is known, a code is offered if any organization allows it.
+ */
+export function mailOffers(sql: Sql) {
+  const read = loadOne<{ organization: string | null; domain: string | null }, { offered: boolean }>(sql, {
+    asked: "organization text, domain text",
+    select: `select n, case when r.organization is null then exists (select from sign_in_policies p where p.mail_codes)
+               else ${mailCodesIn("r.organization")} end as offered
+             from asked cross join lateral (
+               select coalesce(asked.organization, (select d.owner from domains d where d.name = asked.domain and d.proven)) as organization
+               offset 0) r`,
+  });
+  const namesOf = namesOfPage(sql);
+  return async (typed: Typed, signal: AbortSignal): Promise<boolean> => {
+    const organizationId = typed.organizationId ?? (await namesOf(typed, signal));
+    const { organization, domain } = nameKey({ loginName: typed.loginName, organizationId });
+    return (await read({ organization, domain }, signal))?.offered ?? false;
+  };
 }

@@ -17,6 +17,8 @@ import { askedScopes, consentNamesRead, scopeSentences } from "./consent.ts";
 import type { Step } from "./decision.ts";
 import { deviceConfirmation } from "./device_form.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
+import { type MailState, mailForm } from "./mail_form.ts";
+import { mailOffers } from "./names_of_page.ts";
 import { registrationStep } from "./registration_step.ts";
 import { confirmationForm, type Form, type PasswordState, passwordForm } from "./sign_in_form.ts";
 
@@ -32,9 +34,10 @@ type PasswordQuestion = Partial<PasswordState> & { readonly loginHint?: string }
 export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonly signIns: SignIns }) {
   const formOf = formMaker(deps, cookieJar(issuer));
   const namesOf = consentNamesRead(deps.sql);
+  const offersMail = mailOffers(deps.sql);
   const toRegistration = registrationStep(deps, cookieJar(issuer));
 
-  return { askPassword, askFactor, show };
+  return { askPassword, askFactor, askMailCode, offersMail, show };
 
   async function show(request: AuthorizationRequest, step: BrowserStep, next: PageStep): Promise<Response> {
     switch (next.is) {
@@ -53,17 +56,23 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
     }
   }
 
-  function askPassword(proven: ProvenRequest, step: BrowserStep, state: PasswordQuestion): Response {
+  async function askPassword(proven: ProvenRequest, step: BrowserStep, state: PasswordQuestion): Promise<Response> {
     const { loginName = state.loginHint ?? "", problems = [], isChange = false, status = 200 } = state;
     const passkey = signIns.passkeys.isPossible ? signIns.passkeys.start(formSeconds) : undefined;
-    const isNamed = organizationOfRequest(proven, step.parameters) !== undefined;
-    const organization = isNamed ? undefined : (state.organization ?? "");
-    const shown = { status, loginName, organization, problems, isChange, passkey };
+    const requested = organizationOfRequest(proven, step.parameters);
+    const organization = requested === undefined ? (state.organization ?? "") : undefined;
+    const typed = { loginName, organizationId: requested, organization: organization ?? "" };
+    const hasMail = await offersMail(typed, step.signal);
+    const shown = { status, loginName, organization, problems, isChange, passkey, hasMail };
     return passwordForm(formOf(proven, step, ""), shown);
   }
 
   function askFactor(proven: ProvenRequest, step: BrowserStep, state: FactorState): Response {
     return factorForm(formOf(proven, step, ""), state);
+  }
+
+  function askMailCode(proven: ProvenRequest, step: BrowserStep, state: MailState): Response {
+    return mailForm(formOf(proven, step, ""), state);
   }
 
   /** Asks a signed-in user for a factor, or for the password if that is not possible. */

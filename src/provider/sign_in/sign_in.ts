@@ -8,35 +8,32 @@ import { refuseForeign } from "../pages/own_address.ts";
 import { PageError } from "../pages/page_error.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
-import { authorizationRequest, organizationOfRequest, type ProvenRequest } from "../request/authorization_request.ts";
+import { authorizationRequest, organizationOfRequest } from "../request/authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
 import { callOf } from "../request/endpoint.ts";
 import { wantsFactor } from "../request/requested_class.ts";
 import { type FormOf, isFormToken } from "../request/sealed_request.ts";
-import { type BegunBrowserSession, type BrowserSession, browserSessions } from "./browser_session.ts";
+import { type BrowserSession, browserSessions } from "./browser_session.ts";
 import { type BrowserStep, stepOf, targetOf } from "./browser_step.ts";
 import { answerIn } from "./factor_answer.ts";
 import { hashesOfKnown } from "./known_browser.ts";
+import { askMail, mailCode } from "./mail_step.ts";
 import { namesOfPage } from "./names_of_page.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
 import type { SignInSteps } from "./steps.ts";
+import {
+  type Answering,
+  type Asked,
+  type Enrolling,
+  longestName,
+  longestPassword,
+  longestToken,
+  type Submitted,
+  signedIn,
+} from "./submitted.ts";
 import { callOfUser } from "./user_call.ts";
 
 type Parts = ProviderParts & { readonly signIns: SignIns };
-
-/** Begins the enrolment of a factor during a sign-in. */
-export type Enrolling = {
-  readonly begin: (proven: ProvenRequest, step: BrowserStep, session: BegunBrowserSession) => Response;
-};
-
-/** What the handlers of the sign-in forms need. */
-type Answering = Pick<Parts, "deps" | "issuer" | "signIns"> & {
-  readonly steps: SignInSteps;
-  readonly enrolment: Enrolling;
-  readonly kindOf: ReturnType<typeof browserSessions>;
-  readonly give: ReturnType<typeof consents>;
-  readonly namesOf: ReturnType<typeof namesOfPage>;
-};
 
 /** The route that the sign-in forms are posted to. */
 export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolling): HttpRoute {
@@ -75,8 +72,14 @@ async function act(on: Answering, http: HttpRequest, submitted: Submitted): Prom
       return factor(on, http, submitted);
     case "passkey":
       return (form.get("pending") ? factor : passkey)(on, http, submitted);
+    case "mail":
+      return askMail(on, http, submitted);
+    case "code":
+      return mailCode(on, http, submitted);
     case "other":
-      return steps.askPassword(proven, step, { loginHint: otherHintOf(step) });
+      return steps.askPassword(proven, step, {
+        loginHint: bounded(form, "login_name", longestName) ?? otherHintOf(step),
+      });
     case "choose":
       return choose(on, submitted);
     case "continue":
@@ -202,18 +205,6 @@ async function passkey(on: Answering, http: HttpRequest, { form, step, proven }:
   }
 }
 
-/** Continues with a new session, which replaces the one that its user had in the browser. */
-export async function signedIn(
-  { steps, enrolment }: Pick<Answering, "steps" | "enrolment">,
-  begun: BegunBrowserSession,
-  { step, proven }: Asked,
-): Promise<Response> {
-  const sessions = await steps.sessionsOf(step, proven.client);
-  const others = sessions.filter(({ userId }) => userId !== begun.userId);
-  const signed = { ...step, cookies: [...steps.jar.setSessions([begun, ...others], step.sessions)] };
-  return begun.enrolmentOnly ? enrolment.begin(proven, signed, begun) : steps.signedIn(proven, signed, begun);
-}
-
 /** The login name to prefill after a click on "another account": not that of the account being left. */
 const otherHintOf = ({ chosen, parameters }: BrowserStep): string =>
   chosen === undefined ? (parameters.get("login_hint")?.slice(0, longestName) ?? "") : "";
@@ -223,15 +214,5 @@ function refuseUnchosen({ chosen, query }: BrowserStep): void {
   if (chosen === undefined) throw formExpired(beginningOf(query));
 }
 
-/** A proven request, and the browser that sent it. */
-type Asked = { readonly step: BrowserStep; readonly proven: ProvenRequest };
-
-type Submitted = Asked & { readonly form: Parameters };
-
 /** A refused factor, and the sign-in that still waits for one. */
 type Refused = { readonly error: unknown; readonly pendingToken: string };
-
-const longestName = 200;
-const longestToken = 1_000;
-// The same as in a call: a user with a longer one could only sign in here.
-const longestPassword = 1000;

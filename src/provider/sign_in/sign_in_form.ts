@@ -46,11 +46,13 @@ export type PasswordState = {
   readonly isChange: boolean;
   /** The challenge for passkeys, if they are available. */
   readonly passkey?: PasskeyQuestion | undefined;
+  /** Whether a code can be mailed in place of the password. */
+  readonly hasMail?: boolean;
 };
 
 /** The form that asks for login name and password, and for a new password if it has to be changed. */
 export function passwordForm(form: Form, state: PasswordState): Response {
-  const { status = 200, loginName, organization, problems, isChange, passkey } = state;
+  const { status = 200, loginName, organization, problems, isChange, passkey, hasMail = false } = state;
   const { language } = form;
   const texts = {
     loginName: pageText("name_or_email", language),
@@ -69,6 +71,7 @@ ${passwordField({ name: "password", label: texts.password, attributes: current, 
 ${isChange ? passwordField({ name: "new_password", label: texts.newPassword, attributes: chosen, isWrong: status === 400 }, language) : nothing}
 ${organization === undefined ? nothing : organizationField(organization, language)}
 <button name="action" value="password">${pageText("sign_in", language)}</button>
+${hasMail ? html`<button name="action" value="mail" class="plain" formnovalidate>${pageText("mail_ask", language)}</button>` : nothing}
 </form>
 ${passkey ? passkeyPart(form, passkey) : nothing}
 ${forgottenForm(form)}

@@ -49,6 +49,28 @@ export function limitProblem(error: unknown, language: Language): Problem | unde
   return { status: 429, problems: [pageText("attempts", language, { wait: waitIn(error, language) })] };
 }
 
+/** Why a mailed code was refused. The sign-in is over if another mail is needed. */
+export type MailProblem = Problem & { readonly isChange: boolean; readonly isOver: boolean };
+
+/** Finds why a mailed code was refused, as the user may see it; undefined for other errors. */
+export function mailProblem(error: unknown, language: Language, isChange: boolean): MailProblem | undefined {
+  if (!(error instanceof ConnectError)) return undefined;
+  switch (reasonOf(error)) {
+    case "CODE_INVALID":
+      return { status: 401, isChange, isOver: false, problems: [pageText("code_over", language)] };
+    case "PASSWORD_CHANGE_REQUIRED":
+      return { status: 200, isChange: true, isOver: false, problems: [pageText("mail_must_change", language)] };
+    case "CODE_ATTEMPTS":
+    case "CHALLENGE_INVALID":
+    case "SIGN_IN_FAILED":
+      return { status: 401, isChange: false, isOver: true, problems: [pageText("mail_over", language)] };
+    default: {
+      const problem = limitProblem(error, language) ?? newPasswordProblem(error, language);
+      return problem && { ...problem, isChange, isOver: false };
+    }
+  }
+}
+
 /** Why a factor was refused. The sign-in is over if the password has to be entered again. */
 export type FactorProblem = Pick<FactorState, "problems"> & { readonly status: number; readonly isOver: boolean };
 

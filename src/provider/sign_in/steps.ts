@@ -42,7 +42,7 @@ export type SignInSteps = ReturnType<typeof signInSteps>;
 export function signInSteps(parts: Parts) {
   const { deps, settings, issuer } = parts;
   const { sql, clock } = deps;
-  const { show, askPassword, askFactor } = signInPages(parts);
+  const { show, ...pages } = signInPages(parts);
   const [prove, readSessions] = [requestProof(sql), browserSessionsRead(sql)];
   const [remember, notice] = [knownBrowsers(parts), notices(deps, settings)];
   const orError = errorsSentBack(parts);
@@ -50,7 +50,7 @@ export function signInSteps(parts: Parts) {
   const jar = cookieJar(issuer);
   const cancelled = cancelling(parts);
 
-  return { jar, prove: proveNoted, sessionsOf, proceed, signedIn, askPassword, askFactor, cancelled };
+  return { jar, prove: proveNoted, sessionsOf, proceed, signedIn, cancelled, ...pages };
 
   /** Proves client and redirect URI of a request, without which nothing is sent anywhere. */
   async function proveNoted(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {

@@ -66,7 +66,8 @@ export function refuseWithoutFactor({ session, factors }: EnrollingUser): void {
 /**
  * The fact that a user confirmed a second factor in a session begun with one. If the session could only enrol, the restriction is lifted.
  */
-export function unrestricted({ session, id: userId }: EnrollingUser, amr: string[], now: Date): NewFact[] {
+export function unrestricted({ session, id: userId }: EnrollingUser, methods: string[], now: Date): NewFact[] {
   if (!session || isMultiFactor(session.amr)) return [];
+  const amr = [...new Set([...session.amr, ...methods])];
   return [factOf("session", next(session, now), { case: "unrestricted", value: { userId, amr } })];
 }

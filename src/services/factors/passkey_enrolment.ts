@@ -62,7 +62,7 @@ export const passkeyEnrolment = (deps: Deps, settings: PublicSettings & NoticeSe
       const ofPasskey = secretOf(passkey, found.secret.subarray(challengeBytes));
       const secret = { ...ofPasskey, host: party.id, ...notice("factor_added", call) };
       const added = factOf("factor", at, { case: "passkeyAdded", value }, secret);
-      const facts = [added, ...unrestricted(user, ["pwd", ...amrOf(passkey)], clock())];
+      const facts = [added, ...unrestricted(user, amrOf(passkey), clock())];
       return log.append(call, facts, { factorId: at.stream, details: detailsAfter(at) });
     },
   } satisfies Partial<ServiceImpl<typeof FactorService>>;

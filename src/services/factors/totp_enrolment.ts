@@ -47,7 +47,7 @@ export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSetti
       const at = enrolment.end(user, found);
       const secret = { sealed: Buffer.from(found.sealed).toString("hex"), step, ...notice("factor_added", call) };
       const added = factOf("factor", at, { case: "totpAdded", value: { userId: user.id, name } }, secret);
-      const facts = [added, ...unrestricted(user, ["pwd", "otp", "mfa"], clock())];
+      const facts = [added, ...unrestricted(user, ["otp", "mfa"], clock())];
       return log.append(call, facts, { factorId: at.stream, details: detailsAfter(at) });
     },
   } satisfies Partial<ServiceImpl<typeof FactorService>>;

@@ -72,6 +72,7 @@ export const organizationStateFolds = {
       "delete from factor_policies p using $facts f where p.owner = f.stream",
       "delete from privacy_policies p using $facts f where p.owner = f.stream",
       "delete from registration_policies p using $facts f where p.owner = f.stream",
+      "delete from sign_in_policies p using $facts f where p.owner = f.stream",
       "delete from brandings b using $facts f where b.owner = f.stream",
       "delete from ended_roles e using $facts f where e.organization_id = f.stream",
       "delete from organizations o using $facts f where o.organization_id = f.stream",

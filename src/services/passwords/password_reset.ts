@@ -6,11 +6,10 @@ import {
   type ResetPasswordRequest,
 } from "../../../gen/postern/v1/account_pb.ts";
 import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
-import { type Call, callOrigin, type Deps, keys } from "../../deps.ts";
+import { type Call, type Deps, keys } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
-import type { Origin } from "../../events/log.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { passwordCodeMacs } from "../../security/mail_code.ts";
@@ -18,6 +17,7 @@ import { userInForce } from "../callers/in_force.ts";
 import { nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
+import { forNobody, keepMailRequest, type MailFor } from "./mail_request.ts";
 import { newPasswordHash } from "./new_password.ts";
 import { type PasswordUser, passwordColumns, passwordSecret } from "./password.ts";
 
@@ -77,8 +77,7 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
   return {
     async request(of, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
       countNetwork(requests, call);
-      const by = { callId: call.values.get(keys.requestId), origin: callOrigin(call) };
-      await keepRequest(sql, { id: ids(), ...keptOf(of), language, ...by });
+      await keepMailRequest(sql, { id: ids(), of: mailFor(of), language }, call);
     },
 
     async reset({ verificationCode, newPassword }, call) {
@@ -131,35 +130,12 @@ function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] 
   );
 }
 
-type KeptRequest = Readonly<Record<"loginName" | "email" | "nameOrEmail" | "organizationId", string | null>>;
-
-function keptOf(of: ResetOf): KeptRequest {
-  const none = { loginName: null, email: null, nameOrEmail: null, organizationId: of.organizationId || null };
-  if ("email" in of) return { ...none, email: of.email };
-  if ("nameOrEmail" in of) return { ...none, nameOrEmail: of.nameOrEmail };
-  const { login_name: loginName, organization: organizationId } = nameKey(of);
-  return { ...none, loginName, organizationId };
-}
-
-type ResetRequest = KeptRequest & {
-  readonly id: string;
-  readonly language: Language;
-  readonly callId: string;
-  readonly origin: Origin | undefined;
-};
-
-// The worker clears a hundred at a time, so this many wait only if it cannot work.
-const mostWaiting = 10_000;
-
-/** Queues the request for the worker, whether or not an account exists. */
-async function keepRequest(sql: Sql, request: ResetRequest): Promise<void> {
-  const { id, loginName, email, nameOrEmail, organizationId, language, callId, origin } = request;
-  const from = origin ? JSON.stringify(origin) : null;
-  const { count } = await sql`
-    insert into password_reset_requests (request_id, login_name, email, name_or_email, organization_id, language, call_id, origin)
-    select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${organizationId}, ${language}, ${callId}, ${from}::text::jsonb
-    where not exists (select from password_reset_requests offset ${mostWaiting - 1})`;
-  if (count === 0) throw refuse.because("OVERLOADED", { retrySeconds: 10 });
+function mailFor(of: ResetOf): MailFor {
+  const organizationId = of.organizationId || null;
+  if ("email" in of) return { ...forNobody, organizationId, email: of.email };
+  if ("nameOrEmail" in of) return { ...forNobody, organizationId, nameOrEmail: of.nameOrEmail };
+  const { login_name: loginName, organization } = nameKey(of);
+  return { ...forNobody, organizationId: organization, loginName };
 }
 
 type UserOfCode = PasswordUser & { readonly wasMailed: boolean };

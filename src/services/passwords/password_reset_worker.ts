@@ -11,14 +11,15 @@ import {
   type MailSends,
   type MailSettings,
   mailSecret,
-  mailSendsColumns,
+  mailSendsRead,
   mailWaitSeconds,
 } from "../verification/mail_code.ts";
 import { newPasswordCode, resetSeconds } from "../verification/password_code.ts";
+import { answerSignIn } from "./sign_in_mail.ts";
 
 /**
- * Starts the worker that processes password reset requests. It looks up the accounts, so that a request takes the same time whether or not
- * one exists.
+ * Starts the worker that processes requests for mails to set a password or to sign in with. It looks up the accounts, so that a request
+ * takes the same time whether or not one exists.
  */
 export function startPasswordResets(deps: Deps, settings: MailSettings, onError: (error: unknown) => void) {
   const looking = lookAgain({ everyMs: 500, onError, look: () => answerRequests(deps, settings) });
@@ -39,6 +40,8 @@ export async function answerRequests(deps: Deps, settings: MailSettings): Promis
 
 async function answer(deps: Deps, settings: MailSettings, request: ResetRequest): Promise<void> {
   const call = systemCall(request.callId ?? deps.ids(), request.origin ?? {});
+  const { signInName } = request;
+  if (signInName !== null) return answerSignIn(deps, settings, { request: { ...request, signInName }, call });
   let isAboutSomebody = false;
   for (const lookup of await lookupsOf(deps.sql, request))
     if (await answerLookup(deps, settings, { lookup, call })) isAboutSomebody = true;
@@ -80,7 +83,7 @@ type Found = Asked & { readonly accounts: readonly [Account, ...Account[]] };
 /** Writes the mail with the codes of all accounts, as facts about attempts at them; false if a race was lost. */
 async function mailed(deps: Deps, settings: MailSettings, { accounts, lookup, call }: Found): Promise<boolean> {
   const [main] = accounts;
-  const sends = await sendsOf(deps.sql, { userId: main.id, email: main.email }, settings);
+  const sends = await mailSendsRead(deps.sql, { userId: main.id, email: main.email, purpose: "password" }, settings);
   if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) {
     deps.noteAttempt({ case: "passwordResetRequested", value: {} }, main, call);
     return true;
@@ -125,6 +128,7 @@ type Lookup = {
 type ResetRequest = Lookup & {
   readonly id: string;
   readonly nameOrEmail: string | null;
+  readonly signInName: string | null;
   /** The id of the call, and where it came from; nodes of release 0.1.0 keep neither. */
   readonly callId: string | null;
   readonly origin: Origin | null;
@@ -137,7 +141,8 @@ const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
   )
   update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
   returning r.request_id as id, r.login_name as "loginName", r.email,
-    r.name_or_email as "nameOrEmail", r.organization_id as "organizationId", r.language, r.call_id as "callId", r.origin`;
+    r.name_or_email as "nameOrEmail", r.sign_in_name as "signInName", r.organization_id as "organizationId", r.language,
+    r.call_id as "callId", r.origin`;
 
 const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
 
@@ -176,9 +181,3 @@ const accountsOf = (sql: Sql, { loginName, email, organizationId }: Lookup) => s
 /** The key of a login name as the question's only row; none without a name. */
 const keyOf = (loginName: string | null, organizationId: string | null): string =>
   JSON.stringify(loginName === null ? [] : [nameKey({ loginName, organizationId: organizationId ?? undefined })]);
-
-async function sendsOf(sql: Sql, { userId, email }: { userId: string; email: string }, settings: MailSettings) {
-  const columns = mailSendsColumns({ user: "$1::text", email: "$2::text", purpose: "password" }, settings);
-  const [sends] = await sql.unsafe<MailSends[]>(`select ${columns}`, [userId, email], { prepare: true });
-  return sends;
-}

@@ -6,6 +6,7 @@ import { policyFolds, policyRules, policyService } from "./policy.ts";
 import { privacyPolicies, privacyPolicyFolds } from "./privacy_policy.ts";
 import { registrationPolicies, registrationPolicyFolds } from "./registration_policy.ts";
 import { retentionPolicies, retentionPolicyFolds } from "./retention_policy.ts";
+import { signInPolicies, signInPolicyFolds } from "./sign_in_policy.ts";
 
 type Parts = { readonly deps: Deps };
 
@@ -18,6 +19,7 @@ export const policies = {
         privacyPolicies(deps),
         retentionPolicies(deps),
         registrationPolicies(deps),
+        signInPolicies(deps),
       ),
     ),
   ],
@@ -28,6 +30,7 @@ export const policies = {
       ...privacyPolicyFolds,
       ...retentionPolicyFolds,
       ...registrationPolicyFolds,
+      ...signInPolicyFolds,
     },
   },
   rules: () => policyRules,

@@ -101,6 +101,7 @@ export const factorStream = "factor-policy";
 export const privacyStream = "privacy-policy";
 export const retentionStream = "retention-policy";
 export const registrationStream = "registration-policy";
+export const signInStream = "sign-in-policy";
 
 /** The streams of policy facts, one of each in every organization, so no object may have one of them as its id. */
 export const policyStreams: readonly string[] = [
@@ -110,6 +111,7 @@ export const policyStreams: readonly string[] = [
   privacyStream,
   retentionStream,
   registrationStream,
+  signInStream,
 ];
 
 export const policyRules = [

@@ -45,7 +45,7 @@ export type UsedFactor = {
 /** The challenge that was answered, and when it expires. */
 export type Answered = { readonly challenge: Uint8Array; readonly until: Date };
 
-const codeAmr = ["pwd", "otp", "mfa"];
+const codeAmr = ["otp", "mfa"];
 
 export const completedSessions = (options: SessionLifetime & { readonly complete: SignInCompletion }) =>
   ({
@@ -82,7 +82,8 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
     uncount();
     const { hashes, challenge, pendingUntil: until } = user;
     const since = hashes.replaced === undefined ? user.since : null;
-    const made = sessionOf({ ...user, since }, { amr: factor.amr, rehashed: hashes.rehashed }, kind);
+    const amr = [...new Set([user.method, ...factor.amr])];
+    const made = sessionOf({ ...user, since }, { amr, rehashed: hashes.rehashed }, kind);
     const facts = factsOf(user, call, [usedFact(factor, made, { challenge, until }), made.created]);
     await log.append(call, facts, made.answer);
     if (hashes.replaced === undefined) await confirm(made, { ...user, isComplete: true }, call);
@@ -138,7 +139,7 @@ function usedFactors({ sql, clock, secrets }: Deps, { proof, record }: Pick<Part
 
   async function byPasskey({ id, challenge }: PendingUser, answer: JsonObject, call: Call): Promise<UsedFactor> {
     const { row, secret, amr } = await proof.check(answer, { challenge, userId: id, field: "passkey" }, call);
-    return { row, secret, amr: ["pwd", ...amr] };
+    return { row, secret, amr };
   }
 
   async function countTry(user: PendingUser, call: Call): Promise<Date | undefined> {

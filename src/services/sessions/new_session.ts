@@ -15,11 +15,15 @@ export type SessionLifetime = { readonly sessionLifetimeSeconds: number };
 /** A user who signed in, and since when the password used has been set: null if it is being replaced or the user has none. */
 export type SignedInUser = { readonly owner: string; readonly id: string; readonly since: string | null };
 
+/** A mailed code that a sign-in uses up, and until when it can be used. */
+export type UsedCode = { readonly id: string; readonly until: Date };
+
 /** How the user signed in, whether the session may only enrol a factor, and a new hash of the same password if its cost changed. */
 export type SignIn = {
   readonly amr: readonly string[];
   readonly enrolmentOnly?: boolean;
   readonly rehashed?: string | undefined;
+  readonly usedCode?: UsedCode | undefined;
 };
 
 /** A session that has begun. */
@@ -64,11 +68,11 @@ export type NewSession<A> = { readonly at: At; readonly created: NewFact; readon
 export const newSessions =
   ({ ids, clock }: Pick<Deps, "ids" | "clock">) =>
   <A>({ owner, id: userId, since }: SignedInUser, signIn: SignIn, kind: SessionKind<A>): NewSession<A> => {
-    const { amr, enrolmentOnly = false, rehashed } = signIn;
+    const { amr, enrolmentOnly = false, rehashed, usedCode } = signIn;
     const methods = amr.length === 0 ? ["pwd"] : amr;
     const at = first(owner, ids(), clock());
     const expirationDate = timestampFromDate(new Date(at.time.getTime() + kind.lifetimeSeconds * 1000));
-    const secret = { ...kind.secret, since, ...(rehashed ? { rehashed } : {}) };
+    const secret = { ...kind.secret, since, ...(rehashed ? { rehashed } : {}), ...usedCodeSecret(usedCode) };
     const value = { userId, expirationDate, amr: [...amr], enrolmentOnly, browser: kind.browser };
     const created = { ...factOf("session", at, { case: "created", value }, secret), by: userId };
     const begun = {
@@ -81,6 +85,9 @@ export const newSessions =
     };
     return { at, created, answer: kind.answer(begun) };
   };
+
+const usedCodeSecret = (code: UsedCode | undefined): JsonObject =>
+  code ? { usedCode: { id: code.id, until: code.until.toISOString() } } : {};
 
 /**
  * Makes the fact that a sign-in replaced the password. It also counts the sign-in: if one statement updates a row twice, only one update

@@ -9,23 +9,22 @@ import { userInForce } from "../callers/in_force.ts";
 import { factorKindOf } from "../factors/factor.ts";
 import { isFullFactor } from "../factors/factor_read.ts";
 import { passkeysRead } from "../factors/passkey_enrolment.ts";
-import {
-  isTried,
-  type PasswordUser,
-  passwordColumns,
-  passwordUserRead,
-  type TriedUser,
-} from "../passwords/password.ts";
+import { type PasswordUser, passwordColumns, passwordUserRead } from "../passwords/password.ts";
+import type { UsedCode } from "./new_session.ts";
 
 /** A new hash of the same password at another cost, or the hash of its replacement. */
 export type Hashes = { readonly rehashed?: string; readonly replaced?: string };
 
-/** A user whose password was right, with a sign-in that waits for a factor. */
+/** The method of the first step of a sign-in (RFC 8176): a password, or a mailed code. */
+export type FirstMethod = "pwd" | "otp";
+
+/** A user who took the first step of a sign-in, which waits for a factor. */
 export type PendingUser = PasswordUser & {
+  readonly method: FirstMethod;
   readonly challenge: Uint8Array;
   readonly hashes: Hashes;
   readonly pendingUntil: Date;
-  /** Whether the password came from a known browser. */
+  /** Whether it began in a known browser. */
   readonly isKnown: boolean;
 };
 
@@ -51,12 +50,12 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicS
     find,
 
     /**
-     * Begins a sign-in for a user who has already entered the right password in this browser; undefined if there is no factor to ask for.
+     * Begins a sign-in for a user who has already taken the first step in this browser; undefined if there is no factor to ask for.
      */
-    async beginAgain({ owner, userId }: { readonly owner: string; readonly userId: string }, call: Signalled) {
+    async beginAgain({ owner, userId, methods }: SignedIn, call: Signalled) {
       const user = await userById({ owner, id: userId }, call.signal);
-      if (!user || !isTried(user) || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
-      return begin({ user, hashes: {}, isKnown: true }, call);
+      if (!user?.active || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
+      return begin({ user, hashes: {}, method: methods.includes("pwd") ? "pwd" : "otp", isKnown: true }, call);
     },
 
     /** Reads what a sign-in asks for, to ask again. */
@@ -66,11 +65,13 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicS
     },
   };
 
-  async function begin({ user, hashes, isKnown }: RightPassword, call: Signalled) {
+  async function begin(step: BegunSignIn, call: Signalled) {
+    const { user } = step;
     const token = randomBytes(32).toString("base64url");
     const challenge = randomBytes(32);
     const end = new Date(clock().getTime() + pendingSeconds * 1000);
-    await keep(sql, { user, hashes, isKnown, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
+    const { count } = await keep(sql, { ...step, mac: keyring.mac(purpose, token), challenge, now: clock(), end });
+    if (count === 0) throw challengeOver("challengeToken");
     return questionOf(user, { token, challenge, end }, call);
   }
 
@@ -102,9 +103,19 @@ export function challengeOver(field: string) {
   return refuse.because(reason, { violations: [{ field, text: "CHALLENGE_NOT_IN_FORCE", reason }] });
 }
 
-type RightPassword = { readonly user: TriedUser; readonly hashes: Hashes; readonly isKnown: boolean };
+/** A session in a browser: its user, and the methods of its sign-in. */
+type SignedIn = Readonly<Record<"owner" | "userId", string>> & { readonly methods: readonly string[] };
 
-type ToKeep = RightPassword & {
+/** A first step of a sign-in that is followed by another. */
+type BegunSignIn = {
+  readonly user: PasswordUser;
+  readonly hashes: Hashes;
+  readonly method: FirstMethod;
+  readonly isKnown: boolean;
+  readonly usedCode?: UsedCode | undefined;
+};
+
+type ToKeep = BegunSignIn & {
   readonly mac: Uint8Array;
   readonly challenge: Uint8Array;
   readonly now: Date;
@@ -114,24 +125,34 @@ type ToKeep = RightPassword & {
 // Anybody with the password can begin any number of sign-ins; only this many are kept.
 const mostPending = 10;
 
-/** Writes the sign-in and deletes the user's oldest ones. */
-const keep = (sql: Sql, { user, hashes, isKnown, mac, challenge, now, end }: ToKeep) => sql`
+/** Writes the sign-in and deletes the user's oldest ones; nothing if it began with a code that another sign-in has used up. */
+const keep = (sql: Sql, { user, hashes, method, isKnown, usedCode, mac, challenge, now, end }: ToKeep) => sql`
   with gone as (
     delete from pending_sessions where mac in (
       select mac from pending_sessions where user_id = ${user.id} order by created desc offset ${mostPending - 1})
-  )
-  insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known)
-  values (${Buffer.from(mac)}, ${user.id}, ${user.since}, ${Buffer.from(challenge)},
-    ${JSON.stringify(hashes)}::text::jsonb, ${now}, ${end}, ${isKnown})`;
+  ),
+  code as (
+    select id, until from (values (${usedCode?.id ?? null}::text, ${usedCode?.until ?? null}::timestamptz)) as c (id, until)
+    where id is not null
+  ),
+  spent as (
+    insert into spent_challenges (challenge, expiration_date) select convert_to(id, 'utf8'), until from code
+    on conflict (challenge) do nothing returning 1
+  ),
+  used as (delete from mail_codes c using code where c.mail_code_id = code.id)
+  insert into pending_sessions (mac, user_id, since, challenge, hashes, created, expiration_date, is_known, method)
+  select ${Buffer.from(mac)}::bytea, ${user.id}::text, ${user.since}::text, ${Buffer.from(challenge)}::bytea,
+    ${JSON.stringify(hashes)}::text::jsonb, ${now}::timestamptz, ${end}::timestamptz, ${isKnown}::boolean, ${method}::text
+  where not exists (select from code) or exists (select from spent)`;
 
-/** Finds the user of a pending sign-in whose password is still valid. */
+/** Finds the user of a pending sign-in, unless the password was changed since. */
 const pendingRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, PendingUser>(sql, {
     asked: "macs text[], now timestamptz",
-    select: `select n, ${passwordColumns}, s.challenge, s.hashes, s.expiration_date as "pendingUntil", s.is_known as "isKnown"
+    select: `select n, ${passwordColumns}, s.challenge, s.hashes, s.expiration_date as "pendingUntil", s.is_known as "isKnown", s.method
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
              join users u on u.user_id = s.user_id and ${userInForce}
-             join passwords p on p.user_id = u.user_id and p.changed::text = s.since
-             where not exists (select from spent_challenges c where c.challenge = s.challenge)`,
+             left join passwords p on p.user_id = u.user_id
+             where p.changed::text is not distinct from s.since and not exists (select from spent_challenges c where c.challenge = s.challenge)`,
   });

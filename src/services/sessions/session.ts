@@ -15,6 +15,7 @@ import { handlers } from "../module.ts";
 import { countSignIn } from "../passwords/password.ts";
 import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
 import { completedSessions, completionRules, type FactorSignInSettings } from "./complete_session.ts";
+import { mailSessions } from "./mail_session.ts";
 import { callSession } from "./new_session.ts";
 import { passkeySessions } from "./passkey_session.ts";
 import { endedAt, signedOutAt } from "./session_end.ts";
@@ -28,7 +29,7 @@ export const sessionService = (deps: Deps, options: SessionOptions) => {
   const userExists = userExistsRead(sql);
   const sessionById = sessionRead(sql);
 
-  return handlers(completedSessions(options), passkeySessions(options), {
+  return handlers(completedSessions(options), passkeySessions(options), mailSessions(options), {
     async createSession({ loginName, organizationId, password, newPassword }, call) {
       const kind = callSession(options);
       const outcome = await signIn(
@@ -101,6 +102,11 @@ export const sessionFolds = {
           join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
           order by e.auth_time desc limit 1)
        from $input i where i.secret->>'cookie' is not null`,
+      // The code of a mail is spent once, so concurrent uses have one winner.
+      `insert into spent_challenges (challenge, expiration_date)
+       select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
+       from $input i where i.secret->'usedCode' is not null`,
+      `delete from mail_codes c using $input i where c.mail_code_id = i.secret->'usedCode'->>'id'`,
       ...countSignIn,
     ],
   },

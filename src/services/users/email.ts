@@ -123,7 +123,7 @@ export const emailFolds = {
       ...keepMailCode,
       ...keepUndoCode,
       ...sendNotice("i.stream"),
-      ...dropMailCodes("password"),
+      ...dropMailCodes("password", "sign_in"),
       `delete from mail_codes c using $input i
        where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null`,
     ],

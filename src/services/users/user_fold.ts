@@ -150,7 +150,7 @@ export const userFolds = {
     credentials: [
       ...replacePassword,
       ...clearAttempts,
-      ...dropMailCodes("password"),
+      ...dropMailCodes("password", "sign_in"),
       browsersEnd,
       ...sendNotice("i.stream"),
     ],

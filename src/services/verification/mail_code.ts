@@ -31,8 +31,9 @@ export type NewMail = {
     | "invitation"
     | "organization_invitation"
     | "registration"
-    | "registration_known";
-  readonly purpose: "email" | "password" | "invitation" | "registration";
+    | "registration_known"
+    | "sign_in";
+  readonly purpose: "email" | "password" | "invitation" | "registration" | "sign_in";
   readonly email: string;
   readonly language: Language;
   readonly codes: MailCodes;
@@ -61,6 +62,16 @@ export const addressSendsColumns = (
    order by s.n desc offset ${mailSendsPerAddress - 1} limit 1) as "addressLimit",
   (select coalesce(max(s.n), 0) + 1 from mail_sends s
    where s.email = lower(${email}) and s.purpose = '${purpose}') as nth`;
+
+/** A user, the address, and what a mail to it is for. */
+type MailTo = { readonly userId: string; readonly email: string; readonly purpose: NewMail["purpose"] };
+
+/** Reads the use of the limits by mails of one purpose. */
+export async function mailSendsRead(sql: Sql, { userId, email, purpose }: MailTo, settings: MailSettings) {
+  const columns = mailSendsColumns({ user: "$1::text", email: "$2::text", purpose }, settings);
+  const [sends] = await sql.unsafe<MailSends[]>(`select ${columns}`, [userId, email], { prepare: true });
+  return sends;
+}
 
 /** The seconds until the next mail may be sent; 0 or less if it may be sent now. */
 export function mailWaitSeconds(sends: MailSends, { mailSendWindowSeconds }: MailSettings, now: Date): number {
@@ -150,9 +161,9 @@ export const keepMailCodeOf = (user: string, counted = user): readonly string[] 
 /** The same for a fact about the user. */
 export const keepMailCode: readonly string[] = keepMailCodeOf("i.stream");
 
-/** Credentials of a fact that invalidates the codes of a purpose; a mail without a valid code is not sent. */
-export const dropMailCodes = (purpose: NewMail["purpose"]): readonly string[] => [
-  `delete from mail_codes c using $facts f where c.user_id = f.stream and c.purpose = '${purpose}'`,
+/** Credentials of a fact that invalidates the codes of some purposes; a mail without a valid code is not sent. */
+export const dropMailCodes = (...purposes: readonly NewMail["purpose"][]): readonly string[] => [
+  `delete from mail_codes c using $facts f where c.user_id = f.stream and c.purpose in ('${purposes.join("', '")}')`,
 ];
 
 /** Credentials of a fact that invalidates all mailed codes. */

@@ -8,6 +8,7 @@ import { pageText } from "../../../src/messages/page.ts";
 import { foreignApplication } from "../../fixture/connection.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { onePixel } from "../../fixture/images.ts";
+import { latestCode, withMailbox } from "../../fixture/sign_in_mail.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
 import { invite, linkTo, newAddress } from "../../services/invitations/invited.ts";
@@ -185,6 +186,12 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(go, `${issuer}/device`);
     await shown(go, `${issuer}/password/forgotten`);
     await shown(go, `${issuer}/password`);
+    const mailed = await withMailbox(postern, { organizationId: postern.organizationId });
+    await page.leave(go, authorizeUrl(issuer, app, { prompt: "login" }));
+    await shown(click, "[value=mail]", { login_name: mailed.username });
+    await shown(click, "[value=code]", { code: "2222-2222" });
+    const link = `${issuer}/sign-in/code?code=${await latestCode(postern, mailed.email)}`;
+    await shown(go, link);
     const email = newAddress();
     const grants = [{ projectId: native.projectId, roleKeys: [] }];
     await invite(postern.admin, { email, memberships: [{ roles: ["ORG_VIEWER"] }], grants });
@@ -207,6 +214,8 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(go, `${issuer}/oauth/end-session`);
     await page.leave(go, `${issuer}/account`);
     await shown(click, "[value=sign_out]", {});
+    await page.clearCookies();
+    await shown(go, link);
     const consent = "Allow Shop access?";
     expect(titles).toEqual([
       ...["Sign in", "Sign in", consent, pageText("error", "en"), "Second factor", consent, "Choose an account"],
@@ -216,9 +225,10 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
       ...["Continue to Tool?", consent],
       ...["Choose an account", "Factors", "Remove this factor?", "Your recovery codes", "Factors"],
       ...["Set up a second factor", "Sign in on a device", "Forgotten password", "Choose a new password"],
+      ...["Check your email", "Check your email", "Sign in with a code"],
       ...["Invitation", "Invitation", "Invitation", "Your account is ready", "Invitation"],
       ...["Create an account", "Check your email", "Create an account", "Create an account"],
-      ...["Do you want to sign out?", "You are signed out"],
+      ...["Do you want to sign out?", "You are signed out", "Sign in with a code"],
     ]);
     expect(withoutRefusals(page.messages)).toEqual([]);
   });

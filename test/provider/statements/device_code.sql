@@ -40,3 +40,13 @@ select n, d.device_id as "deviceId", d.scope, d.organization_id as "organization
       from asked join device_codes d on d.device_id = asked.id and d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id
       join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, organization text, domain text)
+)
+select n, case when r.organization is null then exists (select from sign_in_policies p where p.mail_codes)
+               else coalesce((
+  select p.mail_codes from instance cross join lateral (select q.* from sign_in_policies q where q.owner in (r.organization, instance_id) order by q.owner = r.organization desc limit 1) p), false) end as offered
+             from asked cross join lateral (
+               select coalesce(asked.organization, (select d.owner from domains d where d.name = asked.domain and d.proven)) as organization
+               offset 0) r;

@@ -24,6 +24,16 @@ select n, json_build_object(
     join applications a on a.owner = c.owner and a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, organization text, domain text)
+)
+select n, case when r.organization is null then exists (select from sign_in_policies p where p.mail_codes)
+               else coalesce((
+  select p.mail_codes from instance cross join lateral (select q.* from sign_in_policies q where q.owner in (r.organization, instance_id) order by q.owner = r.organization desc limit 1) p), false) end as offered
+             from asked cross join lateral (
+               select coalesce(asked.organization, (select d.owner from domains d where d.name = asked.domain and d.proven)) as organization
+               offset 0) r;
+
 -- the next request
 
 with asked as materialized (
@@ -205,7 +215,11 @@ facts as (
           join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
           order by e.auth_time desc limit 1)
        from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
-"session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+"session.created/3" as (insert into spent_challenges (challenge, expiration_date)
+       select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
+       from (select * from input where type = 'session.created') i where i.secret->'usedCode' is not null),
+"session.created/4" as (delete from mail_codes c using (select * from input where type = 'session.created') i where c.mail_code_id = i.secret->'usedCode'->>'id'),
+"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
      select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'

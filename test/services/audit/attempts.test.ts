@@ -28,7 +28,8 @@ type Count = { readonly type: string; readonly count: string };
 
 const inside = (organizationId: string) => ({ "x-service-orgid": organizationId });
 const types = ["password", "factor", "code", "password_change", "permission"].map((one) => `attempt.${one}_refused`);
-const all = [...types, "attempt.more", "attempt.password_reset_requested"].map((type) => `types=${type}`).join("&");
+const requested = ["attempt.password_reset_requested", "attempt.sign_in_code_requested"];
+const all = [...types, "attempt.more", ...requested].map((type) => `types=${type}`).join("&");
 
 async function attempts(client: Client, query: string, headers = {}): Promise<Event[]> {
   const ofTypes = query.includes("types=") ? query : `${all}&${query}`;

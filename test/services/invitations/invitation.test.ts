@@ -199,13 +199,13 @@ test("whoever mails an invitation again vouches for it, and earlier codes are ov
   const path = `/v1/invitations/${invitationId}`;
   expect(refused(await manager.client.post(`${path}:resend`))).toEqual([403, "PERMISSION_DENIED"]);
   done(await owner.client.post(`${path}:resend`));
-  const second = await codeTo(postern, person.email, 2);
+  const second = await codeTo(postern, person.email, { count: 2 });
   expect(refused(await accept(first))).toEqual([400, "CODE_INVALID"]);
   expect(done(await postern.admin.get(path, inside)).invitation.inviterId).toBe(owner.userId);
   done(await owner.client.post(`${path}:resend`));
   expect(refused(await owner.client.post(`${path}:resend`))).toEqual([429, "SEND_LIMIT"]);
   expect(refused(await accept(second))).toEqual([400, "CODE_INVALID"]);
-  done(await accept(await codeTo(postern, person.email, 3)));
+  done(await accept(await codeTo(postern, person.email, { count: 3 })));
   expect(await rolesOf(person.userId)).toHaveLength(2);
 });
 

@@ -30,10 +30,10 @@ export async function invite(client: Client, item: Invited, headers: Record<stri
 /** The code of an invitation, as a mail shows it. */
 const code = /^(?:[2-9A-Z]{4}-){5}[2-9A-Z]{4}$/m;
 
-/** The code in the newest of some mails to an address. */
-export async function codeTo(postern: Postern, email: string, count = 1): Promise<string> {
-  const mail = (await mailsTo(postern, email, count, code)).at(-1);
-  return code.exec(mail?.text ?? "")?.[0] ?? expect.unreachable(JSON.stringify(mail));
+/** The code in the newest of some mails to an address, by default of an invitation. */
+export async function codeTo(postern: Postern, email: string, { count = 1, like = code } = {}): Promise<string> {
+  const mail = (await mailsTo(postern, email, count, like)).at(-1);
+  return like.exec(mail?.text ?? "")?.[0] ?? expect.unreachable(JSON.stringify(mail));
 }
 
 /** The link in the newest of some mails to an address. */

@@ -27,7 +27,7 @@ export const askToRegister = async (postern: Postern, asked: Asked) =>
 /** Asks to register; answers the code in the newest of so many mails. */
 export async function codeOfRegistration(postern: Postern, asked: Asked, count = 1): Promise<string> {
   await askToRegister(postern, asked);
-  return codeTo(postern, asked.email, count);
+  return codeTo(postern, asked.email, { count });
 }
 
 /** Registrations that ended in each way, one that was asked for again and stays, and one with the address of a user. */

@@ -38,7 +38,11 @@ facts as (
           join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
           order by e.auth_time desc limit 1)
        from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
-"session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+"session.created/3" as (insert into spent_challenges (challenge, expiration_date)
+       select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
+       from (select * from input where type = 'session.created') i where i.secret->'usedCode' is not null),
+"session.created/4" as (delete from mail_codes c using (select * from input where type = 'session.created') i where c.mail_code_id = i.secret->'usedCode'->>'id'),
+"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
      select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'

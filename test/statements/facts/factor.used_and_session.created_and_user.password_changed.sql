@@ -53,7 +53,11 @@ facts as (
           join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
           order by e.auth_time desc limit 1)
        from (select * from input where type = 'session.created') i where i.secret->>'cookie' is not null),
-"session.created/3" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+"session.created/3" as (insert into spent_challenges (challenge, expiration_date)
+       select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
+       from (select * from input where type = 'session.created') i where i.secret->'usedCode' is not null),
+"session.created/4" as (delete from mail_codes c using (select * from input where type = 'session.created') i where c.mail_code_id = i.secret->'usedCode'->>'id'),
+"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
      select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
@@ -87,7 +91,7 @@ facts as (
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/7" as (delete from sign_in_failures s using (select * from facts where type = 'user.password_changed') f where s.subject = f.stream),
-"user.password_changed/8" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose = 'password'),
+"user.password_changed/8" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose in ('password', 'sign_in')),
 "user.password_changed/9" as (delete from browser_sessions b using (select * from input where type = 'user.password_changed') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user.password_changed/10" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)

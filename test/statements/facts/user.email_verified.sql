@@ -11,5 +11,5 @@ facts as (
 "user.email_verified/0" as (update users t set email_verified = true,
   proven_email = case when (f.payload->>'byMail')::boolean then lower(t.email) else t.proven_email end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.email_verified') f where t.owner = f.owner and t.user_id = f.stream),
-"user.email_verified/1" as (delete from mail_codes c using (select * from facts where type = 'user.email_verified') f where c.user_id = f.stream and c.purpose = 'email')
+"user.email_verified/1" as (delete from mail_codes c using (select * from facts where type = 'user.email_verified') f where c.user_id = f.stream and c.purpose in ('email'))
 select 1;
