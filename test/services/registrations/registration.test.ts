@@ -275,6 +275,17 @@ test("an organization sends three mails per hour to an address, all of them toge
   await askToRegister(postern, { organizationId: await registering(postern), email: newAddress() });
 });
 
+test("requests at once with one address are answered alike, whether a user has it or not, and begin one registration", async () => {
+  const [organizationId, unknown] = [await registering(postern), newAddress()];
+  const { username } = await signedUp(postern, { organizationId });
+  for (const email of [unknown, `${username}@example.com`]) {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(organizationId, email)));
+    expect(answers.map(({ status, body }) => [status, body])).toEqual(answers.map(() => [200, {}]));
+  }
+  expect(await leftOf(unknown)).toEqual({ addresses: 1, codes: 3 });
+  expect(await eventsOf(organizationId, "registration.created")).toHaveLength(1);
+});
+
 test("a registration that nobody completes is deleted after an hour, with its address", async () => {
   const [organizationId, email] = [await registering(postern), newAddress()];
   const code = await codeOfRegistration(postern, { organizationId, email });
