@@ -7,6 +7,7 @@ import { type PlainPage, plainResponse } from "../mail_pages/plain_page.ts";
 import { field } from "../pages/field.ts";
 import { type Html, hidden, html, nothing } from "../pages/html.ts";
 import { passwordRules, rulesId } from "../pages/password_rules.ts";
+import { beginningOf } from "../request/begin_again.ts";
 
 const longestEmail = 200;
 const longestCode = 40;
@@ -104,4 +105,4 @@ export const donePage = (page: PlainPage): Response =>
 const signInLink = ({ pending, language }: PlainPage, text: "sign_in" | "invited_have"): Html =>
   pending === undefined
     ? nothing
-    : html`<p><a class="button plain" href="${paths.authorize}?${pending}">${pageText(text, language)}</a></p>`;
+    : html`<p><a class="button plain" href="${beginningOf(pending)}">${pageText(text, language)}</a></p>`;

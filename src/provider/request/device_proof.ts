@@ -1,6 +1,7 @@
 import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { whereRegistrationIsOpen } from "../../services/policies/registration_policy.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { brandOf } from "../pages/brand.ts";
 import { PageError } from "../pages/page_error.ts";
@@ -13,11 +14,12 @@ const longestId = 200;
 
 /** Makes the proof of a device's request: it still waits for its user, and its application may still use the device flow. */
 export function deviceProof(sql: Sql) {
-  type Row = Omit<DeviceRequest, "userCode"> & BrandedRow;
+  type Row = Omit<DeviceRequest, "userCode"> & BrandedRow & { readonly registersIn: string | null };
   const find = loadOne<{ id: string; now: string }, Row>(sql, {
     asked: "id text, now timestamptz",
     select: `select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.for_api as "forApi", d.expiration_date as "expirationDate", ${clientColumn}, ${brandColumn("d.organization_id")}
+      d.for_api as "forApi", d.expiration_date as "expirationDate", ${clientColumn}, ${brandColumn("d.organization_id")},
+      ${whereRegistrationIsOpen("coalesce(d.organization_id, a.owner)")} as "registersIn"
       from asked join device_codes d on d.device_id = asked.id and ${waiting} and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id
       join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`,
@@ -25,12 +27,14 @@ export function deviceProof(sql: Sql) {
   return async (parameters: Parameters, now: Date): Promise<ProvenRequest> => {
     const { id, userCode } = deviceIn(parameters);
     const row = id.length > longestId ? undefined : await find({ id, now: now.toISOString() });
-    const { client: found, brand: lent, organizationName, ...device } = row ?? over();
+    const { client: found, brand: lent, organizationName, registersIn: where, ...device } = row ?? over();
     const brand = brandOf(lent, organizationName);
     const client = clientOf(found);
+    const registersIn = where ?? undefined;
     // The record of grant types (tokens/grant_types.ts) is on a higher floor, so it cannot be read here.
     if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
-    return { client, redirectUri: "", responseMode: "query", state: undefined, brand, device: { ...device, userCode } };
+    const target = { redirectUri: "", responseMode: "query", state: undefined } as const;
+    return { ...target, client, brand, registersIn, device: { ...device, userCode } };
   };
 }
 

@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Postern, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { done, linkTo, newAddress } from "../../services/invitations/invited.ts";
 import { allow, newcomer, registering } from "../../services/registrations/registering.ts";
 import { type Application, application, authorizeUrl, issuerOf } from "../application.ts";
 import { type Browser, openBrowser, type Shown } from "../browser.ts";
+import { beginDevice, deviceSettings, enterCode, poll } from "../device_flow.ts";
 import { alertOf, titleOf } from "../mail_pages/mail_links.ts";
 
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await startPostern({ devicePollSeconds: 1 });
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
@@ -100,6 +101,25 @@ test("prompt=create leads straight to the registration, and says so in the descr
   expect(titleOf(await signInPage(openBrowser(issuer), closed.app, { prompt: "create" }))).toBe("Sign in");
   const silent = await signInPage(openBrowser(issuer), app, { prompt: "none create" });
   expect(new URL(silent.url).searchParams.get("error")).toBe("invalid_request");
+});
+
+test("on the way to a device, too, which is signed in only after the page that names it", async () => {
+  const organizationId = await registering(postern);
+  const app = await application(postern.admin, deviceSettings, inside(organizationId));
+  const codes = await beginDevice(issuer, app);
+  const { browser, page } = await enterCode(issuer, codes.user_code);
+  const [ask, email] = [await browser.submit(page, {}, "register"), newAddress()];
+  expect([titleOf(ask), ask.text]).toEqual(["Create an account", expect.stringContaining(`/device?user_code=`)]);
+  expect(ask.text).not.toContain("urn:postern:device");
+  await browser.submit(ask, { email }, "send");
+  const confirmation = await browser.submit(await browser.open(await linkTo(postern, email)), grace, "create");
+  expect(titleOf(confirmation)).toMatch(/on your device\?$/);
+  expect((await poll(issuer, app, codes)).body.error).toBe("authorization_pending");
+  await browser.submit(confirmation, {}, "continue");
+  await vi.waitFor(async () => expect((await poll(issuer, app, codes)).status).toBe(200), {
+    timeout: 60_000,
+    interval: 500,
+  });
 });
 
 test("a browser that did not begin creates the account, but is told to go back", async () => {

@@ -19,7 +19,9 @@ select n, d.device_id as "deviceId", d.scope, d.organization_id as "organization
       left join organizations o on o.organization_id = b.owner and o.active and not o.deleted
       where b.owner in (a.owner, instance_id) or b.owner = d.organization_id and exists (
         select from project_grants d where d.project_id = a.project_id and d.granted_organization_id = b.owner offset 0)
-      order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName"
+      order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName",
+      (
+  select p.owner from registration_policies p where p.owner = coalesce(d.organization_id, a.owner) and p.audience <> 'REGISTRATION_AUDIENCE_NOBODY') as "registersIn"
       from asked join device_codes d on d.device_id = asked.id and d.sign_on_id is null and d.denied is null and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id
       join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
