@@ -299,6 +299,25 @@ test("users are found by key and value, in pages of any size, together with othe
   expect(wrong(await postern.admin.get(`/v1/users?filter.metadata.value=gold`))).toEqual([400, "filter.metadata.key"]);
 });
 
+test("a list goes on after those who are hidden, however many they are", async () => {
+  const [a, value] = [await organization(postern), unique("value")];
+  const userId = await newUser(a, { metadata: [{ key: "plan", value }] });
+  await using client = oneConnection(postern.databaseUrl);
+  await client.sql`
+    insert into all_users (owner, user_id, kind, username, deleted, erasure_date, version, created, changed)
+    select ${a}, '00' || n, 'machine', '00' || n, true, now() + interval '1 year', 1, now(), now() from generate_series(1, 2001) n`;
+  await client.sql`
+    insert into user_metadata (owner, user_id, key, value)
+    select owner, user_id, 'plan', ${value} from all_users where owner = ${a} and deleted`;
+  try {
+    expect(await listed("users", has("plan", value), { at: a })).toEqual([userId]);
+  } finally {
+    await client.sql`delete from user_metadata where owner = ${a} and user_id <> ${userId}`;
+    await client.sql`delete from all_users where owner = ${a} and deleted`;
+    await client.sql`delete from terms where scope = ${a} and object_id <> ${userId}`;
+  }
+});
+
 test("organizations are found by key and value, by each caller only those within reach", async () => {
   const value = unique("value");
   const all = [await organization(postern), await organization(postern), await organization(postern)];
