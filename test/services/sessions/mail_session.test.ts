@@ -201,6 +201,18 @@ test("a code works only with the token of whoever asked for it, and a token only
   done(await complete(own));
 });
 
+test("of uses at once at two nodes one waits for the second factor", async () => {
+  const organizationId = await organization(postern);
+  const person = await withTotp(postern, { organizationId });
+  const email = `${person.username}@example.com`;
+  await proveEmail(postern, person.userId, email);
+  await setMailCodes(postern, organizationId);
+  const asked = await asks({ ...person, email });
+  const uses = await Promise.all(Array.from({ length: 8 }, (_, nth) => complete(asked, {}, nodes.through(nth))));
+  const begun = uses.flatMap(({ body }) => (body.pending ? [body.pending.token] : []));
+  expect([begun.length, uses.filter(({ status }) => status === 200).length]).toEqual([1, 1]);
+});
+
 test("of uses at once at two nodes one signs in, and of guesses at once five are compared", async () => {
   const ada = await someone();
   const asked = await asks(ada);
