@@ -145,6 +145,7 @@ export const reasons = {
   INVITER_NOT_ENTITLED: Code.FailedPrecondition,
   LAST_OWNER: Code.FailedPrecondition,
   ENDED_BY_RECEIVER: Code.FailedPrecondition,
+  ACCEPTANCE_REQUIRED: Code.FailedPrecondition,
   CONFLICT: Code.Aborted,
   UNKNOWN_PATH: Code.NotFound,
   METHOD_NOT_ALLOWED: Code.Unimplemented,

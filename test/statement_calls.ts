@@ -3,6 +3,7 @@ import { ListUsersRequestSchema } from "../gen/postern/v1/user_pb.ts";
 import { type PageRequest, queryOf, tokenOf } from "../src/services/reading/page.ts";
 import { sections } from "../src/services/user_exports/user_record.ts";
 import type { HandlerCall } from "./sent_statements.ts";
+import type { Receiver } from "./services/invitations/received.ts";
 
 /** The call for the second page, behind keys that no row has. */
 export function secondPage({ input, name }: DescMethod, request: JsonObject): HandlerCall[] {
@@ -62,3 +63,34 @@ export function secondOfSearch() {
   const query = queryOf(ListUsersRequestSchema, create(ListUsersRequestSchema, { filter }));
   return { filter, pageToken: tokenOf(query, ["ada", "a"]) };
 }
+
+/** Calls that offer something to an organization that requires acceptance, and the list of what is for one of its users. */
+export const offersTo = (
+  { organizationId: grantedOrganizationId, person: { userId } }: Receiver,
+  projectId: string,
+): Readonly<Record<string, readonly HandlerCall[]>> => {
+  const grant = { userId, projectId, roleKeys: ["viewer"] };
+  return {
+    "MemberService.AddMember": [{ request: { userId, roles: ["ORG_VIEWER"] } }],
+    "UserGrantService.AddUserGrant": [{ request: grant }],
+    "UserGrantService.AddUserGrants": [{ request: { items: [{ ...grant, roleKeys: [] }] } }],
+    "ProjectService.GrantProject": [{ request: { projectId, grantedOrganizationId } }],
+    "InvitationService.ListReceivedInvitations": [{ request: { userId: "u" } }],
+  };
+};
+
+/** The types of facts that are appended together. */
+export const together = [
+  // A sign-in that replaces the password.
+  ["session.created", "user.password_changed"],
+  // One that a factor completes uses the factor, and the first factor of a session that may only enrol one lifts its restriction.
+  ["factor.used", "session.created"],
+  ["factor.used", "session.created", "user.password_changed"],
+  ["factor.totp_added", "session.unrestricted"],
+  ["factor.passkey_added", "session.unrestricted"],
+  // Whoever accepts an invitation gets what it offers.
+  ["invitation.accepted", "member.added", "user_grant.added"],
+  ["invitation.accepted", "member.added"],
+  ["invitation.declined", "user.roles_ended"],
+  ["user.human_created", "registration.completed"],
+];

@@ -50,8 +50,17 @@ import { organization, type Postern, signedUp, startPostern } from "./harness.ts
 import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
 import { codeTo, invite } from "./services/invitations/invited.ts";
+import { receiver } from "./services/invitations/received.ts";
 import { registrationCalls } from "./services/registrations/registering.ts";
-import { grantsInState, organizationCalls, secondOfSearch, secondPage, userQueries } from "./statement_calls.ts";
+import {
+  grantsInState,
+  offersTo,
+  organizationCalls,
+  secondOfSearch,
+  secondPage,
+  together,
+  userQueries,
+} from "./statement_calls.ts";
 
 const folder = join(root, "test/statements");
 const there = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
@@ -88,18 +97,6 @@ function readable(statement: string): string {
   );
 }
 
-// A sign-in that replaces the password appends two types of fact.
-const together = [
-  ["session.created", "user.password_changed"],
-  // One that a factor completes uses the factor, and the first factor of a session that may only enrol one lifts its restriction.
-  ["factor.used", "session.created"],
-  ["factor.used", "session.created", "user.password_changed"],
-  ["factor.totp_added", "session.unrestricted"],
-  ["factor.passkey_added", "session.unrestricted"],
-  // Whoever accepts an invitation gets what it offers.
-  ["invitation.accepted", "member.added", "user_grant.added"],
-  ["user.human_created", "registration.completed"],
-];
 const appending = new Map([
   ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
   ...together.map((types) => [statementFor(types, folds), types.join("_and_")] as const),
@@ -215,6 +212,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
     return codeTo(postern, email);
   };
   return {
+    ...offersTo(await receiver(postern), projectId),
     "InvitationService.AcceptInvitation": [{ userId, request: { code: await invitedCode(`${username}@example.com`) } }],
     "InvitationService.DeclineInvitation": [{ request: { code: await invitedCode("someone@example.com") } }],
     ...(await registrationCalls(postern)),

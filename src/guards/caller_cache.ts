@@ -244,6 +244,7 @@ const revokesBy = {
   "invitation.accepted": nobody,
   "invitation.declined": nobody,
   "invitation.expired": nobody,
+  "invitation.ended": nobody,
   "registration.created": nobody,
   "registration.resent": nobody,
   "registration.completed": nobody,

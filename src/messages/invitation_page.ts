@@ -135,6 +135,12 @@ export const invitationPageTexts = {
     fr: "Une partie de ce qui était proposé n’a pas pu être donnée. Adressez-vous à la personne qui vous a invité\u202f:",
     es: "Parte de lo ofrecido no se ha podido dar. Consulte a quien le ha invitado:",
   },
+  not_given_yet: {
+    en: "Your organization has to accept this first:",
+    de: "Das muss zuerst Ihre Organisation annehmen:",
+    fr: "Votre organisation doit d’abord accepter ceci\u202f:",
+    es: "Su organización debe aceptar esto antes:",
+  },
   declined_title: {
     en: "You have declined",
     de: "Sie haben abgelehnt",

@@ -195,10 +195,10 @@ export const nounTexts = {
     es: "La invitación {id} no existe.",
   },
   INVITATION_EXISTS: {
-    en: "The address is already invited; mail that invitation again, or withdraw it first.",
-    de: "Die Adresse ist schon eingeladen; senden Sie diese Einladung erneut oder ziehen Sie sie zuerst zurück.",
-    fr: "L’adresse est déjà invitée\u202f; renvoyez cette invitation ou retirez-la d’abord.",
-    es: "La dirección ya está invitada; reenvíe esa invitación o retírela antes.",
+    en: "There is such an invitation already; send it again, or withdraw it first.",
+    de: "Diese Einladung gibt es schon; senden Sie sie erneut oder ziehen Sie sie zuerst zurück.",
+    fr: "Cette invitation existe déjà\u202f; renvoyez-la ou retirez-la d’abord.",
+    es: "Esa invitación ya existe; reenvíela o retírela antes.",
   },
   INVITATION_LIMIT: {
     en: "An organization can have at most {limit} invitations; withdraw some first.",
@@ -343,6 +343,12 @@ export const nounTexts = {
     de: "Der Benutzer oder seine Organisation hat die Rollen beendet, die Ihre Organisation vergeben hat, und muss sie erst wieder zulassen.",
     fr: "L’utilisateur ou son organisation a mis fin aux rôles attribués par votre organisation et doit d’abord les autoriser de nouveau.",
     es: "El usuario o su organización puso fin a los roles que dio la organización de usted y antes debe permitirlos de nuevo.",
+  },
+  ACCEPTANCE_REQUIRED: {
+    en: "The organization that receives this has to accept it first, and can be given no more than it has accepted.",
+    de: "Die empfangende Organisation muss zuerst annehmen und bekommt nicht mehr, als sie angenommen hat.",
+    fr: "L’organisation qui reçoit doit d’abord accepter et ne reçoit pas plus que ce qu’elle a accepté.",
+    es: "La organización que lo recibe debe aceptarlo antes y no recibe más de lo que ha aceptado.",
   },
   OWN_ORGANIZATION: {
     en: "Is the user's own organization; use RemoveMember and RemoveUserGrant to end its roles.",

@@ -54,6 +54,11 @@ function refusedRoles({ grant }: GrantItem, outcome: Outcome | undefined): strin
   return refused.length < grant.roleKeys.length ? refused : [];
 }
 
+const offered: Outcome = {
+  reason: "ACCEPTANCE_REQUIRED",
+  message: "the organization of the user has to accept the grant first; it has an invitation",
+};
+
 async function locate(item: GrantItem, { projects, users }: Target): Promise<Outcome> {
   const userId = await users.idFor(item);
   if (typeof userId !== "string") return userId;
@@ -69,6 +74,7 @@ const addGrants = (items: readonly GrantItem[], { grants }: Clients): Promise<Ou
   sendTogether(items, async (some) => {
     const answer = await grants.addUserGrants({ items: some.map(({ grant }) => grant) });
     return answer.outcomes.map(({ outcome }): Outcome => {
+      if (outcome.case === "added" && outcome.value.invitationId !== undefined) return offered;
       if (outcome.case !== "refused") return "made";
       const reasons = reasonsOf(outcome.value);
       return reasons.reason === "USER_GRANT_EXISTS" ? "there" : reasons;

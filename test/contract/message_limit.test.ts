@@ -37,6 +37,7 @@ const larger = {
   "EventService/WatchEvents": 167_936,
   "InvitationService/CreateInvitations": 262_144,
   "InvitationService/ListInvitations": 24_576,
+  "InvitationService/ListReceivedInvitations": 26_624,
   "JobService/ListJobs": 24_576,
   "MemberService/ListMembers": 34_816,
   "ApplicationService/UpdateOidcApplication": 262_144,

@@ -2,7 +2,7 @@ import type { Reason } from "../../src/errors.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { withTokens } from "../fixture/many_tokens.ts";
-import { newEraser } from "../fixture/organization.ts";
+import { giverTo, newEraser } from "../fixture/organization.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, signedUp } from "../harness.ts";
 import { mailsTo } from "../notify/mail_log.ts";
@@ -277,6 +277,17 @@ export const nounRows = {
       const userId = await newUser();
       const there = { "x-service-orgid": await endedElsewhere(postern, userId) };
       return german.post("/v1/members", { userId, roles: ["ORG_VIEWER"] }, there);
+    },
+  },
+  ACCEPTANCE_REQUIRED: {
+    async by({ postern, germanAs }) {
+      const organizationId = await organization(postern);
+      const { userId } = await machine(postern, { organizationId });
+      const giver = await giverTo(postern, organizationId);
+      const { invitationId } = (await giver.post("/v1/members", { userId, roles: ["ORG_VIEWER"] })).body;
+      const there = { "x-service-orgid": organizationId };
+      await postern.admin.post(`/v1/received-invitations/${invitationId}:accept`, {}, there);
+      return germanAs(giver.token).put(`/v1/members/${userId}`, { roles: ["ORG_OWNER"] });
     },
   },
   PROJECT_GRANT_NEEDED: {

@@ -39,7 +39,7 @@ test("of events about a user, each text is personal, or stays after an erasure f
     "session.created": ["amr"],
     "session.unrestricted": ["amr"],
     "attempt.more": ["counts.type"],
-    "invitation.created": ["memberships.roles", "grants.role_keys"],
+    "invitation.created": ["memberships.roles", "grants.role_keys", "project_grant.role_keys"],
     // What applications and projects call what they allow.
     "consent.given": ["scopes"],
     "user_grant.added": ["role_keys"],

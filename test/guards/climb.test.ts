@@ -250,6 +250,8 @@ const newEmail = () => `ada-${randomBytes(6).toString("hex")}@example.org`;
 
 /** Writes whose requests name a user and do nothing in the user's place, each with what holds them instead. */
 const givesOrTakes = {
+  "InvitationService.DeclineReceivedInvitation":
+    "it takes nothing that the user has, and says who declines for themselves",
   "MemberService.AddMember": "the caller holds every permission of the roles that it gives",
   "MemberService.ChangeMember": "as AddMember; the roles that it takes are of a place that the caller administers",
   "MemberService.RemoveMember": "the roles that it takes are of a place that the caller administers",

@@ -4,6 +4,9 @@ import type { Row } from "./matrix_rows.ts";
 
 const own = async ({ newInvitation }: Fixture) => ({ invitationId: await newInvitation() });
 
+const received = async ({ newReceivedInvitation }: Fixture) => ({ invitationId: await newReceivedInvitation() });
+
+const decide = { needs: "org.write", decides: "organization" } as const;
 const read = { needs: "user.read", decides: "organization" } as const;
 const write = { needs: "user.write", decides: "organization" } as const;
 const answer = { needs: "caller", decides: "nobody", request: () => ({ code: "not one" }) } as const;
@@ -19,6 +22,12 @@ export const invitationRows: Readonly<Record<string, Row>> = {
   "InvitationService.ListInvitations": { ...read, objectless: true, request: () => ({}) },
   "InvitationService.ResendInvitation": { ...write, request: own },
   "InvitationService.WithdrawInvitation": { ...write, request: own },
+  "InvitationService.ListReceivedInvitations": {
+    ...{ needs: "org.read", decides: "organization", objectless: true },
+    request: () => ({}),
+  },
+  "InvitationService.AcceptReceivedInvitation": { ...decide, request: received },
+  "InvitationService.DeclineReceivedInvitation": { ...decide, request: received },
   // Whoever is signed in may try codes; these ones are nobody's.
   "InvitationService.AcceptInvitation": answer,
   "InvitationService.DeclineInvitation": answer,

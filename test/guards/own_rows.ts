@@ -8,6 +8,7 @@ export type OwnRow = {
     | "TOKEN_NOT_FOUND"
     | "FACTOR_NOT_FOUND"
     | "CONNECTION_NOT_FOUND"
+    | "INVITATION_NOT_FOUND"
     | "ORGANIZATION_NOT_FOUND";
   /** The fields of the request beside the id. */
   readonly request?: Readonly<Record<string, string | object>>;
@@ -51,6 +52,8 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserRoleService.AllowUserRoles": { says: "OK", request: { organizationId: "none" } },
   "UserGrantService.AddUserGrant": { ...denied, request: { projectId: "none", roleKeys: ["viewer"] } },
   "UserGrantService.ListUserGrants": { says: "OK" },
+  "InvitationService.ListReceivedInvitations": { says: "OK" },
+  "InvitationService.DeclineReceivedInvitation": { says: "INVITATION_NOT_FOUND", request: { invitationId: "none" } },
   "MemberService.AddMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
   "MemberService.ChangeMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
   "MemberService.RemoveMember": denied,

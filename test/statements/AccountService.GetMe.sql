@@ -4,7 +4,7 @@ with asked as not materialized (
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
   u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed, h.name as "organizationName", h.active as "organizationActive",
-        h.own_login_names as "organizationOwnLoginNames",
+        h.own_login_names as "organizationOwnLoginNames", h.requires_acceptance as "organizationRequiresAcceptance",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
         (
         select json_agg(json_build_object('projectId', h.project_id, 'roleKey', h.role_key, 'organizationId', h.owner,
@@ -84,7 +84,7 @@ with asked as not materialized (
 select n, u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
   u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed, h.name as "organizationName", h.active as "organizationActive",
-        h.own_login_names as "organizationOwnLoginNames",
+        h.own_login_names as "organizationOwnLoginNames", h.requires_acceptance as "organizationRequiresAcceptance",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
         (
         select json_agg(json_build_object('projectId', h.project_id, 'roleKey', h.role_key, 'organizationId', h.owner,

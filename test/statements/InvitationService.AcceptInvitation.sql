@@ -1,8 +1,9 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, now timestamptz)
 )
-select n, v.invitation_id as id, v.owner, a.email, v.inviter_id as "inviterId", v.memberships, v.grants,
-  v.expiration_date as "expirationDate", v.version, v.created, v.changed, h.name as "organizationName", h.active as "organizationActive",
+select n, v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
+  v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
+  v.expiration_date as "expirationDate", v.version, v.created, v.changed, coalesce(a.email, '') as email, h.name as "organizationName", h.active as "organizationActive",
         coalesce(concat_ws(' ', u.given_name, u.family_name), '') as "inviterName",
         coalesce((u.active and (select h.active from organizations h where h.organization_id = u.owner)), false) as "inviterActive",
         coalesce((select jsonb_object_agg(j.id, p.name)
@@ -10,7 +11,7 @@ select n, v.invitation_id as id, v.owner, a.email, v.inviter_id as "inviterId", 
           cross join lateral (select p.name from projects p where p.project_id = j.id limit 1) p), '{}') as "projectNames"
       from asked
       join mail_codes c on c.mac = decode(asked.hash, 'hex') and c.purpose = 'invitation' and c.expiration_date > asked.now
-      join invitations v on v.invitation_id = c.user_id join invitation_addresses a on a.invitation_id = v.invitation_id
+      join invitations v on v.invitation_id = c.user_id left join invitation_addresses a on a.invitation_id = v.invitation_id
       join organizations h on h.organization_id = v.owner and not h.deleted
       left join users u on u.user_id = v.inviter_id;
 
@@ -42,7 +43,13 @@ select n, asked.scope = 'organization' or coalesce(p.project_id, g.project_id) i
          (select m.member_id from members m
           where m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
             and not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)) as "memberId"
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)) as "memberId",
+         case when asked.scope <> 'instance' then (select (
+  select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
+from users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
+           (
+select v.invitation_id from invitations v
+where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked."user", 'member', asked.id, asked.owner)) as "offeredAs"
        from asked
          left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
          left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
@@ -55,7 +62,7 @@ with asked as materialized (
 select found.*, coalesce(
   coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
   and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
-  and not "isEnded" and cardinality("roleKeys") = "askedRoles", false) as holds
+  and not "isEnded" and "decidedBy" is null and cardinality("roleKeys") = "askedRoles", false) as holds
 from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
 p.owner = asked.owner as owned, p.active as "projectActive",
 (select o.organization_id from organizations o
@@ -71,6 +78,12 @@ p.owner = asked.owner as owned, p.active as "projectActive",
  where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
 exists (select from ended_roles e
   where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
+(select (
+  select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
+from users u where u.user_id = asked.user_id and u.owner <> asked.owner) as "decidedBy",
+(
+select v.invitation_id from invitations v
+where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked.user_id, 'user_grant', coalesce(nullif(asked.project_grant_id, ''), asked.project_id), asked.owner)) as "offeredAs",
 case when asked.project_grant_id = '' then array(
   select r.role_key from project_roles r
   where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))

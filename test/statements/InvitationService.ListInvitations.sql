@@ -1,9 +1,11 @@
-select v.invitation_id as id, v.owner, a.email, v.inviter_id as "inviterId", v.memberships, v.grants,
-v.expiration_date as "expirationDate", v.version, v.created, v.changed from invitations v join invitation_addresses a on a.invitation_id = v.invitation_id
+select v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
+v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
+v.expiration_date as "expirationDate", v.version, v.created, v.changed, coalesce(a.email, '') as email from invitations v left join invitation_addresses a on a.invitation_id = v.invitation_id
 where v.owner = $1 and true
 order by v.invitation_id desc limit $2;
 
-select v.invitation_id as id, v.owner, a.email, v.inviter_id as "inviterId", v.memberships, v.grants,
-v.expiration_date as "expirationDate", v.version, v.created, v.changed from invitations v join invitation_addresses a on a.invitation_id = v.invitation_id
+select v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
+v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
+v.expiration_date as "expirationDate", v.version, v.created, v.changed, coalesce(a.email, '') as email from invitations v left join invitation_addresses a on a.invitation_id = v.invitation_id
 where v.owner = $1 and v.invitation_id < $2
 order by v.invitation_id desc limit $3;

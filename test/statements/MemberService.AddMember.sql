@@ -9,6 +9,12 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
                exists (select from members o join users w on w.user_id = o.user_id and w.active
   join organizations h on h.organization_id = w.owner and (h.active or h.organization_id = o.scope_id)
   where o.scope = asked.scope and o.scope_id = asked.id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> asked."user") as "othersOwn",
+               case when asked.scope <> 'instance' then (select (
+      select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
+    from users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
+               (
+    select v.invitation_id from invitations v
+    where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked."user", 'member', asked.id, asked.owner)) as "offeredAs",
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              from asked
              left join projects p on asked.scope = 'project' and p.owner = asked.owner and p.project_id = asked.id
@@ -36,3 +42,7 @@ select n, c.creator as "creatorId", count(*)::integer as count from asked cross 
       group by n, c.creator;
 
 -- appends: facts/member.added.sql
+
+select count(*)::integer as count from (select from invitations v where v.owner = $1 limit $2) v;
+
+-- appends: facts/invitation.created.sql

@@ -1,5 +1,6 @@
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+  o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from organizations o where true and not o.deleted
   and true
@@ -7,7 +8,8 @@ order by o.name asc, o.organization_id asc limit $2) found
 where "isMatch" or "isLast" order by key asc, id asc limit $3;
 
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+  o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from organizations o where true and not o.deleted
   and (o.name, o.organization_id) > ($2, $3)
@@ -15,7 +17,8 @@ order by o.name asc, o.organization_id asc limit $4) found
 where "isMatch" or "isLast" order by key asc, id asc limit $5;
 
 select * from (
-  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+    o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
   from (
     select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'organization' and scope = '') w
     where
@@ -28,7 +31,8 @@ w.term >= (select left(folded($3), 50)) and w.term < (select left(folded($4), 50
   where "isMatch" or "isLast" order by key asc, id asc limit $6;
 
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+  o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from (select * from organizations where organization_id = any($2) offset 0) o where true and not o.deleted
   and true
@@ -36,7 +40,8 @@ order by o.name asc, o.organization_id asc limit $3) found
 where "isMatch" or "isLast" order by key asc, id asc limit $4;
 
 select * from (
-  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
+  select w.object_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+    o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, w.term as key, true and coalesce(not o.deleted, false) and strpos(o.words, (select ' ' || left(folded($1), 50))) = strpos(o.words, ' ' || w.term || ' ') as "isMatch", w."isLast"
   from (
     select w.term, w.object_id, row_number() over (order by w.term asc, w.object_id asc) = $2 as "isLast" from (select * from terms where noun = 'organization' and scope = '' and object_id = any($3) offset 0) w
     where
@@ -49,7 +54,8 @@ w.term >= (select left(folded($4), 50)) and w.term < (select left(folded($5), 50
   where "isMatch" or "isLast" order by key asc, id asc limit $7;
 
 select * from (
-select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, o.name as key, true as "isMatch",
+select o.organization_id as id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+  o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, o.name as key, true as "isMatch",
   row_number() over (order by o.name asc, o.organization_id asc) = $1 as "isLast"
 from organizations o where true and not o.deleted and not o.active
   and true
@@ -57,7 +63,8 @@ order by o.name asc, o.organization_id asc limit $2) found
 where "isMatch" or "isLast" order by key asc, id asc limit $3;
 
 select * from (
-select m.id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, '' as key, o.organization_id is not null and true and coalesce(not o.deleted, false) as "isMatch", m."isLast"
+select m.id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+  o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, '' as key, o.organization_id is not null and true and coalesce(not o.deleted, false) as "isMatch", m."isLast"
 from (
   select m.id, row_number() over (order by m.id asc) = $1 as "isLast" from (select organization_id as id, key, value from organization_metadata) m
   where m.key = $2 and m.value = $3 and true
@@ -68,7 +75,8 @@ from (
 where "isMatch" or "isLast" order by id asc limit $5;
 
 select * from (
-select m.id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed, '' as key, o.organization_id is not null and true and coalesce(not o.deleted, false) as "isMatch", m."isLast"
+select m.id, o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+  o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed, '' as key, o.organization_id is not null and true and coalesce(not o.deleted, false) as "isMatch", m."isLast"
 from (
   select m.id, row_number() over (order by m.id asc) = $1 as "isLast" from (select organization_id as id, key, value from organization_metadata where organization_id = any($2) offset 0) m
   where m.key = $3 and m.value = $4 and true

@@ -4,6 +4,10 @@ with asked as materialized (
 select n, o.active as "organizationActive", p.active as "projectActive",
                w.active as "ownerActive", case when not g.deleted then g.project_grant_id end as "grantId",
                g.deleted is true as "isBeingDeleted",
+               case when o.requires_acceptance then o.organization_id end as "decidedBy",
+               (
+    select v.invitation_id from invitations v
+    where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked.granted, 'project_grant', asked.project, asked.owner)) as "offeredAs",
                array(select r.role_key from project_roles r
                      where r.project_id = p.project_id
                        and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
@@ -14,3 +18,7 @@ select n, o.active as "organizationActive", p.active as "projectActive",
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted;
 
 -- appends: facts/project_grant.created.sql
+
+select count(*)::integer as count from (select from invitations v where v.owner = $1 limit $2) v;
+
+-- appends: facts/invitation.created.sql

@@ -103,6 +103,18 @@ left join lateral (select * from organizations where organization_id = e.organiz
 where e.user_id = $1 and (e.organization_id, e.kind) > ($2, $3)
 order by e.organization_id, e.kind limit $4;
 
+select v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
+v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
+v.expiration_date as "expirationDate", v.version, v.created, v.changed, '' as email, h.name as "organizationName",
+  v.expiration_date > $1 and not h.deleted as "isMatch"
+from (
+  select v.* from invitations v
+  where v.recipient_id = $2 and true
+    and exists (select from all_users u where u.user_id = $3 and u.owner = $4 offset 0)
+  order by v.invitation_id desc limit $5) v
+cross join lateral (select * from organizations h where h.organization_id = v.owner limit 1) h
+order by v.invitation_id desc;
+
 select created, expiration_date as expires from known_browsers where user_id = $1 order by created limit $2 offset $3;
 
 select email as address, kind, created from mail_messages where user_id = $1
@@ -159,6 +171,18 @@ select o.sign_on_id as id, o.app_id as "appId", o.session_id as "sessionId", o.s
 from sign_ons o left join browser_sessions b on b.session_id = o.session_id
 where o.user_id = $1 and (o.app_id, o.sign_on_id) > ($2, $3)
 order by o.app_id, o.sign_on_id limit $4;
+
+select v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
+v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
+v.expiration_date as "expirationDate", v.version, v.created, v.changed, '' as email, h.name as "organizationName",
+  v.expiration_date > $1 and not h.deleted as "isMatch"
+from (
+  select v.* from invitations v
+  where v.recipient_id = $2 and v.invitation_id < $3
+    and exists (select from all_users u where u.user_id = $4 and u.owner = $5 offset 0)
+  order by v.invitation_id desc limit $6) v
+cross join lateral (select * from organizations h where h.organization_id = v.owner limit 1) h
+order by v.invitation_id desc;
 
 select
 epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,

@@ -12,7 +12,7 @@ found as materialized (
   select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
-      and not "isEnded" and cardinality("roleKeys") = "askedRoles", false) as holds
+      and not "isEnded" and "decidedBy" is null and cardinality("roleKeys") = "askedRoles", false) as holds
     from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
     p.owner = asked.owner as owned, p.active as "projectActive",
     (select o.organization_id from organizations o
@@ -28,6 +28,12 @@ found as materialized (
      where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
     exists (select from ended_roles e
       where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
+    (select (
+      select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
+    from users u where u.user_id = asked.user_id and u.owner <> asked.owner) as "decidedBy",
+    (
+    select v.invitation_id from invitations v
+    where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked.user_id, 'user_grant', coalesce(nullif(asked.project_grant_id, ''), asked.project_id), asked.owner)) as "offeredAs",
     case when asked.project_grant_id = '' then array(
       select r.role_key from project_roles r
       where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
@@ -54,3 +60,7 @@ facts as (
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
        from (select * from facts where type = 'user_grant.added') f cross join jsonb_array_elements_text(f.payload->'roleKeys') k (role_key))
 select * from found;
+
+select count(*)::integer as count from (select from invitations v where v.owner = $1 limit $2) v;
+
+-- appends: facts/invitation.created.sql

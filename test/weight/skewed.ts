@@ -71,6 +71,13 @@ export const filling = ({ organizations, users, things, events }: Skew): string 
   values ('o2', 'h1', 'p2', '${largest}', 1, now(), now());
   insert into project_grant_roles (owner, project_grant_id, project_id, role_key)
   select '${largest}', 'g' || n, 'p1', 'role0' from generate_series(2, ${organizations}) n;
+  insert into invitations (owner, invitation_id, inviter_id, memberships, grants, recipient_id, kind, object_id, expiration_date,
+    version, created, changed)
+  select 'o' || (2 + n % ${organizations - 1}), 'v' || n, 'u2', '[{"roles":["ORG_VIEWER"]}]', '[]', 'u1', 'member', 'v' || n,
+    now() + interval '1 year', 1, now(), now()
+  from generate_series(1, ${things}) n;
+  insert into invitation_receivers (invitation_id, owner, receiver_id)
+  select invitation_id, owner, '${largest}' from invitations where recipient_id = 'u1';
   insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
   select owner, 'x' || user_id, user_id, 'p' || substr(owner, 2), 1, now(), now() from users where user_id like 'u%';
   insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)

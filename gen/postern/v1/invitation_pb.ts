@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/invitation.proto.
  */
 export const file_postern_v1_invitation: GenFile = /*@__PURE__*/
-  fileDesc("Chtwb3N0ZXJuL3YxL2ludml0YXRpb24ucHJvdG8SCnBvc3Rlcm4udjEiggIKEU9mZmVyZWRNZW1iZXJzaGlwEqoBCgVyb2xlcxgBIAMoCUKaAbpIlgGSAZIBCAEQChgBIokBcoYBUglPUkdfT1dORVJSEE9SR19VU0VSX01BTkFHRVJSCk9SR19WSUVXRVJSDVBST0pFQ1RfT1dORVJSE1BST0pFQ1RfR1JBTlRfT1dORVJSDlBST0pFQ1RfVklFV0VSUhRQUk9KRUNUX0dSQU5UX1ZJRVdFUlIRUFJPSkVDVF9FVkFMVUFUT1ISHAoKcHJvamVjdF9pZBgCIAEoCUIIukgFcgMYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAEiegoMT2ZmZXJlZEdyYW50Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIIukgFcgMYyAESJgoJcm9sZV9rZXlzGAMgAygJQhO6SBCSAQ0QZBgBIgdyBRABGMgBIqACCgpJbnZpdGF0aW9uEgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSDQoFZW1haWwYAyABKAkSMgoLbWVtYmVyc2hpcHMYBCADKAsyHS5wb3N0ZXJuLnYxLk9mZmVyZWRNZW1iZXJzaGlwEigKBmdyYW50cxgFIAMoCzIYLnBvc3Rlcm4udjEuT2ZmZXJlZEdyYW50EioKBXN0YXRlGAYgASgOMhsucG9zdGVybi52MS5JbnZpdGF0aW9uU3RhdGUSEgoKaW52aXRlcl9pZBgHIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIu4BChhDcmVhdGVJbnZpdGF0aW9uc1JlcXVlc3QSSAoFaXRlbXMYASADKAsyGi5wb3N0ZXJuLnYxLkludml0YXRpb25JdGVtQh26SAiSAQUIARD0A+q1GA5hbGxfb3Jfbm90aGluZxIWCg5hbGxfb3Jfbm90aGluZxgCIAEoCBI8CgttZW1iZXJzaGlwcxgDIAMoCzIdLnBvc3Rlcm4udjEuT2ZmZXJlZE1lbWJlcnNoaXBCCLpIBZIBAhAKEjIKBmdyYW50cxgEIAMoCzIYLnBvc3Rlcm4udjEuT2ZmZXJlZEdyYW50Qgi6SAWSAQIQFCIvCg5JbnZpdGF0aW9uSXRlbRIdCgVlbWFpbBgBIAEoCUIOukgHcgUYyAFgAZC1GAEiUgoZQ3JlYXRlSW52aXRhdGlvbnNSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnBvc3Rlcm4udjEuQ3JlYXRlSW52aXRhdGlvbk91dGNvbWUifQoXQ3JlYXRlSW52aXRhdGlvbk91dGNvbWUSMAoHY3JlYXRlZBgBIAEoCzIdLnBvc3Rlcm4udjEuQ3JlYXRlZEludml0YXRpb25IABIlCgdyZWZ1c2VkGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIJCgdvdXRjb21lIoUBChFDcmVhdGVkSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSMwoPZXhwaXJhdGlvbl9kYXRlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5ChRHZXRJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkMKFUdldEludml0YXRpb25SZXNwb25zZRIqCgppbnZpdGF0aW9uGAEgASgLMhYucG9zdGVybi52MS5JbnZpdGF0aW9uIlUKFkxpc3RJbnZpdGF0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPIl8KF0xpc3RJbnZpdGF0aW9uc1Jlc3BvbnNlEisKC2ludml0YXRpb25zGAEgAygLMhYucG9zdGVybi52MS5JbnZpdGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI8ChdSZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBInUKGFJlc2VuZEludml0YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoZV2l0aGRyYXdJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkIKGldpdGhkcmF3SW52aXRhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiMwoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSGAoEY29kZRgBIAEoCUIKukgHcgUQARjIASJpChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxInCglub3RfZ2l2ZW4YAiADKAsyFC5wb3N0ZXJuLnYxLk5vdEdpdmVuIpcBCghOb3RHaXZlbhIzCgptZW1iZXJzaGlwGAEgASgLMh0ucG9zdGVybi52MS5PZmZlcmVkTWVtYmVyc2hpcEgAEikKBWdyYW50GAIgASgLMhgucG9zdGVybi52MS5PZmZlcmVkR3JhbnRIABIiCgZyZWFzb24YAyABKAsyEi5nb29nbGUucnBjLlN0YXR1c0IHCgVvZmZlciI0ChhEZWNsaW5lSW52aXRhdGlvblJlcXVlc3QSGAoEY29kZRgBIAEoCUIKukgHcgUQARjIASIbChlEZWNsaW5lSW52aXRhdGlvblJlc3BvbnNlIrEFCg5JbnZpdGF0aW9uRmFjdBI1CgdjcmVhdGVkGAEgASgLMiIucG9zdGVybi52MS5JbnZpdGF0aW9uRmFjdC5DcmVhdGVkSAASMwoGcmVzZW50GAIgASgLMiEucG9zdGVybi52MS5JbnZpdGF0aW9uRmFjdC5SZXNlbnRIABI/Cgl3aXRoZHJhd24YAyABKAsyJC5wb3N0ZXJuLnYxLkludml0YXRpb25GYWN0LldpdGhkcmF3bkIEiLYYAUgAEj0KCGFjY2VwdGVkGAQgASgLMiMucG9zdGVybi52MS5JbnZpdGF0aW9uRmFjdC5BY2NlcHRlZEIEiLYYAUgAEj0KCGRlY2xpbmVkGAUgASgLMiMucG9zdGVybi52MS5JbnZpdGF0aW9uRmFjdC5EZWNsaW5lZEIEiLYYAUgAEjsKB2V4cGlyZWQYBiABKAsyIi5wb3N0ZXJuLnYxLkludml0YXRpb25GYWN0LkV4cGlyZWRCBIi2GAFIABqcAQoHQ3JlYXRlZBIyCgttZW1iZXJzaGlwcxgBIAMoCzIdLnBvc3Rlcm4udjEuT2ZmZXJlZE1lbWJlcnNoaXASKAoGZ3JhbnRzGAIgAygLMhgucG9zdGVybi52MS5PZmZlcmVkR3JhbnQSMwoPZXhwaXJhdGlvbl9kYXRlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBo9CgZSZXNlbnQSMwoPZXhwaXJhdGlvbl9kYXRlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBoLCglXaXRoZHJhd24aLQoIQWNjZXB0ZWQSDwoHdXNlcl9pZBgBIAEoCRIQCghuZXdfdXNlchgCIAEoCBoKCghEZWNsaW5lZBoJCgdFeHBpcmVkQgYKBGZhY3QqbwoPSW52aXRhdGlvblN0YXRlEiAKHElOVklUQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIcChhJTlZJVEFUSU9OX1NUQVRFX1BFTkRJTkcQARIcChhJTlZJVEFUSU9OX1NUQVRFX0VYUElSRUQQAjKkCAoRSW52aXRhdGlvblNlcnZpY2USlAEKEUNyZWF0ZUludml0YXRpb25zEiQucG9zdGVybi52MS5DcmVhdGVJbnZpdGF0aW9uc1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkNyZWF0ZUludml0YXRpb25zUmVzcG9uc2UiMoq1GA44ARoKdXNlci53cml0ZZi1GICAEILT5JMCFDoBKiIPL3YxL2ludml0YXRpb25zEpEBCg1HZXRJbnZpdGF0aW9uEiAucG9zdGVybi52MS5HZXRJbnZpdGF0aW9uUmVxdWVzdBohLnBvc3Rlcm4udjEuR2V0SW52aXRhdGlvblJlc3BvbnNlIjuQAgGKtRgNOAEaCXVzZXIucmVhZILT5JMCIRIfL3YxL2ludml0YXRpb25zL3tpbnZpdGF0aW9uX2lkfRKHAQoPTGlzdEludml0YXRpb25zEiIucG9zdGVybi52MS5MaXN0SW52aXRhdGlvbnNSZXF1ZXN0GiMucG9zdGVybi52MS5MaXN0SW52aXRhdGlvbnNSZXNwb25zZSIrkAIBirUYDTgBGgl1c2VyLnJlYWSC0+STAhESDy92MS9pbnZpdGF0aW9ucxKiAQoQUmVzZW5kSW52aXRhdGlvbhIjLnBvc3Rlcm4udjEuUmVzZW5kSW52aXRhdGlvblJlcXVlc3QaJC5wb3N0ZXJuLnYxLlJlc2VuZEludml0YXRpb25SZXNwb25zZSJDirUYDjgBGgp1c2VyLndyaXRlgtPkkwIrOgEqIiYvdjEvaW52aXRhdGlvbnMve2ludml0YXRpb25faWR9OnJlc2VuZBKeAQoSV2l0aGRyYXdJbnZpdGF0aW9uEiUucG9zdGVybi52MS5XaXRoZHJhd0ludml0YXRpb25SZXF1ZXN0GiYucG9zdGVybi52MS5XaXRoZHJhd0ludml0YXRpb25SZXNwb25zZSI5irUYDjgBGgp1c2VyLndyaXRlgtPkkwIhKh8vdjEvaW52aXRhdGlvbnMve2ludml0YXRpb25faWR9EoYBChBBY2NlcHRJbnZpdGF0aW9uEiMucG9zdGVybi52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBokLnBvc3Rlcm4udjEuQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlIieKtRgCEAGC0+STAhs6ASoiFi92MS9pbnZpdGF0aW9uczphY2NlcHQSigEKEURlY2xpbmVJbnZpdGF0aW9uEiQucG9zdGVybi52MS5EZWNsaW5lSW52aXRhdGlvblJlcXVlc3QaJS5wb3N0ZXJuLnYxLkRlY2xpbmVJbnZpdGF0aW9uUmVzcG9uc2UiKIq1GAIQAYLT5JMCHDoBKiIXL3YxL2ludml0YXRpb25zOmRlY2xpbmVCngEKDmNvbS5wb3N0ZXJuLnYxQg9JbnZpdGF0aW9uUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_google_rpc_status, file_postern_v1_details, file_postern_v1_options]);
+  fileDesc("Chtwb3N0ZXJuL3YxL2ludml0YXRpb24ucHJvdG8SCnBvc3Rlcm4udjEiggIKEU9mZmVyZWRNZW1iZXJzaGlwEqoBCgVyb2xlcxgBIAMoCUKaAbpIlgGSAZIBCAEQChgBIokBcoYBUglPUkdfT1dORVJSEE9SR19VU0VSX01BTkFHRVJSCk9SR19WSUVXRVJSDVBST0pFQ1RfT1dORVJSE1BST0pFQ1RfR1JBTlRfT1dORVJSDlBST0pFQ1RfVklFV0VSUhRQUk9KRUNUX0dSQU5UX1ZJRVdFUlIRUFJPSkVDVF9FVkFMVUFUT1ISHAoKcHJvamVjdF9pZBgCIAEoCUIIukgFcgMYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAEiegoMT2ZmZXJlZEdyYW50Eh4KCnByb2plY3RfaWQYASABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgCIAEoCUIIukgFcgMYyAESJgoJcm9sZV9rZXlzGAMgAygJQhO6SBCSAQ0QZBgBIgdyBRABGMgBIlUKE09mZmVyZWRQcm9qZWN0R3JhbnQSEgoKcHJvamVjdF9pZBgBIAEoCRIXCg9vcmdhbml6YXRpb25faWQYAiABKAkSEQoJcm9sZV9rZXlzGAMgAygJIvoCCgpJbnZpdGF0aW9uEgoKAmlkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSDQoFZW1haWwYAyABKAkSMgoLbWVtYmVyc2hpcHMYBCADKAsyHS5wb3N0ZXJuLnYxLk9mZmVyZWRNZW1iZXJzaGlwEigKBmdyYW50cxgFIAMoCzIYLnBvc3Rlcm4udjEuT2ZmZXJlZEdyYW50EioKBXN0YXRlGAYgASgOMhsucG9zdGVybi52MS5JbnZpdGF0aW9uU3RhdGUSEgoKaW52aXRlcl9pZBgHIAEoCRIzCg9leHBpcmF0aW9uX2RhdGUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKB3VzZXJfaWQYCSABKAlIAIgBARI2Cg1wcm9qZWN0X2dyYW50GAogASgLMh8ucG9zdGVybi52MS5PZmZlcmVkUHJvamVjdEdyYW50QgoKCF91c2VyX2lkIu4BChhDcmVhdGVJbnZpdGF0aW9uc1JlcXVlc3QSSAoFaXRlbXMYASADKAsyGi5wb3N0ZXJuLnYxLkludml0YXRpb25JdGVtQh26SAiSAQUIARD0A+q1GA5hbGxfb3Jfbm90aGluZxIWCg5hbGxfb3Jfbm90aGluZxgCIAEoCBI8CgttZW1iZXJzaGlwcxgDIAMoCzIdLnBvc3Rlcm4udjEuT2ZmZXJlZE1lbWJlcnNoaXBCCLpIBZIBAhAKEjIKBmdyYW50cxgEIAMoCzIYLnBvc3Rlcm4udjEuT2ZmZXJlZEdyYW50Qgi6SAWSAQIQFCIvCg5JbnZpdGF0aW9uSXRlbRIdCgVlbWFpbBgBIAEoCUIOukgHcgUYyAFgAZC1GAEiUgoZQ3JlYXRlSW52aXRhdGlvbnNSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnBvc3Rlcm4udjEuQ3JlYXRlSW52aXRhdGlvbk91dGNvbWUifQoXQ3JlYXRlSW52aXRhdGlvbk91dGNvbWUSMAoHY3JlYXRlZBgBIAEoCzIdLnBvc3Rlcm4udjEuQ3JlYXRlZEludml0YXRpb25IABIlCgdyZWZ1c2VkGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIJCgdvdXRjb21lIoUBChFDcmVhdGVkSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEiQKB2RldGFpbHMYAiABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMSMwoPZXhwaXJhdGlvbl9kYXRlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5ChRHZXRJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkMKFUdldEludml0YXRpb25SZXNwb25zZRIqCgppbnZpdGF0aW9uGAEgASgLMhYucG9zdGVybi52MS5JbnZpdGF0aW9uIlUKFkxpc3RJbnZpdGF0aW9uc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGNAPIl8KF0xpc3RJbnZpdGF0aW9uc1Jlc3BvbnNlEisKC2ludml0YXRpb25zGAEgAygLMhYucG9zdGVybi52MS5JbnZpdGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI8ChdSZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBInUKGFJlc2VuZEludml0YXRpb25SZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoZV2l0aGRyYXdJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBIkIKGldpdGhkcmF3SW52aXRhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiMwoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSGAoEY29kZRgBIAEoCUIKukgHcgUQARjIASJpChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxInCglub3RfZ2l2ZW4YAiADKAsyFC5wb3N0ZXJuLnYxLk5vdEdpdmVuIpcBCghOb3RHaXZlbhIzCgptZW1iZXJzaGlwGAEgASgLMh0ucG9zdGVybi52MS5PZmZlcmVkTWVtYmVyc2hpcEgAEikKBWdyYW50GAIgASgLMhgucG9zdGVybi52MS5PZmZlcmVkR3JhbnRIABIiCgZyZWFzb24YAyABKAsyEi5nb29nbGUucnBjLlN0YXR1c0IHCgVvZmZlciI0ChhEZWNsaW5lSW52aXRhdGlvblJlcXVlc3QSGAoEY29kZRgBIAEoCUIKukgHcgUQARjIASIbChlEZWNsaW5lSW52aXRhdGlvblJlc3BvbnNlItsCChJSZWNlaXZlZEludml0YXRpb24SCgoCaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIZChFvcmdhbml6YXRpb25fbmFtZRgDIAEoCRIUCgd1c2VyX2lkGAQgASgJSAGIAQESMwoKbWVtYmVyc2hpcBgFIAEoCzIdLnBvc3Rlcm4udjEuT2ZmZXJlZE1lbWJlcnNoaXBIABIpCgVncmFudBgGIAEoCzIYLnBvc3Rlcm4udjEuT2ZmZXJlZEdyYW50SAASOAoNcHJvamVjdF9ncmFudBgHIAEoCzIfLnBvc3Rlcm4udjEuT2ZmZXJlZFByb2plY3RHcmFudEgAEjMKD2V4cGlyYXRpb25fZGF0ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBwoFb2ZmZXJCCgoIX3VzZXJfaWQifAoeTGlzdFJlY2VpdmVkSW52aXRhdGlvbnNSZXF1ZXN0Eh0KB3VzZXJfaWQYASABKAlCDLpIBXIDGMgBqLUYARIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMY0A8ibwofTGlzdFJlY2VpdmVkSW52aXRhdGlvbnNSZXNwb25zZRIzCgtpbnZpdGF0aW9ucxgBIAMoCzIeLnBvc3Rlcm4udjEuUmVjZWl2ZWRJbnZpdGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJECh9BY2NlcHRSZWNlaXZlZEludml0YXRpb25SZXF1ZXN0EiEKDWludml0YXRpb25faWQYASABKAlCCrpIB3IFEAEYyAEiYwogQWNjZXB0UmVjZWl2ZWRJbnZpdGF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIZChFlbmRlZF9jcmVkZW50aWFscxgCIAEoBSJkCiBEZWNsaW5lUmVjZWl2ZWRJbnZpdGF0aW9uUmVxdWVzdBIhCg1pbnZpdGF0aW9uX2lkGAEgASgJQgq6SAdyBRABGMgBEh0KB3VzZXJfaWQYAiABKAlCDLpIBXIDGMgBqLUYASJJCiFEZWNsaW5lUmVjZWl2ZWRJbnZpdGF0aW9uUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyL1BgoOSW52aXRhdGlvbkZhY3QSNQoHY3JlYXRlZBgBIAEoCzIiLnBvc3Rlcm4udjEuSW52aXRhdGlvbkZhY3QuQ3JlYXRlZEgAEjMKBnJlc2VudBgCIAEoCzIhLnBvc3Rlcm4udjEuSW52aXRhdGlvbkZhY3QuUmVzZW50SAASPwoJd2l0aGRyYXduGAMgASgLMiQucG9zdGVybi52MS5JbnZpdGF0aW9uRmFjdC5XaXRoZHJhd25CBIi2GAFIABI9CghhY2NlcHRlZBgEIAEoCzIjLnBvc3Rlcm4udjEuSW52aXRhdGlvbkZhY3QuQWNjZXB0ZWRCBIi2GAFIABI9CghkZWNsaW5lZBgFIAEoCzIjLnBvc3Rlcm4udjEuSW52aXRhdGlvbkZhY3QuRGVjbGluZWRCBIi2GAFIABI7CgdleHBpcmVkGAYgASgLMiIucG9zdGVybi52MS5JbnZpdGF0aW9uRmFjdC5FeHBpcmVkQgSIthgBSAASNwoFZW5kZWQYByABKAsyIC5wb3N0ZXJuLnYxLkludml0YXRpb25GYWN0LkVuZGVkQgSIthgBSAAangIKB0NyZWF0ZWQSMgoLbWVtYmVyc2hpcHMYASADKAsyHS5wb3N0ZXJuLnYxLk9mZmVyZWRNZW1iZXJzaGlwEigKBmdyYW50cxgCIAMoCzIYLnBvc3Rlcm4udjEuT2ZmZXJlZEdyYW50EjMKD2V4cGlyYXRpb25fZGF0ZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoHdXNlcl9pZBgEIAEoCUgAiAEBEjYKDXByb2plY3RfZ3JhbnQYBSABKAsyHy5wb3N0ZXJuLnYxLk9mZmVyZWRQcm9qZWN0R3JhbnQSFwoKaW52aXRlcl9pZBgGIAEoCUgBiAEBQgoKCF91c2VyX2lkQg0KC19pbnZpdGVyX2lkGj0KBlJlc2VudBIzCg9leHBpcmF0aW9uX2RhdGUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgsKCVdpdGhkcmF3bhotCghBY2NlcHRlZBIPCgd1c2VyX2lkGAEgASgJEhAKCG5ld191c2VyGAIgASgIGgoKCERlY2xpbmVkGgkKB0V4cGlyZWQaBwoFRW5kZWRCBgoEZmFjdCpvCg9JbnZpdGF0aW9uU3RhdGUSIAocSU5WSVRBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhwKGElOVklUQVRJT05fU1RBVEVfUEVORElORxABEhwKGElOVklUQVRJT05fU1RBVEVfRVhQSVJFRBACMu4MChFJbnZpdGF0aW9uU2VydmljZRKUAQoRQ3JlYXRlSW52aXRhdGlvbnMSJC5wb3N0ZXJuLnYxLkNyZWF0ZUludml0YXRpb25zUmVxdWVzdBolLnBvc3Rlcm4udjEuQ3JlYXRlSW52aXRhdGlvbnNSZXNwb25zZSIyirUYDjgBGgp1c2VyLndyaXRlmLUYgIAQgtPkkwIUOgEqIg8vdjEvaW52aXRhdGlvbnMSkQEKDUdldEludml0YXRpb24SIC5wb3N0ZXJuLnYxLkdldEludml0YXRpb25SZXF1ZXN0GiEucG9zdGVybi52MS5HZXRJbnZpdGF0aW9uUmVzcG9uc2UiO5ACAYq1GA04ARoJdXNlci5yZWFkgtPkkwIhEh8vdjEvaW52aXRhdGlvbnMve2ludml0YXRpb25faWR9EocBCg9MaXN0SW52aXRhdGlvbnMSIi5wb3N0ZXJuLnYxLkxpc3RJbnZpdGF0aW9uc1JlcXVlc3QaIy5wb3N0ZXJuLnYxLkxpc3RJbnZpdGF0aW9uc1Jlc3BvbnNlIiuQAgGKtRgNOAEaCXVzZXIucmVhZILT5JMCERIPL3YxL2ludml0YXRpb25zEqIBChBSZXNlbmRJbnZpdGF0aW9uEiMucG9zdGVybi52MS5SZXNlbmRJbnZpdGF0aW9uUmVxdWVzdBokLnBvc3Rlcm4udjEuUmVzZW5kSW52aXRhdGlvblJlc3BvbnNlIkOKtRgOOAEaCnVzZXIud3JpdGWC0+STAis6ASoiJi92MS9pbnZpdGF0aW9ucy97aW52aXRhdGlvbl9pZH06cmVzZW5kEp4BChJXaXRoZHJhd0ludml0YXRpb24SJS5wb3N0ZXJuLnYxLldpdGhkcmF3SW52aXRhdGlvblJlcXVlc3QaJi5wb3N0ZXJuLnYxLldpdGhkcmF3SW52aXRhdGlvblJlc3BvbnNlIjmKtRgOOAEaCnVzZXIud3JpdGWC0+STAiEqHy92MS9pbnZpdGF0aW9ucy97aW52aXRhdGlvbl9pZH0ShgEKEEFjY2VwdEludml0YXRpb24SIy5wb3N0ZXJuLnYxLkFjY2VwdEludml0YXRpb25SZXF1ZXN0GiQucG9zdGVybi52MS5BY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2UiJ4q1GAIQAYLT5JMCGzoBKiIWL3YxL2ludml0YXRpb25zOmFjY2VwdBKKAQoRRGVjbGluZUludml0YXRpb24SJC5wb3N0ZXJuLnYxLkRlY2xpbmVJbnZpdGF0aW9uUmVxdWVzdBolLnBvc3Rlcm4udjEuRGVjbGluZUludml0YXRpb25SZXNwb25zZSIoirUYAhABgtPkkwIcOgEqIhcvdjEvaW52aXRhdGlvbnM6ZGVjbGluZRKwAQoXTGlzdFJlY2VpdmVkSW52aXRhdGlvbnMSKi5wb3N0ZXJuLnYxLkxpc3RSZWNlaXZlZEludml0YXRpb25zUmVxdWVzdBorLnBvc3Rlcm4udjEuTGlzdFJlY2VpdmVkSW52aXRhdGlvbnNSZXNwb25zZSI8kAIBirUYFTgBegd1c2VyX2lkGghvcmcucmVhZILT5JMCGhIYL3YxL3JlY2VpdmVkLWludml0YXRpb25zEsIBChhBY2NlcHRSZWNlaXZlZEludml0YXRpb24SKy5wb3N0ZXJuLnYxLkFjY2VwdFJlY2VpdmVkSW52aXRhdGlvblJlcXVlc3QaLC5wb3N0ZXJuLnYxLkFjY2VwdFJlY2VpdmVkSW52aXRhdGlvblJlc3BvbnNlIkuKtRgNOAEaCW9yZy53cml0ZYLT5JMCNDoBKiIvL3YxL3JlY2VpdmVkLWludml0YXRpb25zL3tpbnZpdGF0aW9uX2lkfTphY2NlcHQSzwEKGURlY2xpbmVSZWNlaXZlZEludml0YXRpb24SLC5wb3N0ZXJuLnYxLkRlY2xpbmVSZWNlaXZlZEludml0YXRpb25SZXF1ZXN0Gi0ucG9zdGVybi52MS5EZWNsaW5lUmVjZWl2ZWRJbnZpdGF0aW9uUmVzcG9uc2UiVYq1GBY4AXoHdXNlcl9pZBoJb3JnLndyaXRlgtPkkwI1OgEqIjAvdjEvcmVjZWl2ZWQtaW52aXRhdGlvbnMve2ludml0YXRpb25faWR9OmRlY2xpbmVCngEKDmNvbS5wb3N0ZXJuLnYxQg9JbnZpdGF0aW9uUHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_google_rpc_status, file_postern_v1_details, file_postern_v1_options]);
 
 /**
  * A membership that an invitation offers: in the organization or, if an id is set, in a project or project grant.
@@ -92,7 +92,42 @@ export const OfferedGrantSchema: GenMessage<OfferedGrant> = /*@__PURE__*/
   messageDesc(file_postern_v1_invitation, 1);
 
 /**
- * An invitation into an organization.
+ * The grant of a project that an invitation offers.
+ *
+ * @generated from message postern.v1.OfferedProjectGrant
+ */
+export type OfferedProjectGrant = Message<"postern.v1.OfferedProjectGrant"> & {
+  /**
+   * The id of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * The organization that the project would be granted to.
+   *
+   * @generated from field: string organization_id = 2;
+   */
+  organizationId: string;
+
+  /**
+   * The keys of the granted roles.
+   *
+   * @generated from field: repeated string role_keys = 3;
+   */
+  roleKeys: string[];
+};
+
+/**
+ * Describes the message postern.v1.OfferedProjectGrant.
+ * Use `create(OfferedProjectGrantSchema)` to create a new message.
+ */
+export const OfferedProjectGrantSchema: GenMessage<OfferedProjectGrant> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 2);
+
+/**
+ * An invitation of an organization.
  *
  * @generated from message postern.v1.Invitation
  */
@@ -112,7 +147,7 @@ export type Invitation = Message<"postern.v1.Invitation"> & {
   details?: Details | undefined;
 
   /**
-   * The invited address.
+   * The invited address; empty for an invitation that an organization receives.
    *
    * @generated from field: string email = 3;
    */
@@ -152,6 +187,20 @@ export type Invitation = Message<"postern.v1.Invitation"> & {
    * @generated from field: google.protobuf.Timestamp expiration_date = 8;
    */
   expirationDate?: Timestamp | undefined;
+
+  /**
+   * The user whom it is for, if that user's organization has to accept it; otherwise absent.
+   *
+   * @generated from field: optional string user_id = 9;
+   */
+  userId?: string | undefined;
+
+  /**
+   * The project grant that it offers, which the other organization has to accept; otherwise absent.
+   *
+   * @generated from field: postern.v1.OfferedProjectGrant project_grant = 10;
+   */
+  projectGrant?: OfferedProjectGrant | undefined;
 };
 
 /**
@@ -159,7 +208,7 @@ export type Invitation = Message<"postern.v1.Invitation"> & {
  * Use `create(InvitationSchema)` to create a new message.
  */
 export const InvitationSchema: GenMessage<Invitation> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 2);
+  messageDesc(file_postern_v1_invitation, 3);
 
 /**
  * @generated from message postern.v1.CreateInvitationsRequest
@@ -199,7 +248,7 @@ export type CreateInvitationsRequest = Message<"postern.v1.CreateInvitationsRequ
  * Use `create(CreateInvitationsRequestSchema)` to create a new message.
  */
 export const CreateInvitationsRequestSchema: GenMessage<CreateInvitationsRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 3);
+  messageDesc(file_postern_v1_invitation, 4);
 
 /**
  * Somebody to invite.
@@ -220,7 +269,7 @@ export type InvitationItem = Message<"postern.v1.InvitationItem"> & {
  * Use `create(InvitationItemSchema)` to create a new message.
  */
 export const InvitationItemSchema: GenMessage<InvitationItem> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 4);
+  messageDesc(file_postern_v1_invitation, 5);
 
 /**
  * @generated from message postern.v1.CreateInvitationsResponse
@@ -239,7 +288,7 @@ export type CreateInvitationsResponse = Message<"postern.v1.CreateInvitationsRes
  * Use `create(CreateInvitationsResponseSchema)` to create a new message.
  */
 export const CreateInvitationsResponseSchema: GenMessage<CreateInvitationsResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 5);
+  messageDesc(file_postern_v1_invitation, 6);
 
 /**
  * The outcome of one item.
@@ -274,7 +323,7 @@ export type CreateInvitationOutcome = Message<"postern.v1.CreateInvitationOutcom
  * Use `create(CreateInvitationOutcomeSchema)` to create a new message.
  */
 export const CreateInvitationOutcomeSchema: GenMessage<CreateInvitationOutcome> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 6);
+  messageDesc(file_postern_v1_invitation, 7);
 
 /**
  * A new invitation.
@@ -309,7 +358,7 @@ export type CreatedInvitation = Message<"postern.v1.CreatedInvitation"> & {
  * Use `create(CreatedInvitationSchema)` to create a new message.
  */
 export const CreatedInvitationSchema: GenMessage<CreatedInvitation> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 7);
+  messageDesc(file_postern_v1_invitation, 8);
 
 /**
  * @generated from message postern.v1.GetInvitationRequest
@@ -328,7 +377,7 @@ export type GetInvitationRequest = Message<"postern.v1.GetInvitationRequest"> & 
  * Use `create(GetInvitationRequestSchema)` to create a new message.
  */
 export const GetInvitationRequestSchema: GenMessage<GetInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 8);
+  messageDesc(file_postern_v1_invitation, 9);
 
 /**
  * @generated from message postern.v1.GetInvitationResponse
@@ -347,7 +396,7 @@ export type GetInvitationResponse = Message<"postern.v1.GetInvitationResponse"> 
  * Use `create(GetInvitationResponseSchema)` to create a new message.
  */
 export const GetInvitationResponseSchema: GenMessage<GetInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 9);
+  messageDesc(file_postern_v1_invitation, 10);
 
 /**
  * @generated from message postern.v1.ListInvitationsRequest
@@ -373,7 +422,7 @@ export type ListInvitationsRequest = Message<"postern.v1.ListInvitationsRequest"
  * Use `create(ListInvitationsRequestSchema)` to create a new message.
  */
 export const ListInvitationsRequestSchema: GenMessage<ListInvitationsRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 10);
+  messageDesc(file_postern_v1_invitation, 11);
 
 /**
  * @generated from message postern.v1.ListInvitationsResponse
@@ -399,7 +448,7 @@ export type ListInvitationsResponse = Message<"postern.v1.ListInvitationsRespons
  * Use `create(ListInvitationsResponseSchema)` to create a new message.
  */
 export const ListInvitationsResponseSchema: GenMessage<ListInvitationsResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 11);
+  messageDesc(file_postern_v1_invitation, 12);
 
 /**
  * @generated from message postern.v1.ResendInvitationRequest
@@ -418,7 +467,7 @@ export type ResendInvitationRequest = Message<"postern.v1.ResendInvitationReques
  * Use `create(ResendInvitationRequestSchema)` to create a new message.
  */
 export const ResendInvitationRequestSchema: GenMessage<ResendInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 12);
+  messageDesc(file_postern_v1_invitation, 13);
 
 /**
  * @generated from message postern.v1.ResendInvitationResponse
@@ -444,7 +493,7 @@ export type ResendInvitationResponse = Message<"postern.v1.ResendInvitationRespo
  * Use `create(ResendInvitationResponseSchema)` to create a new message.
  */
 export const ResendInvitationResponseSchema: GenMessage<ResendInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 13);
+  messageDesc(file_postern_v1_invitation, 14);
 
 /**
  * @generated from message postern.v1.WithdrawInvitationRequest
@@ -463,7 +512,7 @@ export type WithdrawInvitationRequest = Message<"postern.v1.WithdrawInvitationRe
  * Use `create(WithdrawInvitationRequestSchema)` to create a new message.
  */
 export const WithdrawInvitationRequestSchema: GenMessage<WithdrawInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 14);
+  messageDesc(file_postern_v1_invitation, 15);
 
 /**
  * @generated from message postern.v1.WithdrawInvitationResponse
@@ -482,7 +531,7 @@ export type WithdrawInvitationResponse = Message<"postern.v1.WithdrawInvitationR
  * Use `create(WithdrawInvitationResponseSchema)` to create a new message.
  */
 export const WithdrawInvitationResponseSchema: GenMessage<WithdrawInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 15);
+  messageDesc(file_postern_v1_invitation, 16);
 
 /**
  * @generated from message postern.v1.AcceptInvitationRequest
@@ -501,7 +550,7 @@ export type AcceptInvitationRequest = Message<"postern.v1.AcceptInvitationReques
  * Use `create(AcceptInvitationRequestSchema)` to create a new message.
  */
 export const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 16);
+  messageDesc(file_postern_v1_invitation, 17);
 
 /**
  * @generated from message postern.v1.AcceptInvitationResponse
@@ -527,7 +576,7 @@ export type AcceptInvitationResponse = Message<"postern.v1.AcceptInvitationRespo
  * Use `create(AcceptInvitationResponseSchema)` to create a new message.
  */
 export const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 17);
+  messageDesc(file_postern_v1_invitation, 18);
 
 /**
  * Something that an invitation offered and that was not given.
@@ -569,7 +618,7 @@ export type NotGiven = Message<"postern.v1.NotGiven"> & {
  * Use `create(NotGivenSchema)` to create a new message.
  */
 export const NotGivenSchema: GenMessage<NotGiven> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 18);
+  messageDesc(file_postern_v1_invitation, 19);
 
 /**
  * @generated from message postern.v1.DeclineInvitationRequest
@@ -588,7 +637,7 @@ export type DeclineInvitationRequest = Message<"postern.v1.DeclineInvitationRequ
  * Use `create(DeclineInvitationRequestSchema)` to create a new message.
  */
 export const DeclineInvitationRequestSchema: GenMessage<DeclineInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 19);
+  messageDesc(file_postern_v1_invitation, 20);
 
 /**
  * @generated from message postern.v1.DeclineInvitationResponse
@@ -601,7 +650,234 @@ export type DeclineInvitationResponse = Message<"postern.v1.DeclineInvitationRes
  * Use `create(DeclineInvitationResponseSchema)` to create a new message.
  */
 export const DeclineInvitationResponseSchema: GenMessage<DeclineInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 20);
+  messageDesc(file_postern_v1_invitation, 21);
+
+/**
+ * What another organization would give the organization or one of its users: one membership, user grant or project grant.
+ *
+ * @generated from message postern.v1.ReceivedInvitation
+ */
+export type ReceivedInvitation = Message<"postern.v1.ReceivedInvitation"> & {
+  /**
+   * The id of the invitation.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Its version, dates and owner: the organization that gives.
+   *
+   * @generated from field: postern.v1.Details details = 2;
+   */
+  details?: Details | undefined;
+
+  /**
+   * The name of the organization that gives.
+   *
+   * @generated from field: string organization_name = 3;
+   */
+  organizationName: string;
+
+  /**
+   * The user whom it is for; absent if it is for the organization.
+   *
+   * @generated from field: optional string user_id = 4;
+   */
+  userId?: string | undefined;
+
+  /**
+   * @generated from oneof postern.v1.ReceivedInvitation.offer
+   */
+  offer: {
+    /**
+     * The membership.
+     *
+     * @generated from field: postern.v1.OfferedMembership membership = 5;
+     */
+    value: OfferedMembership;
+    case: "membership";
+  } | {
+    /**
+     * The roles in a project.
+     *
+     * @generated from field: postern.v1.OfferedGrant grant = 6;
+     */
+    value: OfferedGrant;
+    case: "grant";
+  } | {
+    /**
+     * The project grant.
+     *
+     * @generated from field: postern.v1.OfferedProjectGrant project_grant = 7;
+     */
+    value: OfferedProjectGrant;
+    case: "projectGrant";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * When it expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 8;
+   */
+  expirationDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message postern.v1.ReceivedInvitation.
+ * Use `create(ReceivedInvitationSchema)` to create a new message.
+ */
+export const ReceivedInvitationSchema: GenMessage<ReceivedInvitation> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 22);
+
+/**
+ * @generated from message postern.v1.ListReceivedInvitationsRequest
+ */
+export type ListReceivedInvitationsRequest = Message<"postern.v1.ListReceivedInvitationsRequest"> & {
+  /**
+   * Only what is for this user; `me` lists what is for the caller.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * The maximum number of items on a page; 0 means 100.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message postern.v1.ListReceivedInvitationsRequest.
+ * Use `create(ListReceivedInvitationsRequestSchema)` to create a new message.
+ */
+export const ListReceivedInvitationsRequestSchema: GenMessage<ListReceivedInvitationsRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 23);
+
+/**
+ * @generated from message postern.v1.ListReceivedInvitationsResponse
+ */
+export type ListReceivedInvitationsResponse = Message<"postern.v1.ListReceivedInvitationsResponse"> & {
+  /**
+   * The invitations on this page, latest first.
+   *
+   * @generated from field: repeated postern.v1.ReceivedInvitation invitations = 1;
+   */
+  invitations: ReceivedInvitation[];
+
+  /**
+   * The token for the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message postern.v1.ListReceivedInvitationsResponse.
+ * Use `create(ListReceivedInvitationsResponseSchema)` to create a new message.
+ */
+export const ListReceivedInvitationsResponseSchema: GenMessage<ListReceivedInvitationsResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 24);
+
+/**
+ * @generated from message postern.v1.AcceptReceivedInvitationRequest
+ */
+export type AcceptReceivedInvitationRequest = Message<"postern.v1.AcceptReceivedInvitationRequest"> & {
+  /**
+   * The id of the invitation.
+   *
+   * @generated from field: string invitation_id = 1;
+   */
+  invitationId: string;
+};
+
+/**
+ * Describes the message postern.v1.AcceptReceivedInvitationRequest.
+ * Use `create(AcceptReceivedInvitationRequestSchema)` to create a new message.
+ */
+export const AcceptReceivedInvitationRequestSchema: GenMessage<AcceptReceivedInvitationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 25);
+
+/**
+ * @generated from message postern.v1.AcceptReceivedInvitationResponse
+ */
+export type AcceptReceivedInvitationResponse = Message<"postern.v1.AcceptReceivedInvitationResponse"> & {
+  /**
+   * The last version of the invitation, with its dates and owner.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+
+  /**
+   * How many access tokens and codes of the user became invalid, because their creators hold less than the new roles give.
+   *
+   * @generated from field: int32 ended_credentials = 2;
+   */
+  endedCredentials: number;
+};
+
+/**
+ * Describes the message postern.v1.AcceptReceivedInvitationResponse.
+ * Use `create(AcceptReceivedInvitationResponseSchema)` to create a new message.
+ */
+export const AcceptReceivedInvitationResponseSchema: GenMessage<AcceptReceivedInvitationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 26);
+
+/**
+ * @generated from message postern.v1.DeclineReceivedInvitationRequest
+ */
+export type DeclineReceivedInvitationRequest = Message<"postern.v1.DeclineReceivedInvitationRequest"> & {
+  /**
+   * The id of the invitation.
+   *
+   * @generated from field: string invitation_id = 1;
+   */
+  invitationId: string;
+
+  /**
+   * The user whom the invitation is for, as users say who decline for themselves: `me` or their id. Otherwise empty.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message postern.v1.DeclineReceivedInvitationRequest.
+ * Use `create(DeclineReceivedInvitationRequestSchema)` to create a new message.
+ */
+export const DeclineReceivedInvitationRequestSchema: GenMessage<DeclineReceivedInvitationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 27);
+
+/**
+ * @generated from message postern.v1.DeclineReceivedInvitationResponse
+ */
+export type DeclineReceivedInvitationResponse = Message<"postern.v1.DeclineReceivedInvitationResponse"> & {
+  /**
+   * The last version of the invitation, with its dates and owner.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.DeclineReceivedInvitationResponse.
+ * Use `create(DeclineReceivedInvitationResponseSchema)` to create a new message.
+ */
+export const DeclineReceivedInvitationResponseSchema: GenMessage<DeclineReceivedInvitationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 28);
 
 /**
  * The events of an invitation. The invited address is in none of them: it is kept with the invitation, and deleted with it.
@@ -660,6 +936,14 @@ export type InvitationFact = Message<"postern.v1.InvitationFact"> & {
      */
     value: InvitationFact_Expired;
     case: "expired";
+  } | {
+    /**
+     * What it offered, or whoever it was for, was deleted.
+     *
+     * @generated from field: postern.v1.InvitationFact.Ended ended = 7;
+     */
+    value: InvitationFact_Ended;
+    case: "ended";
   } | { case: undefined; value?: undefined };
 };
 
@@ -668,7 +952,7 @@ export type InvitationFact = Message<"postern.v1.InvitationFact"> & {
  * Use `create(InvitationFactSchema)` to create a new message.
  */
 export const InvitationFactSchema: GenMessage<InvitationFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21);
+  messageDesc(file_postern_v1_invitation, 29);
 
 /**
  * @generated from message postern.v1.InvitationFact.Created
@@ -694,6 +978,28 @@ export type InvitationFact_Created = Message<"postern.v1.InvitationFact.Created"
    * @generated from field: google.protobuf.Timestamp expiration_date = 3;
    */
   expirationDate?: Timestamp | undefined;
+
+  /**
+   * The user whom it is for, if that user's organization has to accept it.
+   *
+   * @generated from field: optional string user_id = 4;
+   */
+  userId?: string | undefined;
+
+  /**
+   * The project grant that it offers, which the other organization has to accept.
+   *
+   * @generated from field: postern.v1.OfferedProjectGrant project_grant = 5;
+   */
+  projectGrant?: OfferedProjectGrant | undefined;
+
+  /**
+   * Whoever offered this by an invitation that the user has accepted, which the user's organization has to accept, too. Otherwise, whoever
+   * made the call is the inviter.
+   *
+   * @generated from field: optional string inviter_id = 6;
+   */
+  inviterId?: string | undefined;
 };
 
 /**
@@ -701,7 +1007,7 @@ export type InvitationFact_Created = Message<"postern.v1.InvitationFact.Created"
  * Use `create(InvitationFact_CreatedSchema)` to create a new message.
  */
 export const InvitationFact_CreatedSchema: GenMessage<InvitationFact_Created> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21, 0);
+  messageDesc(file_postern_v1_invitation, 29, 0);
 
 /**
  * @generated from message postern.v1.InvitationFact.Resent
@@ -720,7 +1026,7 @@ export type InvitationFact_Resent = Message<"postern.v1.InvitationFact.Resent"> 
  * Use `create(InvitationFact_ResentSchema)` to create a new message.
  */
 export const InvitationFact_ResentSchema: GenMessage<InvitationFact_Resent> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21, 1);
+  messageDesc(file_postern_v1_invitation, 29, 1);
 
 /**
  * @generated from message postern.v1.InvitationFact.Withdrawn
@@ -733,14 +1039,14 @@ export type InvitationFact_Withdrawn = Message<"postern.v1.InvitationFact.Withdr
  * Use `create(InvitationFact_WithdrawnSchema)` to create a new message.
  */
 export const InvitationFact_WithdrawnSchema: GenMessage<InvitationFact_Withdrawn> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21, 2);
+  messageDesc(file_postern_v1_invitation, 29, 2);
 
 /**
  * @generated from message postern.v1.InvitationFact.Accepted
  */
 export type InvitationFact_Accepted = Message<"postern.v1.InvitationFact.Accepted"> & {
   /**
-   * The id of the user who accepted.
+   * The id of the user who accepted, or for whom the organization did; empty if the organization accepted for itself.
    *
    * @generated from field: string user_id = 1;
    */
@@ -759,7 +1065,7 @@ export type InvitationFact_Accepted = Message<"postern.v1.InvitationFact.Accepte
  * Use `create(InvitationFact_AcceptedSchema)` to create a new message.
  */
 export const InvitationFact_AcceptedSchema: GenMessage<InvitationFact_Accepted> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21, 3);
+  messageDesc(file_postern_v1_invitation, 29, 3);
 
 /**
  * @generated from message postern.v1.InvitationFact.Declined
@@ -772,7 +1078,7 @@ export type InvitationFact_Declined = Message<"postern.v1.InvitationFact.Decline
  * Use `create(InvitationFact_DeclinedSchema)` to create a new message.
  */
 export const InvitationFact_DeclinedSchema: GenMessage<InvitationFact_Declined> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21, 4);
+  messageDesc(file_postern_v1_invitation, 29, 4);
 
 /**
  * @generated from message postern.v1.InvitationFact.Expired
@@ -785,7 +1091,20 @@ export type InvitationFact_Expired = Message<"postern.v1.InvitationFact.Expired"
  * Use `create(InvitationFact_ExpiredSchema)` to create a new message.
  */
 export const InvitationFact_ExpiredSchema: GenMessage<InvitationFact_Expired> = /*@__PURE__*/
-  messageDesc(file_postern_v1_invitation, 21, 5);
+  messageDesc(file_postern_v1_invitation, 29, 5);
+
+/**
+ * @generated from message postern.v1.InvitationFact.Ended
+ */
+export type InvitationFact_Ended = Message<"postern.v1.InvitationFact.Ended"> & {
+};
+
+/**
+ * Describes the message postern.v1.InvitationFact.Ended.
+ * Use `create(InvitationFact_EndedSchema)` to create a new message.
+ */
+export const InvitationFact_EndedSchema: GenMessage<InvitationFact_Ended> = /*@__PURE__*/
+  messageDesc(file_postern_v1_invitation, 29, 6);
 
 /**
  * The states of an invitation.
@@ -832,6 +1151,10 @@ export const InvitationStateSchema: GenEnum<InvitationState> = /*@__PURE__*/
  * an existing user of any organization, whose address must be the invited one. Until then it is pending, and can be mailed again or
  * withdrawn. It expires after seven days and is deleted 30 days later. An organization can have at most 1,000 invitations.
  *
+ * If an organization requires acceptance, AddMember, AddUserGrant and GrantProject of other organizations make invitations, too: of a user,
+ * or of the organization itself, without a mail. An owner of the organization that receives one accepts or declines it. It expires after
+ * 30 days.
+ *
  * @generated from service postern.v1.InvitationService
  */
 export const InvitationService: GenService<{
@@ -870,8 +1193,9 @@ export const InvitationService: GenService<{
     output: typeof ListInvitationsResponseSchema;
   },
   /**
-   * Mails an invitation again, with a new link that is valid for seven days; earlier links become invalid. The caller becomes the
-   * inviter, and so must be allowed to give all that the invitation offers.
+   * Mails an invitation again, with a new link that is valid for seven days; earlier links become invalid. An invitation that an
+   * organization receives is not mailed, but valid for another 30 days. The caller becomes the inviter, and so must be allowed to give
+   * all that the invitation offers.
    *
    * @generated from rpc postern.v1.InvitationService.ResendInvitation
    */
@@ -893,7 +1217,8 @@ export const InvitationService: GenService<{
   /**
    * Accepts an invitation for the caller, whose address must be the invited one (INVITATION_FOR_OTHER_ADDRESS). The caller gets what
    * the inviter may still give; the response says what was not given, and why. If nothing can be given, the call fails and the
-   * invitation stays pending. The call fails with INVITER_NOT_ENTITLED if the inviter may no longer invite.
+   * invitation stays pending. The call fails with INVITER_NOT_ENTITLED if the inviter may no longer invite. What the caller's own
+   * organization has to accept first is not given either (ACCEPTANCE_REQUIRED): it becomes an invitation that this organization receives.
    *
    * @generated from rpc postern.v1.InvitationService.AcceptInvitation
    */
@@ -911,6 +1236,41 @@ export const InvitationService: GenService<{
     methodKind: "unary";
     input: typeof DeclineInvitationRequestSchema;
     output: typeof DeclineInvitationResponseSchema;
+  },
+  /**
+   * Lists what other organizations would give the organization and its users, once it is accepted, latest first. Users may list what is
+   * for themselves. A page may have fewer items than requested, or none, even if there are more; `next_page_token` is empty on the
+   * last page.
+   *
+   * @generated from rpc postern.v1.InvitationService.ListReceivedInvitations
+   */
+  listReceivedInvitations: {
+    methodKind: "unary";
+    input: typeof ListReceivedInvitationsRequestSchema;
+    output: typeof ListReceivedInvitationsResponseSchema;
+  },
+  /**
+   * Accepts an invitation that the organization received, for itself or for the user whom it names. It gives what the inviter may
+   * still give. The call fails with INVITER_NOT_ENTITLED if that is nothing, and with the reason for which AddMember, AddUserGrant or
+   * GrantProject would fail. The invitation then stays pending.
+   *
+   * @generated from rpc postern.v1.InvitationService.AcceptReceivedInvitation
+   */
+  acceptReceivedInvitation: {
+    methodKind: "unary";
+    input: typeof AcceptReceivedInvitationRequestSchema;
+    output: typeof AcceptReceivedInvitationResponseSchema;
+  },
+  /**
+   * Declines an invitation that the organization received. Users may decline what is for themselves. If the other organization has given
+   * the user no roles of that kind yet, it cannot offer any more (ENDED_BY_RECEIVER) until AllowUserRoles.
+   *
+   * @generated from rpc postern.v1.InvitationService.DeclineReceivedInvitation
+   */
+  declineReceivedInvitation: {
+    methodKind: "unary";
+    input: typeof DeclineReceivedInvitationRequestSchema;
+    output: typeof DeclineReceivedInvitationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_postern_v1_invitation, 0);

@@ -178,15 +178,23 @@ const doneTexts: Readonly<Record<Outcome, { title: PageText; text: PageText }>> 
   declined: { title: "declined_title", text: "close_text" },
 };
 
-/** What became of an invitation, and what was not given. */
-export function donePage(page: PlainPage, outcome: Outcome, notGiven: readonly string[]): Response {
+/** What was not given, and what the user's organization has to accept first, in words. */
+type Rest = Readonly<Record<"notGiven" | "notYet", readonly string[]>>;
+
+/** What became of an invitation. */
+export function donePage(page: PlainPage, outcome: Outcome, { notGiven, notYet }: Rest): Response {
   const { language, pending } = page;
   const { title, text } = doneTexts[outcome];
   const signIn = pending === undefined ? paths.account : `${paths.authorize}?${pending}`;
   return shown(page, {
     title,
     body: html`<p>${pageText(text, language)}</p>
-${notGiven.length === 0 ? nothing : html`<p>${pageText("not_given", language)}</p>\n${listOf(notGiven)}`}
+${listed("not_given_yet", notYet)}
+${listed("not_given", notGiven)}
 ${outcome === "joined" ? html`<a class="button" href="${signIn}">${pageText("sign_in", language)}</a>` : nothing}`,
   });
+
+  function listed(heading: PageText, items: readonly string[]): Html {
+    return items.length === 0 ? nothing : html`<p>${pageText(heading, language)}</p>\n${listOf(items)}`;
+  }
 }

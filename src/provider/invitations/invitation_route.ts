@@ -48,7 +48,7 @@ export function invitationRoute(parts: ProviderParts, steps: SignInSteps): HttpR
 
   function show(page: PlainPage): Response | Promise<Response> {
     const outcome = outcomes.find((one) => hasWord(page, one));
-    if (outcome) return donePage(page, outcome, []);
+    if (outcome) return donePage(page, outcome, { notGiven: [], notYet: [] });
     return codeMoved(page, "invitation", normalizeCode) ?? opened(page, (invitation) => asked(page, invitation, {}));
   }
 
@@ -143,5 +143,14 @@ type Done = {
 function done(page: PlainPage, outcome: Outcome, { notGiven, invitation, cookies }: Done): Response {
   const all = [page.drop("invitation"), ...cookies];
   if (notGiven.length === 0) return redirect(`${path}?${outcome}=1`, { cookies: all });
-  return donePage({ ...page, form: { ...page.form, cookies: all } }, outcome, offersIn(page, invitation, notGiven));
+  const isWaiting = ({ no }: Accepted["notGiven"][number]) => no.reason === "ACCEPTANCE_REQUIRED";
+  const lists = {
+    notGiven: offersIn(
+      page,
+      invitation,
+      notGiven.filter((one) => !isWaiting(one)),
+    ),
+    notYet: offersIn(page, invitation, notGiven.filter(isWaiting)),
+  };
+  return donePage({ ...page, form: { ...page.form, cookies: all } }, outcome, lists);
 }

@@ -15,6 +15,7 @@ type Row = OwnAccount["user"] & {
   readonly organizationName: string;
   readonly organizationActive: boolean;
   readonly organizationOwnLoginNames: boolean;
+  readonly organizationRequiresAcceptance: boolean;
   readonly organizationVersion: bigint;
   readonly organizationCreated: Date;
   readonly organizationChanged: Date;
@@ -43,7 +44,7 @@ const questionOf = (asked: string, roles: string): Question => ({
   asked,
   isPlain: true,
   select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
-        h.own_login_names as "organizationOwnLoginNames",
+        h.own_login_names as "organizationOwnLoginNames", h.requires_acceptance as "organizationRequiresAcceptance",
         h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
         ${roles} as roles
       from asked
@@ -58,6 +59,7 @@ const organizationOf = (row: Row): OrganizationRow => ({
   name: row.organizationName,
   active: row.organizationActive,
   ownLoginNames: row.organizationOwnLoginNames,
+  requiresAcceptance: row.organizationRequiresAcceptance,
   version: row.organizationVersion,
   created: row.organizationCreated,
   changed: row.organizationChanged,

@@ -7,15 +7,11 @@ import { type At, detailsAfter, factOf, type NewFact, next } from "../../events/
 import { holdsThere } from "../../guards/missing_permission.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
 import { countNetwork } from "../callers/network_rate.ts";
-import type { OfferedMembership } from "../members/offered_membership.ts";
 import { joiningUsers, type NewPerson } from "../users/joining_user.ts";
 import { type No, refusedOutcome } from "../writing/batch_refusal.ts";
 import { offersShown } from "./invitation_row.ts";
-import { givingFacts, type Judged, judge, type OfferedGrant, refusalsOf } from "./offers.ts";
+import { givingFacts, type Judged, judge, type NotGiven, refusalsOf } from "./offers.ts";
 import { type AnswerSettings, accountsFor, guessesAt, type OpenInvitation, opening } from "./open_invitation.ts";
-
-/** An offer that was not given, and why. */
-export type NotGiven = { readonly membership?: OfferedMembership; readonly grant?: OfferedGrant; readonly no: No };
 
 /** What became of an invitation: the position of its last fact, and what was not given. */
 export type Accepted = { readonly at: At; readonly notGiven: readonly NotGiven[] };
@@ -90,13 +86,13 @@ type Accepting = {
 function accepting(deps: Deps) {
   const factsFor = givingFacts(deps);
   return async (invitation: OpenInvitation, { userId, judged, created }: Accepting, call: Call): Promise<Accepted> => {
-    const { owner, id: invitationId } = invitation;
+    const { owner, id: invitationId, inviterId } = invitation;
     const at = next(invitation, deps.clock());
-    const facts = await factsFor({ owner, userId, invitationId }, judged, call);
+    const { facts, notGiven } = await factsFor({ owner, userId, invitationId, inviterId }, judged, call);
     const value = { userId, newUser: created !== undefined };
     const end = factOf("invitation", at, { case: "accepted", value });
     const all = [...(created ? [created] : []), ...facts, end];
-    return deps.log.append(call, all, { at, notGiven: notGivenIn(judged) });
+    return deps.log.append(call, all, { at, notGiven: [...notGivenIn(judged), ...notGiven] });
   };
 }
 
@@ -109,7 +105,7 @@ function refuseVoid(judged: Judged): void {
 }
 
 /** A refusal without its fields: whoever accepts has sent none of them. */
-const withoutFields = ({ violations: _, ...no }: No): No => no;
+export const withoutFields = ({ violations: _, ...no }: No): No => no;
 
 const notGivenIn = ({ memberships, grants }: Judged): readonly NotGiven[] => [
   ...memberships.flatMap(({ membership, no }) => (no ? { membership, no } : [])),

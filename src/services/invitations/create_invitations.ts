@@ -34,7 +34,8 @@ import {
   violationsByItem,
   violationsOf,
 } from "../writing/batch_refusal.ts";
-import { invitationMails, mostInvitations, type OrganizationUse, useOf } from "./invitation_mail.ts";
+import { mostInvitations } from "../writing/offer.ts";
+import { invitationMails, type OrganizationUse, useOf } from "./invitation_mail.ts";
 import { offersShown } from "./invitation_row.ts";
 import { judge, type Offers, refusalsOf } from "./offers.ts";
 

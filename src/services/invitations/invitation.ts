@@ -10,6 +10,7 @@ import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { type JoiningSends, joiningSendsColumns, refusedMore, refusedSend } from "../verification/joining_mail.ts";
 import type { MailSettings } from "../verification/mail_code.ts";
 import { joined } from "../writing/batch_refusal.ts";
+import { receivedUntil } from "../writing/offer.ts";
 import { invitationMails, type OrganizationUse, useOf } from "./invitation_mail.ts";
 import { type InvitationRow, invitation, invitationRead, invitationsOf } from "./invitation_row.ts";
 import { judge, refusalsOf } from "./offers.ts";
@@ -35,6 +36,7 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
     async resendInvitation({ invitationId }, call) {
       const row = await found(invitationId, call);
       await refuseGiving(row, call);
+      if (row.email === "") return resentToReceiver(row, call);
       const use = await useOf(sql, row.owner, { settings, now: clock() });
       const nth = await nthTo(row, use, call);
       const { expirationDate: date, secret } = mailOf({ email: row.email, organizationName: use.name, nth }, call);
@@ -50,6 +52,14 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
       return log.append(call, [withdrawn], { details: detailsAfter(at) });
     },
   } satisfies Partial<ServiceImpl<typeof InvitationService>>;
+
+  /** Makes an invitation that an organization receives valid for longer; nothing is mailed. */
+  function resentToReceiver(row: InvitationRow, call: Call) {
+    const at = next(row, clock());
+    const expirationDate = timestampFromDate(receivedUntil(clock()));
+    const resent = factOf("invitation", at, { case: "resent", value: { expirationDate } });
+    return log.append(call, [resent], { details: detailsAfter(at), expirationDate });
+  }
 
   async function found(id: string, call: Call): Promise<InvitationRow> {
     const row = await read({ owner: organizationOf(call), id }, call.signal);

@@ -8,24 +8,40 @@ const keepCode = keepMailCodeOf("i.stream", "i.owner");
 
 const dropCodes = "delete from mail_codes c using $facts f where c.user_id = f.stream and c.purpose = 'invitation'";
 
+// What an organization receives is one thing.
+const offered = "coalesce(f.payload->'memberships'->0, f.payload->'grants'->0, f.payload->'projectGrant')";
+const isReceived = "(f.payload ? 'userId' or f.payload ? 'projectGrant')";
+
 /** An invitation that is over leaves neither its address nor a code that works. */
 const over = {
   views: ["delete from invitations v using $facts f where v.owner = f.owner and v.invitation_id = f.stream"],
-  credentials: ["delete from invitation_addresses a using $facts f where a.invitation_id = f.stream", dropCodes],
+  credentials: [
+    "delete from invitation_addresses a using $facts f where a.invitation_id = f.stream",
+    "delete from invitation_receivers r using $facts f where r.invitation_id = f.stream",
+    dropCodes,
+  ],
 };
 
 /** The folds of facts about an invitation: its row, its address, its code and the mail that brings it. */
 export const invitationFolds = {
   created: {
     views: [
-      `insert into invitations (owner, invitation_id, inviter_id, memberships, grants, expiration_date, version, created, changed)
-       select f.owner, f.stream, coalesce(f.actor, ''), f.payload->'memberships', f.payload->'grants', ${expiration},
-         f.version, f.time, f.time
-       from $facts f`,
+      `insert into invitations (owner, invitation_id, inviter_id, memberships, grants, project_grant, recipient_id, kind, object_id,
+         project_id, project_grant_id, expiration_date, version, created, changed)
+       select f.owner, f.stream, coalesce(f.payload->>'inviterId', f.actor, ''), f.payload->'memberships', f.payload->'grants',
+         f.payload->'projectGrant', coalesce(f.payload->>'userId', f.payload->'projectGrant'->>'organizationId'),
+         case when o.one is null then null when f.payload ? 'projectGrant' then 'project_grant'
+              when f.payload->'memberships'->0 is not null then 'member' else 'user_grant' end,
+         case when o.one is not null
+           then coalesce(nullif(o.one->>'projectGrantId', ''), nullif(o.one->>'projectId', ''), f.owner) end,
+         nullif(o.one->>'projectId', ''), nullif(o.one->>'projectGrantId', ''), ${expiration}, f.version, f.time, f.time
+       from $facts f cross join lateral (select case when ${isReceived} then ${offered} end as one) o`,
     ],
     credentials: [
       `insert into invitation_addresses (invitation_id, owner, email)
        select i.stream, i.owner, i.secret->>'email' from $input i where i.secret->>'email' is not null`,
+      `insert into invitation_receivers (invitation_id, owner, receiver_id)
+       select i.stream, i.owner, i.secret->>'receiverId' from $input i where i.secret->>'receiverId' is not null`,
       ...keepCode,
     ],
   },
@@ -39,4 +55,5 @@ export const invitationFolds = {
   accepted: over,
   declined: over,
   expired: over,
+  ended: over,
 } satisfies NounFolds<"invitation">;

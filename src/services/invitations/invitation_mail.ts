@@ -2,12 +2,10 @@ import type { Call, Deps } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { joiningMails, sentBy, type Within, windowStart } from "../verification/joining_mail.ts";
 import type { MailSettings } from "../verification/mail_code.ts";
+import { mostInvitations } from "../writing/offer.ts";
 
 /** For how long an invitation can be accepted; the mail says so. */
 const invitationDays = 7;
-
-/** How many invitations an organization can have. */
-export const mostInvitations = 1_000;
 
 /** How many invitations an organization has, how many mails it has sent within the window, and its name. */
 export type OrganizationUse = { readonly invitations: number; readonly sent: number; readonly name: string };

@@ -8,17 +8,26 @@ import type { Offers } from "./offers.ts";
 
 export type InvitationRow = Versioned &
   Offers & {
+    /** The invited address; empty for what an organization receives. */
     readonly email: string;
+    /** The user whom an organization would receive it for. */
+    readonly userId: string | null;
     readonly inviterId: string;
     readonly expirationDate: Date;
   };
 
-/** The columns of an invitation `v` with its address `a`. */
-export const invitationColumns = `v.invitation_id as id, v.owner, a.email, v.inviter_id as "inviterId", v.memberships, v.grants,
+const columns = `v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
+  v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
   v.expiration_date as "expirationDate", v.version, v.created, v.changed`;
 
-/** Joins the address of the invitation `v`. */
-export const itsAddress = "join invitation_addresses a on a.invitation_id = v.invitation_id";
+/** The columns of an invitation `v` with its address `a`. */
+export const invitationColumns = `${columns}, coalesce(a.email, '') as email`;
+
+/** The columns of an invitation `v` that an organization receives. */
+export const receivedColumns = `${columns}, '' as email`;
+
+/** Joins the address of the invitation `v`, if it has one. */
+export const itsAddress = "left join invitation_addresses a on a.invitation_id = v.invitation_id";
 
 export const invitationsOf = (sql: Sql, owner: string, { after, limit }: Page) => sql<InvitationRow[]>`
   select ${sql.unsafe(invitationColumns)} from invitations v ${sql.unsafe(itsAddress)}
@@ -33,19 +42,21 @@ export const invitationRead = (sql: Sql) =>
   });
 
 /** What is offered, as messages have it. */
-export const offersShown = ({ memberships, grants }: Offers) => ({
+export const offersShown = ({ memberships, grants }: Pick<Offers, "memberships" | "grants">) => ({
   memberships: memberships.map(({ roles, ...object }) => ({ ...object, roles: [...roles] })),
   grants: grants.map(({ roleKeys, ...project }) => ({ ...project, roleKeys: [...roleKeys] })),
 });
 
 export function invitation(row: InvitationRow, now: Date) {
-  const { id, email, inviterId, expirationDate } = row;
+  const { id, email, inviterId, userId, projectGrant, expirationDate } = row;
   return {
     id,
     details: details(row),
     email,
     inviterId,
     ...offersShown(row),
+    ...(userId !== null && { userId }),
+    ...(projectGrant && { projectGrant: { ...projectGrant, roleKeys: [...projectGrant.roleKeys] } }),
     state: expirationDate > now ? InvitationState.PENDING : InvitationState.EXPIRED,
     expirationDate: timestampFromDate(expirationDate),
   };

@@ -8,6 +8,7 @@ import { invitationCalls, invitationRules } from "./invitation.ts";
 import { expiredInvitations } from "./invitation_expiry.ts";
 import { invitationFolds } from "./invitation_fold.ts";
 import type { AnswerSettings } from "./open_invitation.ts";
+import { receivedInvitationRules, receivedInvitations } from "./received_invitation.ts";
 
 type Parts = { readonly deps: Deps };
 type Settings = MailSettings & AnswerSettings;
@@ -20,11 +21,12 @@ export const invitations = {
         invitationBatch(deps, settings),
         invitationCalls(deps, settings),
         invitationAnswerCalls(invitationAnswers(deps, settings)),
+        receivedInvitations(deps),
       ),
     ),
   ],
   folds: { invitation: invitationFolds },
-  rules: () => [...invitationRules, ...invitationBatchRules],
+  rules: () => [...invitationRules, ...invitationBatchRules, ...receivedInvitationRules],
   lateRules: (deps: Deps) => invitationBatchLateRules(deps),
   chores: ({ deps }: Parts) => [expiredInvitations(deps)],
 };

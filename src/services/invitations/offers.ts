@@ -13,6 +13,7 @@ import {
   objectOfOffer,
   refusedMembership,
 } from "../members/offered_membership.ts";
+import { grantedFact, prospectRead, unfit } from "../projects/project_grant.ts";
 import {
   addedFact,
   findingsQuestion,
@@ -23,12 +24,24 @@ import {
   type WantedGrant,
 } from "../user_grants/add_user_grant.ts";
 import type { No } from "../writing/batch_refusal.ts";
+import { deciderIn, type Offer, offering, unaccepted } from "../writing/offer.ts";
 
 /** Roles in a project that an invitation offers. */
 export type OfferedGrant = Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">;
 
+/** The grant of a project that an invitation offers. */
+type OfferedProjectGrant = {
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly roleKeys: readonly string[];
+};
+
 /** What an invitation offers. */
-export type Offers = { readonly memberships: readonly OfferedMembership[]; readonly grants: readonly OfferedGrant[] };
+export type Offers = {
+  readonly memberships: readonly OfferedMembership[];
+  readonly grants: readonly OfferedGrant[];
+  readonly projectGrant?: OfferedProjectGrant | null;
+};
 
 /** The offers of an organization, who would give them, and the user who would get them, if that is known. */
 export type Giving = {
@@ -46,13 +59,27 @@ export type JudgedMembership = {
   readonly findings: MembershipFindings | undefined;
   readonly no: No | undefined;
 };
-export type JudgedGrant = { readonly grant: OfferedGrant; readonly no: No | undefined };
-export type Judged = { readonly memberships: readonly JudgedMembership[]; readonly grants: readonly JudgedGrant[] };
+export type JudgedGrant = {
+  readonly grant: OfferedGrant;
+  readonly findings: GrantFindings | undefined;
+  readonly no: No | undefined;
+};
+type JudgedProjectGrant = { readonly projectGrant: OfferedProjectGrant; readonly no: No | undefined };
+export type Judged = {
+  readonly memberships: readonly JudgedMembership[];
+  readonly grants: readonly JudgedGrant[];
+  readonly projectGrants: readonly JudgedProjectGrant[];
+};
 
 /** Decides which offers can be given. The rights of whoever gives them come first, so that the others tell nobody what exists. */
 export async function judge(sql: Sql, givings: readonly Giving[]): Promise<Judged[]> {
-  const [memberships, grants] = await Promise.all([membershipsFound(sql, givings), grantsFound(sql, givings)]);
+  const [memberships, grants, projectGrants] = await Promise.all([
+    membershipsFound(sql, givings),
+    grantsFound(sql, givings),
+    Promise.all(givings.map((giving) => judgedProjectGrants(sql, giving))),
+  ]);
   return givings.map((giving, n) => ({
+    projectGrants: projectGrants[n] ?? [],
     memberships: giving.offers.memberships.map((membership, at) => {
       const findings = memberships[n]?.[at];
       const place = { path: `${giving.path}memberships[${at}].`, userId: giving.userId };
@@ -60,19 +87,32 @@ export async function judge(sql: Sql, givings: readonly Giving[]): Promise<Judge
       return { membership, findings, no };
     }),
     grants: giving.offers.grants.map((grant, at) => {
-      const path = `${giving.path}grants[${at}].`;
-      return {
-        grant,
-        no:
-          beyond(lackingForGrant(giving, grant), path) ??
-          refusedGrant(giving, grant, { findings: grants[n]?.[at], path }),
-      };
+      const [path, findings] = [`${giving.path}grants[${at}].`, grants[n]?.[at]];
+      const no = beyond(lackingForGrant(giving, grant), path) ?? refusedGrant(giving, grant, { findings, path });
+      return { grant, findings, no };
     }),
   }));
 }
 
-export const refusalsOf = ({ memberships, grants }: Judged): readonly No[] =>
-  [...memberships, ...grants].flatMap(({ no }) => no ?? []);
+/** Decides about the grant of a project, of which an invitation offers at most one. */
+async function judgedProjectGrants(sql: Sql, { owner, by, offers }: Giving): Promise<JudgedProjectGrant[]> {
+  const { projectGrant } = offers;
+  if (!projectGrant) return [];
+  const there = { scope: "project", id: projectGrant.projectId, organization: owner, roles: [] } as const;
+  const lacking = holdsThere(by, "project.grant.write", there) ? undefined : "project.grant.write";
+  const key = prospectKeyOf(owner, projectGrant);
+  return [{ projectGrant, no: beyond(lacking, "projectGrant.") ?? unfit(key, await prospectRead(sql)(key)) }];
+}
+
+const prospectKeyOf = (owner: string, { projectId, organizationId, roleKeys }: OfferedProjectGrant) => ({
+  owner,
+  project: projectId,
+  granted: organizationId,
+  keys: [...roleKeys],
+});
+
+export const refusalsOf = ({ memberships, grants, projectGrants }: Judged): readonly No[] =>
+  [...memberships, ...grants, ...projectGrants].flatMap(({ no }) => no ?? []);
 
 /** Finds a permission that somebody lacks to give a membership: to add members there, or one that its roles give. */
 function lackingFor({ by, owner }: Giving, offer: OfferedMembership): Permission | undefined {
@@ -143,25 +183,97 @@ async function found<R extends object>(sql: Sql, asked: readonly Asked[], questi
   return byItem;
 }
 
-/** The user who gets what an invitation offers. */
-type Getting = { readonly owner: string; readonly userId: string; readonly invitationId: string };
+/** The user who gets what an invitation offers, and who vouches for it. */
+type Getting = {
+  readonly owner: string;
+  readonly userId: string;
+  readonly invitationId: string;
+  readonly inviterId: string;
+  /** The organization that the caller accepts for; absent if users accept for themselves. */
+  readonly acceptedBy?: string;
+};
 
-/** Makes the facts that give what can be given. */
+/** An offer that was not given, and why. */
+export type NotGiven = { readonly membership?: OfferedMembership; readonly grant?: OfferedGrant; readonly no: No };
+
+/** The facts that give what can be given or offer it to the user's organization, and what nobody gets yet. */
+type Given = {
+  readonly facts: readonly NewFact[];
+  readonly notGiven: readonly NotGiven[];
+  /** How many tokens and codes end. */
+  readonly ended: number;
+};
+
+/** Makes the facts that give what can be given; what somebody else has to accept first is offered to them. */
 export function givingFacts(deps: Deps) {
   const { ids, clock } = deps;
-  const outgrown = outgrownBy(deps);
-  return async ({ owner, userId, invitationId }: Getting, judged: Judged, call: Call): Promise<NewFact[]> => {
-    const at = () => first(owner, ids(), clock());
-    const memberships = judged.memberships.flatMap(({ no, ...one }) => (no ? [] : one));
-    const members = memberships.map(async ({ membership, findings }) => {
-      const target = targetOf(objectOfOffer(owner, membership), membership.roles);
-      const { secret } = await outgrown({ userId, target }, call);
-      const { projectId = null } = findings ?? {};
-      return acceptedMembership(at(), membership, { userId, invitationId, secret, projectId });
-    });
-    const grants = judged.grants.flatMap(({ no, grant }) =>
-      no ? [] : addedFact(at(), wantedBy({ owner, userId }, grant), invitationId),
+  const [outgrown, decideOffers] = [outgrownBy(deps), offering(deps)];
+
+  return async (getting: Getting, judged: Judged, call: Call): Promise<Given> => {
+    const waiting = waitingIn(getting, judged, call);
+    const offered = await decideOffers(waiting.map(({ offer }) => offer));
+    const waits = new Set(waiting.map(({ one }) => one));
+    const members = await Promise.all(
+      judged.memberships.filter((one) => !one.no && !waits.has(one)).map((one) => member(getting, one, call)),
     );
-    return [...(await Promise.all(members)), ...grants];
+    const grants = judged.grants.filter((one) => !one.no && !waits.has(one)).map((one) => granted(getting, one));
+    const projectGrants = judged.projectGrants.filter(({ no }) => !no).map((one) => lent(getting, one));
+    return {
+      facts: [
+        ...members.map(({ fact }) => fact),
+        ...grants,
+        ...projectGrants,
+        ...offered.flatMap(({ fact }) => fact ?? []),
+      ],
+      notGiven: waiting.map(({ one }, n) => ({ ...shownIn(one), no: offered[n]?.no ?? unaccepted("") })),
+      ended: members.reduce((sum, { count }) => sum + count, 0),
+    };
   };
+
+  async function member(
+    { owner, userId, invitationId }: Getting,
+    { membership, findings }: JudgedMembership,
+    call: Call,
+  ) {
+    const target = targetOf(objectOfOffer(owner, membership), membership.roles);
+    const { count, secret } = await outgrown({ userId, target }, call);
+    const { projectId = null } = findings ?? {};
+    return { count, fact: acceptedMembership(at(owner), membership, { userId, invitationId, secret, projectId }) };
+  }
+
+  function granted({ owner, userId, invitationId }: Getting, { grant }: JudgedGrant): NewFact {
+    return addedFact(at(owner), wantedBy({ owner, userId }, grant), invitationId);
+  }
+
+  function lent({ owner, invitationId }: Getting, { projectGrant }: JudgedProjectGrant): NewFact {
+    return grantedFact(at(owner), prospectKeyOf(owner, projectGrant), invitationId);
+  }
+
+  function at(owner: string) {
+    return first(owner, ids(), clock());
+  }
 }
+
+type Waiting = { readonly one: JudgedMembership | JudgedGrant; readonly offer: Offer };
+
+/** Finds what could be given, but somebody other than the caller has to accept first. */
+function waitingIn(getting: Getting, { memberships, grants }: Judged, call: Call): Waiting[] {
+  const { owner, userId, inviterId, acceptedBy } = getting;
+  return [...memberships, ...grants].flatMap((one): Waiting[] => {
+    const { no, findings } = one;
+    const receiver = no || !findings ? undefined : deciderIn(findings, call);
+    if (receiver === undefined || receiver === acceptedBy) return [];
+    const offered = "grant" in one ? { grant: one.grant } : { membership: placed(one) };
+    const offeredAs = findings?.offeredAs ?? null;
+    return [{ one, offer: { owner, receiver, offeredAs, path: "", userId, inviterId, ...offered } }];
+  });
+}
+
+/** An offered membership with the project that its object belongs to. */
+const placed = ({ membership, findings }: JudgedMembership): OfferedMembership => ({
+  ...membership,
+  projectId: findings?.projectId ?? "",
+});
+
+const shownIn = (one: JudgedMembership | JudgedGrant) =>
+  "grant" in one ? { grant: one.grant } : { membership: one.membership };

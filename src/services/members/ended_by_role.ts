@@ -31,7 +31,10 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
     const ended = new Set(lesser.flat());
     const kept = created.filter((one) => !ended.has(one)).map(({ creatorId }) => creatorId);
     const count = [...ended].reduce((sum, one) => sum + one.count, 0);
-    return { count, secret: { userId, keptCreators: [userId, callerOf(call).userId, ...kept] } };
+    // Whoever accepts for the user may hold less than what somebody else gives.
+    const caller = callerOf(call);
+    const callers = uncovered(caller, [target]) ? [] : [caller.userId];
+    return { count, secret: { userId, keptCreators: [userId, ...callers, ...kept] } };
   };
 
   async function isLess({ creatorId }: Creations, target: Membership): Promise<boolean> {

@@ -13,12 +13,14 @@ import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
 import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
+import { uncovered } from "../../guards/missing_permission.ts";
 import type { Role } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { isEnded } from "../callers/ended_roles.ts";
 import { isHidden, membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
+import { type Acceptance, deciderIn, deciderOfUser, offeredAs, offering, unaccepted } from "../writing/offer.ts";
 import { outgrownBy, outgrownCodesEnd, outgrownTokensEnd } from "./ended_by_role.ts";
 
 export const memberService = (deps: Deps) => {
@@ -31,9 +33,9 @@ export const memberService = (deps: Deps) => {
     async addMember({ userId, roles, ...request }, call) {
       const object = objectOf(request, call);
       const standing = await standingIn(object, userId, call);
-      if (!standing.userExists) throw refuse.notFound("user", userId);
-      if (standing.member) throw memberExists(userId);
-      if (standing.isEnded) throw refuse.because("ENDED_BY_RECEIVER", { params: { userId } });
+      refuseMember(standing, userId);
+      const receiver = deciderIn(standing, call);
+      if (receiver !== undefined) return offered({ object, userId, roles, standing, receiver }, call);
       const at = first(object.owner, ids(), clock());
       const value = { userId, roles, ...namedBy(object, standing.projectId) };
       const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
@@ -43,11 +45,13 @@ export const memberService = (deps: Deps) => {
 
     async changeMember({ userId, roles, expectedSequence, ...request }, call) {
       const object = objectOf(request, call);
-      const { member, othersOwn } = await standingIn(object, userId, call);
+      const standing = await standingIn(object, userId, call);
+      const { member, othersOwn } = standing;
       if (!member) throw refuse.notFound("member", userId);
       refuseOvertaken(member, expectedSequence);
       if (sameSet(member.roles, roles)) return log.append(call, [], { details: details(member) });
       if (owns(member.roles) && !owns(roles) && !othersOwn) throw refuse.because("LAST_OWNER");
+      if (deciderIn(standing, call) !== undefined) refuseMore(object, member.roles, roles);
       const at = next(member, clock());
       const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
       const changed = factOf("member", at, { case: "changed", value: { roles } }, secret);
@@ -72,7 +76,40 @@ export const memberService = (deps: Deps) => {
       return log.append(call, [removed], { details: detailsAfter(at) });
     },
   } satisfies ServiceImpl<typeof MemberService>;
+
+  /** Offers a membership to the user's organization, which has to accept it. */
+  async function offered({ object, userId, roles, standing, receiver }: OfferedMember, call: Call) {
+    const projectGrantId = object.scope === "project_grant" ? object.id : "";
+    const membership = { roles, projectId: standing.projectId ?? "", projectGrantId };
+    const { owner } = object;
+    const { offeredAs } = standing;
+    const [one] = await offering(deps)([{ owner, receiver, offeredAs, path: "", userId, membership }]);
+    if (!one?.fact) throw one ? refuse.because(one.no.reason, one.no) : new Error("an offer was not decided");
+    const { at } = one.fact;
+    return log.append(call, [one.fact], { details: detailsAfter(at), endedCredentials: 0, invitationId: at.stream });
+  }
 };
+
+type OfferedMember = {
+  readonly object: MembershipObject;
+  readonly userId: string;
+  readonly roles: string[];
+  readonly standing: StandingFindings;
+  readonly receiver: string;
+};
+
+function refuseMember({ userExists, member, isEnded: ended }: StandingFindings & Standings, userId: string): void {
+  if (!userExists) throw refuse.notFound("user", userId);
+  if (member) throw memberExists(userId);
+  if (ended) throw refuse.because("ENDED_BY_RECEIVER", { params: { userId } });
+}
+
+/** Refuses roles that give more than the user's organization has accepted. */
+function refuseMore(object: MembershipObject, accepted: readonly string[], roles: readonly string[]): void {
+  if (!uncovered({ memberships: [targetOf(object, accepted)] }, [targetOf(object, roles)])) return;
+  const no = unaccepted("roles");
+  throw refuse.because(no.reason, no);
+}
 
 /** The owner's role in a scope, in SQL; the instance and organizations always keep an owner. */
 const owning = (scope: string) =>
@@ -307,7 +344,7 @@ export function namedBy({ scope, id }: MembershipObject, projectId: string | nul
 }
 
 type MemberRow = Versioned & { readonly userId: string; readonly roles: readonly string[]; readonly isMatch?: boolean };
-type StandingFindings = {
+type StandingFindings = Acceptance & {
   readonly objectExists: boolean;
   readonly projectId: string | null;
   readonly userExists: boolean;
@@ -316,6 +353,7 @@ type StandingFindings = {
   /** Whether the instance, or the organization, has another active owner. */
   readonly othersOwn: boolean;
 };
+type Standings = { readonly member: MemberRow | undefined };
 type StandingKey = MembershipObject & { readonly user: string };
 type Standing = StandingFindings & (MemberRow | { [C in keyof MemberRow]: null });
 
@@ -324,6 +362,10 @@ export const askedObject = `from asked
              left join project_grants g on asked.scope = 'project_grant' and g.project_grant_id = asked.id
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
                and ${organizationIsThere("g.owner")}`;
+
+/** The columns of an Acceptance of a membership. Whoever gives roles on the instance decides about every organization. */
+export const acceptanceOfMember = `case when asked.scope <> 'instance' then ${deciderOfUser('asked."user"', "asked.owner")} end as "decidedBy",
+               ${offeredAs("member", { recipient: 'asked."user"', object: "asked.id", giver: "asked.owner" })} as "offeredAs"`;
 
 const objectRead = (sql: Sql) =>
   loadOne<MembershipObject, object>(sql, {
@@ -341,16 +383,13 @@ function standingRead(sql: Sql) {
                ${userIsThere('asked."user"')} as "userExists",
                ${isEnded(RoleKind.MEMBERSHIP, { user: 'asked."user"', giver: "asked.owner" })} as "isEnded",
                exists (select from ${activeOwners("asked.scope", "asked.id")} and o.user_id <> asked."user") as "othersOwn",
+               ${acceptanceOfMember},
                m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed
              ${askedObject}
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
                and ${membershipIsLeft}`,
   });
-  return async (
-    object: MembershipObject,
-    user: string,
-    call: Call,
-  ): Promise<StandingFindings & { member: MemberRow | undefined }> => {
+  return async (object: MembershipObject, user: string, call: Call): Promise<StandingFindings & Standings> => {
     const row = await read({ ...object, user }, call.signal);
     if (!row?.objectExists) throw missing(object);
     return { ...row, member: row.id === null ? undefined : row };

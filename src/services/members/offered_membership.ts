@@ -4,7 +4,8 @@ import { type At, factOf, type NewFact } from "../../events/fact.ts";
 import { isEnded } from "../callers/ended_roles.ts";
 import { membershipIsLeft } from "../callers/in_force.ts";
 import type { No } from "../writing/batch_refusal.ts";
-import { askedObject, type MembershipObject, namedBy, scopeOf } from "./member.ts";
+import type { Acceptance } from "../writing/offer.ts";
+import { acceptanceOfMember, askedObject, type MembershipObject, namedBy, scopeOf } from "./member.ts";
 
 /** A membership that an invitation offers; without ids, in the organization that invites. */
 export type OfferedMembership = {
@@ -14,7 +15,7 @@ export type OfferedMembership = {
 };
 
 /** The state that decides about an offered membership. */
-export type MembershipFindings = {
+export type MembershipFindings = Acceptance & {
   readonly objectExists: boolean;
   readonly projectId: string | null;
   /** Whether the user, or its organization, has ended the roles given by the organization that invites. */
@@ -37,7 +38,8 @@ export const membershipQuestion = {
              ${isEnded(RoleKind.MEMBERSHIP, { user: 'asked."user"', giver: "asked.owner" })} as "isEnded",
              (select m.member_id from members m
               where m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
-                and ${membershipIsLeft}) as "memberId"
+                and ${membershipIsLeft}) as "memberId",
+             ${acceptanceOfMember}
            ${askedObject}`,
 };
 

@@ -112,7 +112,8 @@ export const organizationFolds = {
   changed: {
     views: [
       `update organizations o set name = f.payload->>'name', version = f.version, changed = f.time,
-         own_login_names = coalesce((f.payload->>'ownLoginNames')::boolean, o.own_login_names)
+         own_login_names = coalesce((f.payload->>'ownLoginNames')::boolean, o.own_login_names),
+         requires_acceptance = coalesce((f.payload->>'requiresAcceptance')::boolean, o.requires_acceptance)
        from $facts f where o.organization_id = f.stream`,
     ],
   },
@@ -127,6 +128,7 @@ export type OrganizationRow = {
   name: string;
   active: boolean;
   ownLoginNames: boolean;
+  requiresAcceptance: boolean;
   version: bigint;
   created: Date;
   changed: Date;
@@ -136,16 +138,17 @@ const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
     select: `select n, organization_id as id, organization_id as owner, name, active, own_login_names as "ownLoginNames",
-               version, created, changed
+               requires_acceptance as "requiresAcceptance", version, created, changed
              from asked join organizations on organization_id = asked.id and not deleted`,
   });
 
-export const organization = ({ id, name, active, ownLoginNames, ...row }: OrganizationRow) => ({
+export const organization = ({ id, name, active, ownLoginNames, requiresAcceptance, ...row }: OrganizationRow) => ({
   id,
   details: details({ id, ...row }),
   name,
   state: active ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
   ownLoginNames,
+  requiresAcceptance,
 });
 
 /** Lists all organizations, or the given ones. */
@@ -160,7 +163,8 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     entries: some
       ? sql`(select organization_id as id, key, value from organization_metadata where organization_id = any(${some}) offset 0) m`
       : sql`(select organization_id as id, key, value from organization_metadata) m`,
-    columns: `o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames", o.version, o.created, o.changed`,
+    columns: `o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
+      o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed`,
     table: sql`organizations o`,
     few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,
     alias: "o",

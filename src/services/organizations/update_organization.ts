@@ -23,14 +23,21 @@ export const organizationUpdate = ({ log, sql, clock }: Deps) => {
       const row = await organizationToUpdate({ id: organizationOf(call), name: changes.name ?? null }, call.signal);
       if (!row) throw refuse.notFound("organization", organizationId);
       refuseOvertaken(row, expectedSequence);
-      const { name = row.name, ownLoginNames = row.ownLoginNames } = changes;
+      const {
+        name = row.name,
+        ownLoginNames = row.ownLoginNames,
+        requiresAcceptance = row.requiresAcceptance,
+      } = changes;
       if (row.takenBy !== null)
         throw organizationNameTaken({ field: "organization.name", name, organizationId: row.takenBy }, call);
       if (!ownLoginNames && row.hasOwnNames) throw refuse.because("OWN_LOGIN_NAMES_IN_USE");
-      const isKept = ownLoginNames === row.ownLoginNames;
-      if (name === row.name && isKept) return log.append(call, [], { details: details(row) });
+      const value = {
+        name,
+        ...(ownLoginNames === row.ownLoginNames ? {} : { ownLoginNames }),
+        ...(requiresAcceptance === row.requiresAcceptance ? {} : { requiresAcceptance }),
+      };
+      if (name === row.name && Object.keys(value).length === 1) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
-      const value = { name, ...(isKept ? {} : { ownLoginNames }) };
       const changed = factOf("organization", at, { case: "changed", value });
       return log.append(call, [changed], { details: detailsAfter(at) });
     },
@@ -54,6 +61,7 @@ type Row = Versioned & {
   readonly name: string;
   readonly takenBy: string | null;
   readonly ownLoginNames: boolean;
+  readonly requiresAcceptance: boolean;
   /** Whether a user has a login name that is the organization's own. A foreign key decides races. */
   readonly hasOwnNames: boolean;
 };
@@ -63,6 +71,7 @@ const updateRead = (sql: Sql) =>
   loadOne<{ id: string; name: string | null }, Row>(sql, {
     asked: "id text, name text",
     select: `select n, o.organization_id as id, o.organization_id as owner, o.name, o.own_login_names as "ownLoginNames",
+               o.requires_acceptance as "requiresAcceptance",
                o.version, o.created, o.changed,
                exists (select from organization_login_names l where l.owner = asked.id and l.own offset 0) as "hasOwnNames",
                (select t.organization_id from organizations t

@@ -1,5 +1,6 @@
 import { inOrder, type Step } from "../../events/fold.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
+import { invitationsEnd } from "../writing/offer.ts";
 
 // A user or project may have a lot, which is deleted before them, so this selects just the next ones to delete.
 const nextUsers = "(select * from users where owner = i.stream order by user_id limit 200)";
@@ -59,6 +60,7 @@ const ofProjects: readonly Step[] = [
     select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
              from $input i cross join lateral ${nextProjects} p join project_grants g on g.project_id = p.project_id`,
   },
+  invitationsEnd(`cross join lateral ${nextProjects} p join invitations v on v.project_id = p.project_id`),
   {
     makes: "project.deleted",
     isOneBatch: true,
@@ -79,6 +81,9 @@ export const whatItHas: readonly Step[] = [
     select: `select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
              from $input i join invitations v on v.owner = i.stream`,
   },
+  invitationsEnd(
+    "join invitation_receivers r on r.receiver_id = i.stream join invitations v on v.invitation_id = r.invitation_id",
+  ),
   {
     makes: "registration.expired",
     select: `select i.n, r.owner, r.registration_id, r.version + 1, jsonb_build_object()
@@ -120,6 +125,7 @@ export const whatItHas: readonly Step[] = [
                and not exists (select from subscriptions s where s.owner = i.stream)
                and not exists (select from domains d where d.owner = i.stream)
                and not exists (select from invitations v where v.owner = i.stream)
+               and not exists (select from invitation_receivers r where r.receiver_id = i.stream)
                and not exists (select from registrations r where r.owner = i.stream)`,
   },
 ];

@@ -8,6 +8,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";
+import { type Acceptance, deciderIn, unaccepted } from "../writing/offer.ts";
 import { refuseUnknownRoles, unknownRoles } from "./project_grant.ts";
 
 type Change = Pick<ServiceImpl<typeof ProjectService>, "changeProjectGrant">;
@@ -25,7 +26,7 @@ export const projectGrantChange = ({ log, sql, clock }: Deps) => {
       refuseUnknownRoles(roleKeys, row.known);
       const isSame = new Set([...roleKeys, ...row.roleKeys]).size === roleKeys.length;
       if (isSame && row.roleKeys.length === roleKeys.length) return log.append(call, [], { details: details(row) });
-      const no = refusedDeletion(roleKeys, row);
+      const no = refusedMore(roleKeys, row, call) ?? refusedDeletion(roleKeys, row);
       if (no) throw refuse.because(no.reason, no);
       const at = next(row, clock());
       const removedRoleKeys = row.roleKeys.filter((key) => !roleKeys.includes(key));
@@ -57,8 +58,14 @@ function refusedDeletion(roleKeys: readonly string[], { beingDeleted: gone }: Ro
   return at < 0 ? undefined : beingDeleted(`roleKeys[${at}]`);
 }
 
+/** Refuses roles that the organization with the grant has not accepted. */
+function refusedMore(roleKeys: readonly string[], row: Roles, call: Call): No | undefined {
+  if (roleKeys.every((key) => row.roleKeys.includes(key))) return undefined;
+  return deciderIn(row, call) === undefined ? undefined : unaccepted("roleKeys");
+}
+
 type Key = { owner: string; project: string; grant: string; keys: readonly string[] };
-type Roles = {
+type Roles = Pick<Acceptance, "decidedBy"> & {
   readonly roleKeys: readonly string[];
   /** The roles that a job is still taking from user grants. */
   readonly beingDeleted: readonly string[];
@@ -71,6 +78,8 @@ const changeRead = (sql: Sql) =>
   loadOne<Key, Row>(sql, {
     asked: `owner text, project text, "grant" text, keys text[]`,
     select: `select n, g.project_grant_id as id, g.owner, g.version, g.created, g.changed,
+               (select o.organization_id from organizations o
+                where o.organization_id = g.granted_organization_id and o.requires_acceptance) as "decidedBy",
                array(select r.role_key from project_grant_roles r
                      where r.project_grant_id = g.project_grant_id) as "roleKeys",
                array(select r.role_key from all_project_grant_roles r

@@ -11,6 +11,7 @@ import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
+import { invitationsEnd } from "../writing/offer.ts";
 import { asRead } from "../writing/taken_name.ts";
 import { projectGrantChange } from "./change_project_grant.ts";
 import { projectGrants } from "./project_grant.ts";
@@ -126,6 +127,7 @@ const whatRests: readonly Step[] = [
     select: `select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
                  from $input i join project_grants g on g.project_id = i.stream`,
   },
+  invitationsEnd("join invitations v on v.project_id = i.stream"),
 ];
 
 /** The grants that lose a role when the project does. */
@@ -150,6 +152,11 @@ const holdersLoseIt: readonly Step[] = [
                  join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
                  join project_grants g on g.project_grant_id = r.project_grant_id`,
   },
+  // Nobody can accept the role any more.
+  invitationsEnd(
+    `join invitations v on v.project_id = i.stream
+                   and coalesce(v.project_grant, v.grants->0)->'roleKeys' ? (i.payload->>'key')`,
+  ),
 ];
 
 /** The folds of facts about a project: they write its row and its roles. */

@@ -7,7 +7,16 @@ import {
 } from "../../../gen/postern/v1/project_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
 import { lateRule, refuse, type Violation } from "../../errors.ts";
-import { details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
+import {
+  type At,
+  details,
+  detailsAfter,
+  factOf,
+  first,
+  type NewFact,
+  next,
+  type Versioned,
+} from "../../events/fact.ts";
 import { type NounFolds, type Step, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -15,6 +24,7 @@ import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";
 import { inactive } from "../writing/inactive.ts";
+import { type Acceptance, deciderIn, invitationsEnd, type Offer, offeredAs, offering } from "../writing/offer.ts";
 import type { ReadableProject } from "./readable_project.ts";
 
 type ProjectGrants = Pick<
@@ -22,7 +32,8 @@ type ProjectGrants = Pick<
   "grantProject" | "listProjectGrants" | "revokeProjectGrant"
 >;
 
-export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: ReadableProject) => {
+export const projectGrants = (deps: Deps, readable: ReadableProject) => {
+  const { log, sql, clock, ids } = deps;
   const prospectOf = prospectRead(sql);
   const grantOf = grantRead(sql);
 
@@ -30,12 +41,13 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
     async grantProject({ projectId, grantedOrganizationId, roleKeys }, call) {
       const owner = organizationOf(call);
       const asked = { owner, project: projectId, granted: grantedOrganizationId, keys: roleKeys };
-      refuseUnfit(asked, await prospectOf(asked, call.signal));
-      const projectGrantId = ids();
-      const at = first(owner, projectGrantId, clock());
-      const value = { projectId, grantedOrganizationId, roleKeys };
-      const created = factOf("projectGrant", at, { case: "created", value });
-      return log.append(call, [created], { projectGrantId, details: detailsAfter(at) });
+      const prospect = await prospectOf(asked, call.signal);
+      const no = unfit(asked, prospect);
+      if (no) throw refuse.because(no.reason, no);
+      const receiver = prospect && deciderIn(prospect, call);
+      if (receiver !== undefined) return offered(asked, { receiver, offeredAs: prospect?.offeredAs ?? null }, call);
+      const created = grantedFact(first(owner, ids(), clock()), asked);
+      return log.append(call, [created], { projectGrantId: created.at.stream, details: detailsAfter(created.at) });
     },
 
     async listProjectGrants(request, call) {
@@ -58,7 +70,28 @@ export const projectGrants = ({ log, sql, clock, ids }: Deps, readable: Readable
       return log.appendLong(call, revoked, (jobId) => ({ details: detailsAfter(at), ...(jobId && { jobId }) }));
     },
   } satisfies ProjectGrants;
+
+  /** Offers a project grant to the organization that would get it. */
+  async function offered({ owner, project: projectId, granted, keys }: ProspectKey, of: Receiving, call: Call) {
+    const projectGrant = { projectId, organizationId: granted, roleKeys: keys };
+    const [one] = await offering(deps)([{ owner, ...of, path: "", projectGrant }]);
+    if (!one?.fact) throw one ? refuse.because(one.no.reason, one.no) : new Error("an offer was not decided");
+    const { at } = one.fact;
+    return log.append(call, [one.fact], { details: detailsAfter(at), invitationId: at.stream });
+  }
 };
+
+type Receiving = Pick<Offer, "receiver" | "offeredAs">;
+
+/** Makes the fact that grants a project, perhaps by an invitation that is accepted. */
+export function grantedFact(
+  at: At,
+  { project: projectId, granted, keys }: ProspectKey,
+  invitationId?: string,
+): NewFact {
+  const named = { projectId, grantedOrganizationId: granted, ...(invitationId && { invitationId }) };
+  return factOf("projectGrant", at, { case: "created", value: { ...named, roleKeys: [...keys] } });
+}
 
 export const projectGrantRules = [pageRule(ListProjectGrantsRequestSchema, 1)];
 
@@ -98,7 +131,14 @@ const whatRests: readonly Step[] = [
     select: `select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
                  from $input i join members m on m.project_grant_id = i.stream`,
   },
+  invitationsEnd("join invitations v on v.project_grant_id = i.stream"),
 ];
+
+/** Nobody can accept roles that the project grant has lost. */
+const offersOfThemEnd = invitationsEnd(
+  `join invitations v on v.project_grant_id = i.stream and v.grants->0->'roleKeys' ?| array(
+                   select jsonb_array_elements_text(i.payload->'removedRoleKeys'))`,
+);
 
 // In the order in which a user grant locks them: first the project grant, then its roles.
 const rolesAfter = [
@@ -148,10 +188,10 @@ export const projectGrantFolds = {
       `delete from project_grant_roles r using $facts f
        where r.project_grant_id = f.stream and not f.payload->'roleKeys' ? r.role_key`,
     ],
-    cascades: [{ ...holdersLoseThem, extent: "many" }],
+    cascades: [holdersLoseThem, offersOfThemEnd].map((step) => ({ ...step, extent: "many" as const })),
     later: {
       begins: [...rolesAfter, `update all_project_grant_roles r set deleted = true from $facts f where ${lostRoles}`],
-      steps: [holdersLoseThem],
+      steps: [holdersLoseThem, offersOfThemEnd],
       ends: [`delete from all_project_grant_roles r using $facts f where ${lostRoles}`],
     },
   },
@@ -178,7 +218,7 @@ export const projectGrantFolds = {
 } satisfies NounFolds<"projectGrant">;
 
 type ProspectKey = { owner: string; project: string; granted: string; keys: string[] };
-type Prospect = {
+type Prospect = Acceptance & {
   /** Whether the organization that would receive the grant is active; null if it does not exist. */
   organizationActive: boolean | null;
   projectActive: boolean;
@@ -190,12 +230,15 @@ type Prospect = {
   known: string[];
 };
 
-const prospectRead = (sql: Sql) =>
+/** Reads what decides whether a project can be granted to an organization. */
+export const prospectRead = (sql: Sql) =>
   loadOne<ProspectKey, Prospect>(sql, {
     asked: "owner text, project text, granted text, keys jsonb",
     select: `select n, o.active as "organizationActive", p.active as "projectActive",
                w.active as "ownerActive", case when not g.deleted then g.project_grant_id end as "grantId",
                g.deleted is true as "isBeingDeleted",
+               case when o.requires_acceptance then o.organization_id end as "decidedBy",
+               ${offeredAs("project_grant", { recipient: "asked.granted", object: "asked.project", giver: "asked.owner" })} as "offeredAs",
                array(select r.role_key from project_roles r
                      where r.project_id = p.project_id
                        and r.role_key in (select jsonb_array_elements_text(asked.keys))) as known
@@ -206,17 +249,29 @@ const prospectRead = (sql: Sql) =>
                on g.project_id = p.project_id and g.granted_organization_id = asked.granted`,
   });
 
-function refuseUnfit({ owner, project, granted, keys }: ProspectKey, prospect: Prospect | undefined): void {
-  if (!prospect) throw refuse.notFound("project", project);
-  if (granted === owner) throw refuse.because("GRANT_TO_OWNER", { violations: [grantToOwner] });
-  if (prospect.organizationActive === null) throw refuse.notFound("organization", granted);
-  const shut = inactiveIn({ owner, project, granted }, prospect);
-  if (shut) throw refuse.because(shut.reason, shut);
-  refuseUnknownRoles(keys, prospect.known);
-  if (prospect.grantId !== null) throw grantExists(prospect.grantId);
-  const no = prospect.isBeingDeleted ? beingDeleted("grantedOrganizationId") : undefined;
-  if (no) throw refuse.because(no.reason, no);
+/** Finds why a project cannot be granted to an organization. */
+export function unfit({ owner, project, granted, keys }: ProspectKey, prospect: Prospect | undefined): No | undefined {
+  if (!prospect) return missing("project", project, "projectId");
+  const field = "grantedOrganizationId";
+  if (granted === owner) return { reason: "GRANT_TO_OWNER", field, violations: [grantToOwner] };
+  if (prospect.organizationActive === null) return missing("organization", granted, field);
+  const violations = unknownRoles(keys, prospect.known);
+  return (
+    inactiveIn({ owner, project, granted }, prospect) ??
+    (violations.length > 0 ? { reason: "ROLE_UNKNOWN", field: "roleKeys", violations } : undefined) ??
+    (prospect.grantId === null ? undefined : grantExists(prospect.grantId)) ??
+    (prospect.isBeingDeleted ? beingDeleted(field) : undefined)
+  );
 }
+
+const reasonsOfMissing = { project: "PROJECT_NOT_FOUND", organization: "ORGANIZATION_NOT_FOUND" } as const;
+
+const missing = (noun: keyof typeof reasonsOfMissing, id: string, field: string): No => ({
+  reason: reasonsOfMissing[noun],
+  field,
+  params: { id },
+  resource: { noun, id },
+});
 
 const grantToOwner: Violation = { field: "grantedOrganizationId", text: "PROJECT_OWNER_SAME" };
 
@@ -243,9 +298,9 @@ function roleUnknown(key: string, at: number): Violation {
   return { field: `roleKeys[${at}]`, text: "ROLE_NOT_THERE", params: { key }, reason: "ROLE_UNKNOWN" };
 }
 
-function grantExists(projectGrantId: string) {
-  const resource = { noun: "project_grant", id: projectGrantId };
-  return refuse.because("PROJECT_GRANT_EXISTS", { params: { projectGrantId }, resource });
+function grantExists(projectGrantId: string): No {
+  const resource = { noun: "project_grant", id: projectGrantId } as const;
+  return { reason: "PROJECT_GRANT_EXISTS", field: "grantedOrganizationId", params: { projectGrantId }, resource };
 }
 
 type Missing<R> = { [C in keyof R]: null };

@@ -9,6 +9,7 @@ import { arePlace, userEvents } from "../audit/user_event.ts";
 import { application, applicationsOf } from "../consents/consent.ts";
 import { factor } from "../factors/factor.ts";
 import { type FactorRow, factorColumns } from "../factors/factor_read.ts";
+import { receivedForUser, receivedShown } from "../invitations/received_row.ts";
 import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "../members/user_role_list.ts";
 import type { Entry } from "../metadata/metadata.ts";
 import type { PagePart } from "../reading/page.ts";
@@ -185,6 +186,11 @@ export const sections: readonly Section[] = [
     read: ({ sql, userId }, part) => endedRolesOf(sql, userId, part),
     shown: (row) => endedRolesShown(row),
     keys: ({ organizationId, kind }) => [organizationId, kind],
+  }),
+  many("receivedInvitation", {
+    read: ({ sql, owner, userId, now }, part) => receivedForUser(sql, { receiver: owner, userId, now }, part),
+    shown: (row) => receivedShown(row),
+    keys: ({ id }) => [id, ""],
   }),
   few<"browser", BrowserRow>("browser", {
     select: ({ sql, userId }) => sql`

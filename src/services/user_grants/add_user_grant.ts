@@ -1,13 +1,14 @@
 import type { AddUserGrantRequest } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
-import type { Reach } from "../../deps.ts";
+import type { Call, Reach } from "../../deps.ts";
 import type { Refusal, Violation } from "../../errors.ts";
-import { type At, factOf, type NewFact } from "../../events/fact.ts";
+import { type At, detailsAfter, factOf, type NewFact, typeOf } from "../../events/fact.ts";
 import type { Condition } from "../../events/fold.ts";
 import { isEnded } from "../callers/ended_roles.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { inactive } from "../writing/inactive.ts";
+import { type Acceptance, deciderIn, deciderOfUser, type Offer, offeredAs } from "../writing/offer.ts";
 
 /** A user grant to add. */
 export type WantedGrant = {
@@ -21,7 +22,7 @@ export type WantedGrant = {
 };
 
 /** The state that decides about a grant to add. */
-export type GrantFindings = {
+export type GrantFindings = Acceptance & {
   /** Whether the organization owns the project; null if the project does not exist. */
   readonly owned: boolean | null;
   /** Whether the project itself is active; null if it does not exist. */
@@ -61,7 +62,7 @@ export const findingsQuestion = {
   select: `select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
-      and not "isEnded" and cardinality("roleKeys") = "askedRoles", false) as holds
+      and not "isEnded" and "decidedBy" is null and cardinality("roleKeys") = "askedRoles", false) as holds
     from (select n, asked.project_grant_id as "askedGrantId", cardinality(asked.role_keys) as "askedRoles",
     p.owner = asked.owner as owned, p.active as "projectActive",
     (select o.organization_id from organizations o
@@ -76,6 +77,8 @@ export const findingsQuestion = {
          between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
      where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
     ${isEnded(RoleKind.USER_GRANT, { user: "asked.user_id", giver: "asked.owner" })} as "isEnded",
+    ${deciderOfUser("asked.user_id", "asked.owner")} as "decidedBy",
+    ${offeredAs("user_grant", { recipient: "asked.user_id", object: "coalesce(nullif(asked.project_grant_id, ''), asked.project_id)", giver: "asked.owner" })} as "offeredAs",
     case when asked.project_grant_id = '' then array(
       select r.role_key from project_roles r
       where r.project_id = asked.project_id and r.role_key = any(asked.role_keys))
@@ -158,7 +161,25 @@ export function refusedReach(
   return missing("project", projectId, `${path}projectId`);
 }
 
-/** Makes the fact that adds a grant, perhaps by an invitation that its user accepts. */
+/** The offer of a grant, if the user's organization has to accept it first. */
+export function grantOffer(
+  { owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant,
+  findings: GrantFindings,
+  { call, path = "" }: { readonly call: Call; readonly path?: string },
+): Offer | undefined {
+  const receiver = deciderIn(findings, call);
+  if (receiver === undefined) return undefined;
+  const grant = { projectId, projectGrantId, roleKeys };
+  return { owner, receiver, offeredAs: findings.offeredAs, path, userId, grant };
+}
+
+/** The response to a fact that adds a grant, or offers it. */
+export const grantAnswer = ({ type, at }: NewFact) =>
+  type === typeOf("invitation", "created")
+    ? { userGrantId: "", details: detailsAfter(at), invitationId: at.stream }
+    : { userGrantId: at.stream, details: detailsAfter(at) };
+
+/** Makes the fact that adds a grant, perhaps by an invitation that is accepted. */
 export function addedFact(at: At, wanted: WantedGrant, invitationId?: string): NewFact {
   const { userId, projectId, projectGrantId, roleKeys } = wanted;
   const granted = { ...(projectGrantId && { projectGrantId }), ...(invitationId && { invitationId }) };

@@ -8,7 +8,7 @@ import {
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, keys, organizationOf, type Reach, reachOf } from "../../deps.ts";
 import { isWithin, lateRule, maxViolations, reasonOf, type Violation } from "../../errors.ts";
-import { detailsAfter, first, type NewFact } from "../../events/fact.ts";
+import { first, type NewFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { mapInPieces } from "../../security/pieces.ts";
@@ -21,10 +21,13 @@ import {
   violationsByItem,
   violationsOf,
 } from "../writing/batch_refusal.ts";
+import { type Offer, offering } from "../writing/offer.ts";
 import {
   addedFact,
   findingsQuestion,
   type GrantFindings,
+  grantAnswer,
+  grantOffer,
   lookupKeyOf,
   refusalOf,
   refusedReach,
@@ -36,12 +39,18 @@ import {
 type ItemOutcome = MessageInitShape<typeof AddUserGrantOutcomeSchema>;
 
 /** An item and its outcome: the fact that adds it, or the reason for refusing it. */
-type Decided = { readonly wanted: WantedGrant; readonly path: string } & (
-  | { readonly fact: NewFact; readonly no?: undefined }
-  | { readonly no: No; readonly fact?: undefined }
-);
+type Decided = PlacedGrant &
+  ({ readonly fact: NewFact; readonly no?: undefined } | { readonly no: No; readonly fact?: undefined });
 
-export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
+/** A decision, or an offer that is still to be decided. */
+type Offering = Decided | (PlacedGrant & { readonly offer: Offer });
+
+/** A grant, and the path of its item in the request. */
+type PlacedGrant = { readonly wanted: WantedGrant; readonly path: string };
+
+export const userGrantBatch = (deps: Deps) => {
+  const { log, sql, clock, ids } = deps;
+  const withOffers = decidingOffers(deps);
   const findingsOfOne = loadOne<ReturnType<typeof lookupKeyOf>, GrantFindings>(sql, findingsQuestion);
 
   return {
@@ -59,22 +68,25 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     },
   } satisfies Pick<ServiceImpl<typeof UserGrantService>, "addUserGrants">;
 
-  function decide(items: readonly Item[], findings: readonly GrantFindings[], call: Call): Promise<Decided[]> {
+  async function decide(items: readonly Item[], findings: readonly GrantFindings[], call: Call): Promise<Decided[]> {
     const repeated = repeatedIn(items);
     const reach = reachOf(call);
-    return mapInPieces(items, (item, n): Decided => {
+    const decided = await mapInPieces(items, (item, n): Offering => {
       const { wanted, path, wrong } = item;
       const no =
         malformed(wrong.length > 0 ? [...wrong, ...violationsIn(item, findings[n], reach)] : []) ??
         refusedReach(wanted, findings[n], { reach, path }) ??
         repeated[n] ??
         refusalOf(wanted, findings[n], path);
-      return no ? { wanted, path, no } : { wanted, path, fact: factFor(wanted) };
+      return no ? { wanted, path, no } : addedOrOffered(item, findings[n], call);
     });
+    return withOffers(decided);
   }
 
-  function factFor(wanted: WantedGrant): NewFact {
-    return addedFact(first(wanted.owner, ids(), clock()), wanted);
+  function addedOrOffered({ wanted, path }: PlacedGrant, found: GrantFindings | undefined, call: Call): Offering {
+    const offer = found && grantOffer(wanted, found, { call, path });
+    if (offer) return { wanted, path, offer };
+    return { wanted, path, fact: addedFact(first(wanted.owner, ids(), clock()), wanted) };
   }
 
   /** Adds each item separately, after one of them lost a race. */
@@ -86,11 +98,12 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
   async function addAlone(item: Decided, call: Call): Promise<Decided> {
     const { wanted, path } = item;
     for (let tries = 5; ; tries--) {
-      const no = refusalOf(wanted, await findingsOfOne(lookupKeyOf(wanted), call.signal), path);
-      if (no) return { wanted, path, no };
-      const fact = factFor(wanted);
+      const found = await findingsOfOne(lookupKeyOf(wanted), call.signal);
+      const no = refusalOf(wanted, found, path);
+      const [again] = await withOffers([no ? { wanted, path, no } : addedOrOffered(item, found, call)]);
+      if (!again?.fact) return again ?? item;
       try {
-        return await log.append(call, [fact], { wanted, path, fact });
+        return await log.append(call, [again.fact], again);
       } catch (error) {
         if (reasonOf(error) !== "CONFLICT") throw error;
         if (tries === 1) return { wanted, path, no: { reason: "CONFLICT", field: itemOf(path) } };
@@ -98,6 +111,21 @@ export const userGrantBatch = ({ log, sql, clock, ids }: Deps) => {
     }
   }
 };
+
+/** Makes the decision about the offers of a request, which count towards a limit together. */
+function decidingOffers(deps: Deps) {
+  const decide = offering(deps);
+  return async (items: readonly Offering[]): Promise<Decided[]> => {
+    const offers = items.flatMap((item) => ("offer" in item ? item.offer : []));
+    const decided = (await decide(offers)).values();
+    return items.map((item): Decided => {
+      if (!("offer" in item)) return item;
+      const one = decided.next().value;
+      if (!one) throw new Error("an offer was not decided");
+      return { wanted: item.wanted, path: item.path, ...one };
+    });
+  };
+}
 
 /** Late rules of requests to add many grants: with `allOrNothing`, any invalid item fails the whole request. */
 export function userGrantBatchLateRules({ sql }: Pick<Deps, "sql">) {
@@ -180,9 +208,7 @@ async function answerOf(decided: readonly Decided[], call: Call) {
   return { outcomes: await mapInPieces(decided, ({ fact, no }) => (fact ? added(fact) : refused(no))) };
 }
 
-const added = ({ at }: NewFact): ItemOutcome => ({
-  outcome: { case: "added", value: { userGrantId: at.stream, details: detailsAfter(at) } },
-});
+const added = (fact: NewFact): ItemOutcome => ({ outcome: { case: "added", value: grantAnswer(fact) } });
 
 /** Finds the items that repeat an earlier one; an item without user or project repeats nothing. */
 function repeatedIn(items: readonly Item[]): (No | undefined)[] {

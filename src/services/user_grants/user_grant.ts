@@ -8,7 +8,7 @@ import {
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, organizationOf, reachOf } from "../../deps.ts";
 import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
-import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
+import { details, detailsAfter, factOf, first, type NewFact, next } from "../../events/fact.ts";
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -16,11 +16,14 @@ import { handlers } from "../module.ts";
 import { stateOfProject } from "../projects/project_state.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
+import { type Offer, offering } from "../writing/offer.ts";
 import {
   addedFact,
   findingsQuestion,
   type GrantFindings,
+  grantAnswer,
   grantCondition,
+  grantOffer,
   lookupKeyOf,
   refusalOf,
   refusedRoles,
@@ -29,7 +32,7 @@ import {
 } from "./add_user_grant.ts";
 import { userGrantBatch } from "./add_user_grants.ts";
 import { userGrantList } from "./user_grant_list.ts";
-import { grantAndRolesRead, userGrantRoles } from "./user_grant_roles.ts";
+import { grantAndRolesRead, refusedMore, userGrantRoles } from "./user_grant_roles.ts";
 import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
 import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
@@ -42,12 +45,14 @@ export const userGrantService = (deps: Deps) => {
   return handlers(userGrantBatch(deps), userGrantRoles(deps), userGrantState(deps, grantOf), {
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
-      const at = first(wanted.owner, ids(), clock());
-      const answer = { userGrantId: at.stream, details: detailsAfter(at) };
-      const found = await log.appendIf<GrantFindings>(call, addedFact(at, wanted), answer, grantCondition);
-      if (!found) return answer;
+      const added = addedFact(first(wanted.owner, ids(), clock()), wanted);
+      const found = await log.appendIf<GrantFindings>(call, added, grantAnswer(added), grantCondition);
+      if (!found) return grantAnswer(added);
       const no = refusalOf(wanted, found);
-      throw no ? refuse.because(no.reason, no) : new Error("a grant was not added for no reason");
+      if (no) throw refuse.because(no.reason, no);
+      if (found.decidedBy === null) throw new Error("a grant was not added for no reason");
+      const fact = await offered(grantOffer(wanted, found, { call }), added);
+      return log.append(call, [fact], grantAnswer(fact));
     },
 
     async getUserGrant({ userGrantId }, call) {
@@ -66,7 +71,9 @@ export const userGrantService = (deps: Deps) => {
       const row = await grantToChange(asked, call.signal);
       if (!row) throw refuse.notFound("user_grant", userGrantId);
       refuseOvertaken(row, expectedSequence);
-      const no = refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known);
+      const no =
+        refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known) ??
+        refusedMore(row, roleKeys, call);
       if (no) throw refuse.because(no.reason, no);
       if (sameRoles(row.roleKeys, roleKeys)) return log.append(call, [], { details: details(row) });
       const at = next(row, clock());
@@ -82,6 +89,14 @@ export const userGrantService = (deps: Deps) => {
       return log.append(call, [removed], { details: detailsAfter(at) });
     },
   } satisfies Partial<ServiceImpl<typeof UserGrantService>>);
+
+  /** The fact that offers a grant; the one that adds it, if nobody else has to accept it. */
+  async function offered(offer: Offer | undefined, added: NewFact): Promise<NewFact> {
+    if (!offer) return added;
+    const [one] = await offering(deps)([offer]);
+    if (one?.no) throw refuse.because(one.no.reason, one.no);
+    return one?.fact ?? added;
+  }
 
   async function grantOf(id: string, call: Call): Promise<UserGrantRow> {
     const row = await grantToRead({ owner: organizationOf(call), id }, call.signal);

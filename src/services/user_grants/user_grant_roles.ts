@@ -5,6 +5,8 @@ import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import type { No } from "../writing/batch_refusal.ts";
+import { type Acceptance, deciderIn, deciderOfUser, unaccepted } from "../writing/offer.ts";
 import { refusedRoles } from "./add_user_grant.ts";
 import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
 
@@ -17,7 +19,9 @@ export const userGrantRoles = ({ log, sql, clock }: Deps) => {
   return {
     async addUserGrantRoles({ userGrantId, roleKeys }, call) {
       const row = await grantOf(userGrantId, roleKeys, call);
-      const no = refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known);
+      const no =
+        refusedRoles({ ...row, projectGrantId: row.projectGrantId ?? "", roleKeys }, row.known) ??
+        refusedMore(row, roleKeys, call);
       if (no) throw refuse.because(no.reason, no);
       const all = [...new Set([...row.roleKeys, ...roleKeys])];
       if (all.length > mostRoles) throw refuse.invalid([tooMany]);
@@ -54,7 +58,14 @@ const tooMany: Violation = {
   reason: "GRANT_ROLES_MANY",
 };
 
-type ChangingGrant = UserGrantRow & { readonly known: readonly string[] };
+type ChangingGrant = UserGrantRow & Pick<Acceptance, "decidedBy"> & { readonly known: readonly string[] };
+
+/** Finds why a grant cannot have roles that its user's organization has not accepted. */
+export function refusedMore(row: ChangingGrant, roleKeys: readonly string[], call: Call): No | undefined {
+  const accepted = new Set(row.roleKeys);
+  if (roleKeys.every((key) => accepted.has(key))) return undefined;
+  return deciderIn(row, call) === undefined ? undefined : unaccepted("roleKeys");
+}
 
 /** Reads a grant, and those of the requested roles that it can hold. */
 export const grantAndRolesRead = (sql: Sql) =>
@@ -67,6 +78,7 @@ export const grantAndRolesRead = (sql: Sql) =>
       else array(
         select r.role_key from project_grant_roles r
         where r.project_grant_id = g.project_grant_id and r.role_key = any(asked.role_keys))
-      end as known
+      end as known,
+      ${deciderOfUser("g.user_id", "g.owner")} as "decidedBy"
       from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id`,
   });

@@ -8,6 +8,7 @@ import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "../verification/phone_code.ts";
+import { invitationsEnd } from "../writing/offer.ts";
 import { touchUser } from "../writing/touch_user.ts";
 import { emailFolds } from "./email.ts";
 import { erasesUser, erasureFolds, erasureSteps, leftBehind } from "./erasure_fold.ts";
@@ -71,6 +72,7 @@ const whatRests: readonly Step[] = [
     select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from $input i join user_grants g on g.user_id = i.stream`,
   },
+  invitationsEnd("join invitations v on v.recipient_id = i.stream"),
 ];
 
 /** What was created during the deletion, before the row was marked. */

@@ -44,6 +44,7 @@ test("an organization gets another name, which is unique; the old one is free", 
     details,
     state: "ORGANIZATION_STATE_ACTIVE",
     ownLoginNames: false,
+    requiresAcceptance: false,
   });
   done(await postern.admin.post("/v1/organizations", { name: before.name }));
 });

@@ -25,7 +25,8 @@ facts as (
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
 "invitation.accepted/0" as (delete from invitations v using (select * from facts where type = 'invitation.accepted') f where v.owner = f.owner and v.invitation_id = f.stream),
 "invitation.accepted/1" as (delete from invitation_addresses a using (select * from facts where type = 'invitation.accepted') f where a.invitation_id = f.stream),
-"invitation.accepted/2" as (delete from mail_codes c using (select * from facts where type = 'invitation.accepted') f where c.user_id = f.stream and c.purpose = 'invitation'),
+"invitation.accepted/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.accepted') f where r.invitation_id = f.stream),
+"invitation.accepted/3" as (delete from mail_codes c using (select * from facts where type = 'invitation.accepted') f where c.user_id = f.stream and c.purpose = 'invitation'),
 "member.added/0" as (insert into members (owner, member_id, user_id, scope, scope_id, project_id, project_grant_id, roles,
          version, created, changed)
        select f.owner, f.stream, f.payload->>'userId',

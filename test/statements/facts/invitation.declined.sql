@@ -10,5 +10,6 @@ facts as (
 ),
 "invitation.declined/0" as (delete from invitations v using (select * from facts where type = 'invitation.declined') f where v.owner = f.owner and v.invitation_id = f.stream),
 "invitation.declined/1" as (delete from invitation_addresses a using (select * from facts where type = 'invitation.declined') f where a.invitation_id = f.stream),
-"invitation.declined/2" as (delete from mail_codes c using (select * from facts where type = 'invitation.declined') f where c.user_id = f.stream and c.purpose = 'invitation')
+"invitation.declined/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.declined') f where r.invitation_id = f.stream),
+"invitation.declined/3" as (delete from mail_codes c using (select * from facts where type = 'invitation.declined') f where c.user_id = f.stream and c.purpose = 'invitation')
 select 1;

@@ -9,6 +9,7 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "organization.changed/0" as (update organizations o set name = f.payload->>'name', version = f.version, changed = f.time,
-         own_login_names = coalesce((f.payload->>'ownLoginNames')::boolean, o.own_login_names)
+         own_login_names = coalesce((f.payload->>'ownLoginNames')::boolean, o.own_login_names),
+         requires_acceptance = coalesce((f.payload->>'requiresAcceptance')::boolean, o.requires_acceptance)
        from (select * from facts where type = 'organization.changed') f where o.organization_id = f.stream)
 select 1;

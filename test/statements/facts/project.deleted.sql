@@ -36,6 +36,11 @@ cascade_5 as (
   from (select i.n, g.owner, g.project_grant_id, g.version + 1, jsonb_build_object()
                  from (select * from input where type = 'project.deleted') i join project_grants g on g.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
+cascade_6 as (
+  select c.owner, c.stream, c.version, 'invitation.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
+           from (select * from input where type = 'project.deleted') i join invitations v on v.project_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
@@ -45,6 +50,7 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_4
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_5
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_6
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
@@ -54,6 +60,10 @@ facts as (
        where c.app_id = f.stream and not coalesce((f.payload->>'consentsFollow')::boolean, false)),
 "application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"invitation.ended/0" as (delete from invitations v using (select * from facts where type = 'invitation.ended') f where v.owner = f.owner and v.invitation_id = f.stream),
+"invitation.ended/1" as (delete from invitation_addresses a using (select * from facts where type = 'invitation.ended') f where a.invitation_id = f.stream),
+"invitation.ended/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.ended') f where r.invitation_id = f.stream),
+"invitation.ended/3" as (delete from mail_codes c using (select * from facts where type = 'invitation.ended') f where c.user_id = f.stream and c.purpose = 'invitation'),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "project.deleted/0" as (delete from all_projects p using (select * from facts where type = 'project.deleted') f where p.owner = f.owner and p.project_id = f.stream),
 "project.deleted/1" as (delete from all_project_roles r using (select * from facts where type = 'project.deleted') f where r.project_id = f.stream),

@@ -16,13 +16,24 @@ cascade_1 as (
                  join project_grant_roles r on r.project_id = i.stream and r.role_key = i.payload->>'key'
                  join project_grants g on g.project_grant_id = r.project_grant_id) c (n, owner, stream, version, payload) join input i using (n)
 ),
+cascade_2 as (
+  select c.owner, c.stream, c.version, 'invitation.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
+           from (select * from input where type = 'project.role_removed') i join invitations v on v.project_id = i.stream
+                   and coalesce(v.project_grant, v.grants->0)->'roleKeys' ? (i.payload->>'key')) c (n, owner, stream, version, payload) join input i using (n)
+),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
+"invitation.ended/0" as (delete from invitations v using (select * from facts where type = 'invitation.ended') f where v.owner = f.owner and v.invitation_id = f.stream),
+"invitation.ended/1" as (delete from invitation_addresses a using (select * from facts where type = 'invitation.ended') f where a.invitation_id = f.stream),
+"invitation.ended/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.ended') f where r.invitation_id = f.stream),
+"invitation.ended/3" as (delete from mail_codes c using (select * from facts where type = 'invitation.ended') f where c.user_id = f.stream and c.purpose = 'invitation'),
 "project.role_removed/0" as (delete from all_project_roles r using (select * from facts where type = 'project.role_removed') f
        where r.project_id = f.stream and r.role_key = f.payload->>'key'),
 "project.role_removed/1" as (update projects t set version = f.version, changed = f.time
