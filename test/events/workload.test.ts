@@ -17,8 +17,7 @@ import { application, basic, codeFor, exchange, issuerOf, post as postForm } fro
 import { openBrowser } from "../provider/browser.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
-import { invitationsComeAndGo } from "../services/invitations/invited.ts";
-import { receivedComeAndGo } from "../services/invitations/received.ts";
+import { allInvitationsComeAndGo } from "../services/invitations/received.ts";
 import { registrationsComeAndGo } from "../services/registrations/registering.ts";
 import { chanceOf, oneConnection, unique } from "./log_of.ts";
 
@@ -399,8 +398,7 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   const statuses: number[] = [];
   await using client = oneConnection(postern.databaseUrl);
   await domainsComeAndGo(client.sql);
-  await invitationsComeAndGo(postern, handlers.deps);
-  await receivedComeAndGo(postern);
+  await allInvitationsComeAndGo(postern, handlers.deps);
   await registrationsComeAndGo(postern, handlers.deps);
   const missing = async () => {
     const ofEarlierReleases = ["factor.refused"];

@@ -1,6 +1,7 @@
+import type { Deps } from "../../../src/deps.ts";
 import { giverTo } from "../../fixture/organization.ts";
 import { type Client, machine, organization, type Postern, signedUp } from "../../harness.ts";
-import { administrator, done, projectOf } from "./invited.ts";
+import { administrator, done, invitationsComeAndGo, projectOf } from "./invited.ts";
 
 /** An organization that accepts first, with an owner and a person. */
 export async function receiver(postern: Postern) {
@@ -55,8 +56,14 @@ export async function offer(gift: Gift, between: { from: Giver; to: Receiver }):
   return (await give(between.from.owner.client, gift, between)).invitationId;
 }
 
+/** Invitations by address and received ones that end in each way, and some that stay. */
+export async function allInvitationsComeAndGo(postern: Postern, deps: Deps): Promise<void> {
+  await invitationsComeAndGo(postern, deps);
+  await receivedComeAndGo(postern);
+}
+
 /** Received invitations that are accepted, declined, and end with their user. */
-export async function receivedComeAndGo(postern: Postern): Promise<void> {
+async function receivedComeAndGo(postern: Postern): Promise<void> {
   const organizationId = await organization(postern);
   const there = { "x-service-orgid": organizationId };
   const from = await giverTo(postern, organizationId);
