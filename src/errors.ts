@@ -142,6 +142,7 @@ export const reasons = {
   INVITATION_LIMIT: Code.FailedPrecondition,
   INVITATION_FOR_OTHER_ADDRESS: Code.FailedPrecondition,
   INVITATION_OFFERS_NOTHING: Code.FailedPrecondition,
+  OFFER_EXPIRED: Code.FailedPrecondition,
   INVITER_NOT_ENTITLED: Code.FailedPrecondition,
   LAST_OWNER: Code.FailedPrecondition,
   ENDED_BY_RECEIVER: Code.FailedPrecondition,

@@ -55,6 +55,16 @@ export const userQueries = [
   { filter: { namePrefix: "ada", phonePrefix: "+41" }, order: "NAME_ORDER_DESCENDING" },
   { filter: { metadata: gold, search: "ada" } },
   { filter: { metadata: gold, email: "a@b.c" } },
+  { filter: { emailVerified: true, phoneVerified: false, hasFactor: false, factor: "FACTOR_KIND_TOTP" } },
+  {
+    filter: {
+      ...{ invitationPending: true, lastSignInBefore: "2026-01-01T00:00:00Z" },
+      ...{ passwordChangedBefore: "2026-01-01T00:00:00Z" },
+    },
+  },
+  { userIds: ["u"], filter: { search: "ada" } },
+  { instance: true, order: "NAME_ORDER_OLDEST", filter: { email: "a@b.c" } },
+  { instance: true, userIds: ["u"] },
 ];
 
 /** The second page of a search. */

@@ -286,6 +286,10 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: {}, ...someReach },
       ...["ACTIVE", "INACTIVE"].flatMap((name) => grantsInState(`USER_GRANT_STATE_${name}`)),
       ...["ACTIVE", "INACTIVE"].map((name) => ({ request: { state: `USER_GRANT_STATE_${name}` }, ...someReach })),
+      ...[{}, { userId: "u" }, { projectId: "p", roleKey: "r" }].map((of) => ({
+        request: { ...of, expiresBefore: time },
+      })),
+      { request: { expiresBefore: time }, ...someReach },
     ],
     "UserService.ListUsers": [...userQueries, secondOfSearch()].map((request) => ({ request })),
     "UserService.CreateHumanUser": [{ request: { ...person, phone: "+41446681800", password: "Blue-Kettle-42" } }],

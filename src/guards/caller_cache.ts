@@ -189,6 +189,7 @@ const revokesBy = {
   "user_grant.changed": nobody,
   "user_grant.deactivated": nobody,
   "user_grant.reactivated": nobody,
+  "user_grant.expiration_changed": nobody,
   "user_grant.role_removed": nobody,
   "user_grant.removed": nobody,
   // A membership's stream does not name its user.

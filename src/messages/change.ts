@@ -74,6 +74,12 @@ export const changeTexts = {
     fr: "Doit être par nom quand {other} est donné.",
     es: "Debe ser por nombre cuando se indica {other}.",
   },
+  ORDER_BY_AGE: {
+    en: "Must order by age when {other} is set.",
+    de: "Mit {other} muss nach dem Alter geordnet werden.",
+    fr: "Doit être par ancienneté quand {other} est donné.",
+    es: "Debe ser por antigüedad cuando se indica {other}.",
+  },
   PAGE_OF_OTHER_QUERY: {
     en: "Belongs to another query; leave it out to get the first page of this one.",
     de: "Das gehört zu einer anderen Abfrage: Die erste Seite dieser hat kein Token.",

@@ -212,6 +212,12 @@ export const nounTexts = {
     fr: "L’invitation concerne une autre adresse que celle de ce compte.",
     es: "La invitación es para otra dirección que la de esta cuenta.",
   },
+  OFFER_EXPIRED: {
+    en: "The roles that the invitation offers have ended already.",
+    de: "Die Rollen, die die Einladung anbietet, sind bereits abgelaufen.",
+    fr: "Les rôles que l’invitation propose ont déjà pris fin.",
+    es: "Los roles que ofrece la invitación ya han terminado.",
+  },
   INVITATION_OFFERS_NOTHING: {
     en: "The invitation offers no roles, so it is only for new users.",
     de: "Die Einladung bietet keine Rollen und gilt daher nur für neue Benutzer.",

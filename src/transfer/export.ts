@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
 import type { MetadataEntry } from "../../gen/postern/v1/metadata_pb.ts";
@@ -153,13 +154,16 @@ function lineOf({ id: userId, username, kind }: User, entries: readonly Metadata
 /** A grant in one of the organization's projects names the project; one in another organization's project has its ids. */
 async function* grantsOf({ grants }: Clients, names: ReadonlyMap<string, string>): AsyncGenerator<JsonObject> {
   for await (const { userGrants } of pages((page) => grants.listUserGrants(page))) {
-    for (const { userId, projectId, projectGrantId, roleKeys } of userGrants) {
+    for (const { userId, projectId, projectGrantId, roleKeys, expirationDate } of userGrants) {
+      // A grant that has ended gives nothing, and no import would take it.
+      if (expirationDate && timestampDate(expirationDate) <= new Date()) continue;
       const project = names.get(projectId);
       const place =
         projectGrantId || project === undefined
           ? { projectId, ...(projectGrantId ? { projectGrantId } : {}) }
           : { project };
-      yield { grant: { userId, ...place, roleKeys } };
+      const end = expirationDate ? { expirationDate: toJson(TimestampSchema, expirationDate) } : {};
+      yield { grant: { userId, ...place, roleKeys, ...end } };
     }
   }
 }

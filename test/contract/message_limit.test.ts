@@ -66,7 +66,7 @@ const larger = {
   "UserService/CreateHumanUser": 47_104,
   "UserService/CreateUsers": 1_048_576,
   "UserService/ListAccessTokens": 26_624,
-  "UserService/ListUsers": 54_272,
+  "UserService/ListUsers": 65_536,
   "UserService/SetUserMetadata": 65_536,
   "UserService/UpdateHumanUser": 26_624,
 };
@@ -105,6 +105,7 @@ const stated = [
   "UserGrantService/RemoveUserGrantRoles",
   "UserService/CreateUsers",
   "UserService/SetUserMetadata",
+  "UserService/ListUsers",
 ];
 
 for (const { path, method, limits } of operations) {

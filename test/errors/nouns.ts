@@ -43,8 +43,8 @@ async function verifiedDomain({ admin, german }: Scene, name: string) {
 }
 
 /** The code of an invitation that offers nothing. */
-async function invited({ postern, admin }: Scene, email: string): Promise<string> {
-  await admin.post("/v1/invitations", { items: [{ email }] });
+async function invited({ postern, admin }: Scene, email: string, offers: object = {}): Promise<string> {
+  await admin.post("/v1/invitations", { items: [{ email }], ...offers });
   const [mail] = await mailsTo(postern, email);
   return /^[2-9A-Z-]{20,}$/m.exec(mail?.text ?? "")?.[0] ?? "";
 }
@@ -122,6 +122,19 @@ export const nounRows = {
     async by(scene) {
       const person = await signedUp(scene.postern);
       return accept(scene, await invited(scene, `${person.username}@example.com`), person);
+    },
+  },
+  OFFER_EXPIRED: {
+    async by(scene) {
+      const { projectId } = scene.fixture;
+      const person = await signedUp(scene.postern);
+      const grants = [{ projectId, roleKeys: ["viewer"], expirationDate: "2100-01-01T00:00:00Z" }];
+      const code = await invited(scene, `${person.username}@example.com`, { grants });
+      await using database = openClient(scene.postern.databaseUrl);
+      await database.client`
+        update invitations set grants = jsonb_set(grants, '{0,expirationDate}', '"2001-01-01T00:00:00Z"')
+        where grants <> '[]'`;
+      return accept(scene, code, person);
     },
   },
   INVITER_NOT_ENTITLED: {

@@ -339,6 +339,10 @@ function operationsOn(world: World, chance: () => number) {
       );
     },
     () => done(put(`/v1/user-grants/${among(world.userGrants)}`, { roleKeys: some() })),
+    () => {
+      const end = chance() < 0.7 ? { expirationDate: new Date(Date.now() + 3_600_000 * chance()).toISOString() } : {};
+      return done(post(`/v1/user-grants/${among(world.userGrants)}:setExpiration`, end));
+    },
     shutAndOpened,
     deletedWhole,
     () => done(remove(`/v1/user-grants/${among(world.userGrants)}`)),

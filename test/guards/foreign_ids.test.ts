@@ -28,6 +28,7 @@ afterAll(() => postern[Symbol.asyncDispose]());
 const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   // A new one each time: it may become a member.
   user_id: () => other.newUser(),
+  user_ids: () => other.userId,
   actor_id: () => other.userId,
   about_user_id: () => other.userId,
   object_id: () => other.projectId,
@@ -86,7 +87,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The request with another value at a path; of a list, in its first item. */
 function withValue(request: Json, [first = "", ...rest]: readonly string[], value: string): Json {
   const key = jsonNameOf(first);
-  if (rest.length === 0) return { ...request, [key]: value };
+  if (rest.length === 0) return { ...request, [key]: first.endsWith("_ids") ? [value] : value };
   const inner: unknown = request[key] ?? {};
   if (!Array.isArray(inner)) return { ...request, [key]: withValue(inner as Json, rest, value) };
   const [item, ...items] = inner as readonly Json[];

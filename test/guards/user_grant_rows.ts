@@ -48,6 +48,12 @@ export const userGrantRows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: async (f) => ({ userGrantId: await f.newUserGrant(), roleKeys: ["viewer"] }),
   },
+  "UserGrantService.SetUserGrantExpiration": {
+    needs: "user.grant.write",
+    decides: "organization",
+    reaches: "project",
+    request: async (f) => ({ userGrantId: await f.newUserGrant(), expirationDate: "2100-01-01T00:00:00Z" }),
+  },
   "UserGrantService.RemoveUserGrant": {
     needs: "user.grant.write",
     decides: "organization",

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApplicationState, ListApplicationsRequestSchema } from "../../gen/postern/v1/application_pb.ts";
@@ -70,7 +71,10 @@ const filling = `
   update organizations set active = false where organization_id like 'o%996';
   update projects set active = false where project_id like 'p%996';
   update applications set active = false where app_id like 'a%996';
-  update user_grants set active = false where user_id like 'u%996' or user_grant_id like 'z%996';`;
+  update user_grants set active = false where user_id like 'u%996' or user_grant_id like 'z%996';
+  update user_grants set expiration_date = '2099-01-01' where user_id like 'u%995' or user_grant_id like 'z%995';`;
+
+const soon = timestampFromDate(new Date("2100-01-01T00:00:00Z"));
 
 type Parts = Omit<Deps, "log">;
 type Case = readonly [
@@ -85,10 +89,10 @@ const noLog = { append: nothing, appendLong: nothing, appendIf: nothing };
 const text = { name: NameOrder.ASCENDING, back: NameOrder.DESCENDING } as const;
 
 const gold = { key: "plan", value: "gold" };
-const users = (filter: object, order: NameOrder = text.name): Case[2] => {
+const users = (filter: object, order: NameOrder = text.name, more: object = {}): Case[2] => {
   return (parts, pageToken, call) =>
     userService({ ...parts, log: noLog }, readConfig({})).listUsers(
-      create(ListUsersRequestSchema, { filter, order, pageSize, pageToken }),
+      create(ListUsersRequestSchema, { filter, order, pageSize, pageToken, ...more }),
       call,
     ) as List;
 };
@@ -135,7 +139,14 @@ const members = (filter: object, order: AgeOrder = AgeOrder.NEWEST): Case[2] => 
     ) as List;
 };
 
-type GrantsOf = { userId?: string; projectId?: string; roleKey?: string; state?: UserGrantState; order?: AgeOrder };
+type GrantsOf = {
+  userId?: string;
+  projectId?: string;
+  roleKey?: string;
+  state?: UserGrantState;
+  order?: AgeOrder;
+  expiresBefore?: Timestamp;
+};
 
 const grants = (request: GrantsOf, reach: Reach = { whole: true }): Case[2] => {
   return (parts, pageToken, call) => {
@@ -156,6 +167,17 @@ const cases: readonly Case[] = [
   ["users", "users_username", users({})],
   ["users, backwards", "users_username", users({}, text.back)],
   ["users, newest first", "users_pkey", users({}, NameOrder.NEWEST)],
+  ["users by ids", "users_", users({}, NameOrder.UNSPECIFIED, { userIds: ["u7", "u77", "nobody"] })],
+  [
+    "users by ids, everywhere",
+    "users_",
+    users({}, NameOrder.OLDEST, { userIds: ["u7", "u77", "nobody"], instance: true }),
+  ],
+  ["users of all organizations", "users_", users({}, NameOrder.UNSPECIFIED, { instance: true })],
+  ["users of all organizations, by name", "users_", users({ search: "ada" }, NameOrder.OLDEST, { instance: true })],
+  ["users without a factor", "users_username", users({ hasFactor: false })],
+  ["users who have not signed in", "users_username", users({ lastSignInBefore: soon })],
+  ["users who are invited", "users_username", users({ invitationPending: false, emailVerified: false })],
   ["users by login name", "users_folded_username", users({ loginName: "USER77" })],
   ["users by the beginning of the login name", "users_folded_username", users({ loginNamePrefix: "USER7" })],
   [
@@ -266,6 +288,23 @@ const cases: readonly Case[] = [
     "user_grants_inactive_of_project_grant",
     guest(grants({ state: inactive }, someReach)),
   ],
+  ["grants that end", "user_grants_ending", grants({ expiresBefore: soon })],
+  ["grants that end, oldest first", "user_grants_ending", grants({ expiresBefore: soon, order: AgeOrder.OLDEST })],
+  ["active grants that end", "user_grants_ending", grants({ expiresBefore: soon, state: active })],
+  ["inactive grants that end", "user_grants_ending", grants({ expiresBefore: soon, state: inactive })],
+  ["grants of a user that end", "user_grants_ending_of_user", grants({ userId: "u7", expiresBefore: soon })],
+  [
+    "grants of a user in a project that end",
+    "user_grants_once",
+    grants({ userId: "u995", projectId: "p1", expiresBefore: soon }),
+  ],
+  ["grants in a project that end", "user_grants_ending_of_project", grants({ projectId: "p1", expiresBefore: soon })],
+  [
+    "grants with a role that end",
+    "user_grants_ending_of_project",
+    grants({ projectId: "p1", roleKey: "role196", expiresBefore: soon }),
+  ],
+  ["grants within reach that end", "user_grants_ending_of_project", grants({ expiresBefore: soon }, someReach)],
   ["active grants", "user_grants_pkey", grants({ state: active })],
   ["active grants of a user", "user_grants_of_user", grants({ userId: "u7", state: active, order: AgeOrder.OLDEST })],
   ["active grants in a project", "user_grants_of_project", grants({ projectId: "p1", state: active })],

@@ -2,13 +2,13 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, user_id text, role_key text, project_id text, organization_id text)
 )
 select n, case when not h.deleted then p.owner end as "projectOwner",
-      p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGranteeActive",
+      p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGrantOver", g."isGranteeActive",
       case when not o.deleted then u.active and o.active end as "isUserActive"
     from asked
     left join projects p on p.project_id = asked.project_id
     left join organizations h on h.organization_id = p.owner
     left join lateral (
-      select g.user_id, g.active, (g.project_grant_id is null or ((select o.active from organizations o where o.organization_id = g.owner)
+      select g.user_id, g.active, g.expiration_date <= now() as "isGrantOver", (g.project_grant_id is null or ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0))) as "isGranteeActive"
       from user_grants g cross join lateral (

@@ -52,9 +52,10 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"user_grant.added/0" as (insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
+"user_grant.added/0" as (insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, expiration_date, version, created,
+         changed)
        select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
-         f.version, f.time, f.time
+         (f.payload->>'expirationDate')::timestamptz, f.version, f.time, f.time
        from (select * from facts where type = 'user_grant.added') f),
 "user_grant.added/1" as (insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key

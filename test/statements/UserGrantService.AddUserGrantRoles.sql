@@ -2,7 +2,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, role_keys text[])
 )
 select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-  g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+  g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
   (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -10,6 +10,7 @@ select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

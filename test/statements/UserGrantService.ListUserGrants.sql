@@ -1,5 +1,5 @@
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -7,6 +7,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -16,7 +17,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by g.user_grant_id desc limit $2;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -24,6 +25,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -33,7 +35,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by g.user_grant_id desc limit $3;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -41,26 +43,29 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
-  where g.owner = $3 and (g.project_id = any($4) or g.project_grant_id = any($5)) and exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $6) and true
+  where g.owner = $3 and (g.project_id = any($4) or g.project_grant_id = any($5)) and exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $6) and
+true and true
   and true
   order by g.user_grant_id desc limit $7;
 
 with asked as not materialized (
   select 0 as n, $1::text as owner, $2::text as user_id, $3::text as beyond, $4::integer as most
 )
-select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
-      date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
+select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active,
+      date_part('epoch', g.expiration_date), g.version, date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
@@ -77,14 +82,15 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, user_id text, beyond text, most integer, projects text[], project_grants text[])
 )
-select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
-      date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
+select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active,
+      date_part('epoch', g.expiration_date), g.version, date_part('epoch', g.created), date_part('epoch', g.changed), case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
@@ -106,7 +112,7 @@ with page as materialized (select array(
   and true
   order by (k.user_grant_id collate "C") desc limit $4) as ids)
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -114,6 +120,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -125,7 +132,7 @@ where g.user_grant_id = any((select ids from page)::text[])
 order by (g.user_grant_id collate "C") desc;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -133,6 +140,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -143,7 +151,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by g.user_grant_id desc limit $5;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -151,6 +159,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -170,7 +179,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by g.user_grant_id desc limit $7;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -178,6 +187,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -191,7 +201,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   where g."isMatch" or g."isLast" order by g.key desc limit $4;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -199,6 +209,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -212,7 +223,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   where g."isMatch" or g."isLast" order by g.key desc limit $5;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -220,17 +231,19 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
-  where g.owner = $3 and true and true and g.active
+  where g.owner = $3 and true and true and
+g.active and true
   and true
   order by g.user_grant_id desc limit $4;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -238,6 +251,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -251,7 +265,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   where g."isMatch" or g."isLast" order by g.key desc limit $5;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -259,6 +273,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -276,7 +291,7 @@ where
   where g."isMatch" or g."isLast" order by g.key desc limit $6;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -284,6 +299,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -293,7 +309,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by (g.user_grant_id collate "C") desc limit $2;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -301,6 +317,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -310,7 +327,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by (g.user_grant_id collate "C") desc limit $3;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -318,17 +335,19 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
   where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
 array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys" from (select * from user_grants g where g.user_id = $1 and g.project_id = $2 offset 0) g
-  where g.owner = $3 and true and true and not g.active
+  where g.owner = $3 and true and true and
+not g.active and true
   and true
   order by g.user_grant_id desc limit $4;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -336,6 +355,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -345,7 +365,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by (g.user_grant_id collate "C") desc limit $3;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -353,6 +373,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -366,7 +387,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   where g."isMatch" or g."isLast" order by g.key desc limit $6;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -374,6 +395,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -401,7 +423,7 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
   order by g.user_grant_id desc limit $11;
 
 select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
 (select case when not p.active then 'project'
     when not h.active then 'organization'
     when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
@@ -409,6 +431,7 @@ g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.change
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
     where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
   cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -427,3 +450,111 @@ array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_g
     where found.owner = $6) g where true
   and true
   order by g.user_grant_id desc limit $7;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
+    else '' end
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, (g.user_grant_id collate "C") as key,
+true and coalesce(g.expiration_date < $1, false) as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $2 as "isLast"
+    from user_grants g where g.expiration_date is not null and (g.owner collate "C") = $3
+  and true
+  order by (g.user_grant_id collate "C") desc limit $4) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $5;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
+    else '' end
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, (g.user_grant_id collate "C") as key,
+true and coalesce(g.expiration_date < $1, false) as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $2 as "isLast"
+    from user_grants g where g.expiration_date is not null and (g.owner collate "C") = $3 and (g.user_id collate "C") = $4 and true
+  and true
+  order by (g.user_grant_id collate "C") desc limit $5) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $6;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
+    else '' end
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select g.*, (g.user_grant_id collate "C") as key, exists (select from user_grant_roles k where k.user_grant_id = g.user_grant_id and k.role_key = $1) and
+true and coalesce(g.expiration_date < $2, false) as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $3 as "isLast"
+    from user_grants g where g.expiration_date is not null and (g.owner collate "C") = $4 and (g.project_id collate "C") = $5 and true
+  and true
+  order by (g.user_grant_id collate "C") desc limit $6) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $7;
+
+select g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
+g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
+(select case when not p.active then 'project'
+    when not h.active then 'organization'
+    when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+      and not exists (select from all_project_grants x
+        where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+    when not (not exists (select from ended_roles e
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    when g.expiration_date <= now() then 'time'
+    else '' end
+  from projects p
+  cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+  where p.project_id = g.project_id) as "shutBy", exists (select from all_users x where x.deleted and x.user_id = g.user_id offset 0) as "isHidden",
+array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key) as "roleKeys", g."isMatch", g."isLast" from (
+    select found.* from unnest($1::text[]) p cross join lateral (
+  select g.* from (
+    select g.*, (g.user_grant_id collate "C") as key,
+true and coalesce(g.expiration_date < $2, false) as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $3 as "isLast"
+    from user_grants g
+  where g.expiration_date is not null and (g.owner collate "C") = $4 and (g.project_id collate "C") = p
+  and true
+  order by (g.user_grant_id collate "C") desc limit $5) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $6) found
+    union all
+    select found.* from unnest($7::text[]) p cross join lateral (
+  select g.* from (
+    select g.*, (g.user_grant_id collate "C") as key,
+true and coalesce(g.expiration_date < $8, false) as "isMatch",
+      row_number() over (order by (g.user_grant_id collate "C") desc) = $9 as "isLast"
+    from user_grants g where (g.project_grant_id collate "C") = p and g.expiration_date is not null
+  and true
+  order by (g.user_grant_id collate "C") desc limit $10) g
+  where g."isMatch" or g."isLast" order by g.key desc limit $11) found
+    where found.owner = $12) g where true
+  and true
+  order by g.user_grant_id desc limit $13;

@@ -98,6 +98,64 @@ u.version, u.created, u.changed, (folded(u.email) collate "C") as key, true and 
   where "isMatch" or "isLast" order by id asc limit $8;
 
 select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, u.username as key, true and coalesce((u.email is not null and u.email_verified = $1), false) and coalesce((u.phone is not null and u.phone_verified = $2), false) and coalesce((u.kind = 'human' and not exists (select from factors f where f.user_id = u.user_id and f.kind <> 'recovery_codes' offset 0)), false) and coalesce(exists (select from factors f where f.user_id = u.user_id and f.kind = $3 offset 0), false) as "isMatch",
+    row_number() over (order by u.username asc, u.user_id asc) = $4 as "isLast"
+  from users u where u.owner = $5
+    and true
+  order by u.username asc, u.user_id asc limit $6) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $7;
+
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, u.username as key, true and coalesce((not exists (select from passwords p where p.user_id = u.user_id offset 0)
+    and exists (select from mail_codes c
+      where c.user_id = u.user_id and c.purpose = 'password' and c.expiration_date > now() offset 0)) = $1, false) and coalesce((u.kind = 'human' and coalesce(greatest(
+    (select p.last_sign_in from passwords p where p.user_id = u.user_id),
+    (select max(f.last_used) from factors f where f.user_id = u.user_id),
+    (select s.created from sessions s where s.user_id = u.user_id order by s.session_id desc limit 1)) < $2, true)), false) and coalesce(exists (select from passwords p where p.user_id = u.user_id and p.changed < $3 offset 0), false) as "isMatch",
+    row_number() over (order by u.username asc, u.user_id asc) = $4 as "isLast"
+  from users u where u.owner = $5
+    and true
+  order by u.username asc, u.user_id asc limit $6) found
+  where "isMatch" or "isLast" order by key asc, id asc limit $7;
+
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, '' as key,
+    true and coalesce(strpos(u.words, (select ' ' || left(folded($1), 50))) > 0, false) as "isMatch",
+    row_number() over (order by u.user_id desc) = $2 as "isLast"
+  from (select * from users where user_id = any($3) offset 0) u where u.owner = $4
+    and true
+  order by u.user_id desc limit $5) found
+  where "isMatch" or "isLast" order by id desc limit $6;
+
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, '' as key,
+    true and coalesce((folded(u.email) collate "C") = (select folded($1)), false) and coalesce((select not d.deleted from organizations d where d.organization_id = u.owner), false) as "isMatch",
+    row_number() over (order by u.user_id asc) = $2 as "isLast"
+  from users u where true
+    and true
+  order by u.user_id asc limit $3) found
+  where "isMatch" or "isLast" order by id asc limit $4;
+
+select * from (
+  select u.user_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
+u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
+u.version, u.created, u.changed, '' as key,
+    true and coalesce((select not d.deleted from organizations d where d.organization_id = u.owner), false) as "isMatch",
+    row_number() over (order by u.user_id desc) = $1 as "isLast"
+  from (select * from users where user_id = any($2) offset 0) u where true
+    and true
+  order by u.user_id desc limit $3) found
+  where "isMatch" or "isLast" order by id desc limit $4;
+
+select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",
 u.version, u.created, u.changed, w.term as key, true and strpos(u.words, (select ' ' || left(folded($1), 50))) = strpos(u.words, ' ' || w.term || ' ') as "isMatch", w."isLast"

@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.ts";
 import { file_google_rpc_status } from "../../google/rpc/status_pb.ts";
 import type { Details } from "./details_pb.ts";
@@ -21,7 +23,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file postern/v1/user_grant.proto.
  */
 export const file_postern_v1_user_grant: GenFile = /*@__PURE__*/
-  fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEimAIKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZRIvCg1wcm9qZWN0X3N0YXRlGAggASgOMhgucG9zdGVybi52MS5Qcm9qZWN0U3RhdGUSEQoJaW5fZWZmZWN0GAkgASgIQhMKEV9wcm9qZWN0X2dyYW50X2lkIqMBChNBZGRVc2VyR3JhbnRSZXF1ZXN0Eh8KB3VzZXJfaWQYASABKAlCDrpIB3IFEAEYyAGotRgBEh4KCnByb2plY3RfaWQYAiABKAlCCrpIB3IFEAEYyAESIgoQcHJvamVjdF9ncmFudF9pZBgDIAEoCUIIukgFcgMYyAESJwoJcm9sZV9rZXlzGAQgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIASKBAQoUQWRkVXNlckdyYW50UmVzcG9uc2USFQoNdXNlcl9ncmFudF9pZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEhoKDWludml0YXRpb25faWQYAyABKAlIAIgBAUIQCg5faW52aXRhdGlvbl9pZCKCAQoUQWRkVXNlckdyYW50c1JlcXVlc3QSUgoFaXRlbXMYASADKAsyHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3RCIrpICJIBBQgBEOgHoLUYkE7qtRgOYWxsX29yX25vdGhpbmcSFgoOYWxsX29yX25vdGhpbmcYAiABKAgiSgoVQWRkVXNlckdyYW50c1Jlc3BvbnNlEjEKCG91dGNvbWVzGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRPdXRjb21lInoKE0FkZFVzZXJHcmFudE91dGNvbWUSMQoFYWRkZWQYASABKAsyIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlSAASJQoHcmVmdXNlZBgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCQoHb3V0Y29tZSI4ChNHZXRVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQQoUR2V0VXNlckdyYW50UmVzcG9uc2USKQoKdXNlcl9ncmFudBgBIAEoCzIVLnBvc3Rlcm4udjEuVXNlckdyYW50Iv0BChVMaXN0VXNlckdyYW50c1JlcXVlc3QSHQoHdXNlcl9pZBgBIAEoCUIMukgFcgMYyAGotRgBEhwKCnByb2plY3RfaWQYAiABKAlCCLpIBXIDGMgBEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxjQDxIaCghyb2xlX2tleRgFIAEoCUIIukgFcgMYyAESIwoFb3JkZXIYBiABKA4yFC5wb3N0ZXJuLnYxLkFnZU9yZGVyEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZSJdChZMaXN0VXNlckdyYW50c1Jlc3BvbnNlEioKC3VzZXJfZ3JhbnRzGAEgAygLMhUucG9zdGVybi52MS5Vc2VyR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpoBChZDaGFuZ2VVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAESJwoJcm9sZV9rZXlzGAIgAygJQhS6SBGSAQ4Q6AcYASIHcgUQARjIARIeChFleHBlY3RlZF9zZXF1ZW5jZRgDIAEoBEgAiAEBQhQKEl9leHBlY3RlZF9zZXF1ZW5jZSI/ChdDaGFuZ2VVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzImgKGEFkZFVzZXJHcmFudFJvbGVzUmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBEikKCXJvbGVfa2V5cxgCIAMoCUIWukgTkgEQCAEQ6AcYASIHcgUQARjIASJBChlBZGRVc2VyR3JhbnRSb2xlc1Jlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiawobUmVtb3ZlVXNlckdyYW50Um9sZXNSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAESKQoJcm9sZV9rZXlzGAIgAygJQha6SBOSARAIARDoBxgBIgdyBRABGMgBIkQKHFJlbW92ZVVzZXJHcmFudFJvbGVzUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI7ChZSZW1vdmVVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiPwoXUmVtb3ZlVXNlckdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyL9BAoNVXNlckdyYW50RmFjdBIwCgVhZGRlZBgBIAEoCzIfLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5BZGRlZEgAEjQKB2NoYW5nZWQYAiABKAsyIS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQ2hhbmdlZEgAEj0KDHJvbGVfcmVtb3ZlZBgDIAEoCzIlLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5Sb2xlUmVtb3ZlZEgAEjoKB3JlbW92ZWQYBCABKAsyIS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUmVtb3ZlZEIEiLYYAUgAEjwKC2RlYWN0aXZhdGVkGBQgASgLMiUucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkRlYWN0aXZhdGVkSAASPAoLcmVhY3RpdmF0ZWQYFSABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUmVhY3RpdmF0ZWRIABqhAQoFQWRkZWQSDwoHdXNlcl9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEh0KEHByb2plY3RfZ3JhbnRfaWQYAyABKAlIAIgBARIRCglyb2xlX2tleXMYBCADKAkSGgoNaW52aXRhdGlvbl9pZBgFIAEoCUgBiAEBQhMKEV9wcm9qZWN0X2dyYW50X2lkQhAKDl9pbnZpdGF0aW9uX2lkGhwKB0NoYW5nZWQSEQoJcm9sZV9rZXlzGAEgAygJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRoJCgdSZW1vdmVkGg0KC0RlYWN0aXZhdGVkGg0KC1JlYWN0aXZhdGVkQgYKBGZhY3QiPwoaRGVhY3RpdmF0ZVVzZXJHcmFudFJlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIASJDChtEZWFjdGl2YXRlVXNlckdyYW50UmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyI/ChpSZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkMKG1JlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzKm4KDlVzZXJHcmFudFN0YXRlEiAKHFVTRVJfR1JBTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIbChdVU0VSX0dSQU5UX1NUQVRFX0FDVElWRRABEh0KGVVTRVJfR1JBTlRfU1RBVEVfSU5BQ1RJVkUQAjLyDgoQVXNlckdyYW50U2VydmljZRK0AQoMQWRkVXNlckdyYW50Eh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXF1ZXN0GiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXNwb25zZSJhirUYMjgBQgpwcm9qZWN0X2lkQhBwcm9qZWN0X2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlmLUYgIAQgtPkkwIfOgEqIhovdjEvdXNlcnMve3VzZXJfaWR9L2dyYW50cxKZAQoNQWRkVXNlckdyYW50cxIgLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1JlcXVlc3QaIS5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudHNSZXNwb25zZSJDirUYFjgBWAEaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgECC0+STAh06ASoiGC92MS91c2VyLWdyYW50czpiYXRjaEFkZBKjAQoMR2V0VXNlckdyYW50Eh8ucG9zdGVybi52MS5HZXRVc2VyR3JhbnRSZXF1ZXN0GiAucG9zdGVybi52MS5HZXRVc2VyR3JhbnRSZXNwb25zZSJQkAIBirUYIjgBQg11c2VyX2dyYW50X2lkGg91c2VyLmdyYW50LnJlYWSC0+STAiESHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0S3QEKDkxpc3RVc2VyR3JhbnRzEiEucG9zdGVybi52MS5MaXN0VXNlckdyYW50c1JlcXVlc3QaIi5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVzcG9uc2UigwGQAgGKtRgeOAFYAXoHdXNlcl9pZBoPdXNlci5ncmFudC5yZWFkgtPkkwJYWhwSGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzWicSJS92MS9wcm9qZWN0cy97cHJvamVjdF9pZH0vdXNlci1ncmFudHMSDy92MS91c2VyLWdyYW50cxKzAQoPQ2hhbmdlVXNlckdyYW50EiIucG9zdGVybi52MS5DaGFuZ2VVc2VyR3JhbnRSZXF1ZXN0GiMucG9zdGVybi52MS5DaGFuZ2VVc2VyR3JhbnRSZXNwb25zZSJXirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlmLUYgIAQgtPkkwIkOgEqGh8vdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9EsIBChFBZGRVc2VyR3JhbnRSb2xlcxIkLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50Um9sZXNSZXF1ZXN0GiUucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSb2xlc1Jlc3BvbnNlImCKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAi06ASoiKC92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH06YWRkUm9sZXMSzgEKFFJlbW92ZVVzZXJHcmFudFJvbGVzEicucG9zdGVybi52MS5SZW1vdmVVc2VyR3JhbnRSb2xlc1JlcXVlc3QaKC5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJvbGVzUmVzcG9uc2UiY4q1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZZi1GICAEILT5JMCMDoBKiIrL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTpyZW1vdmVSb2xlcxKqAQoPUmVtb3ZlVXNlckdyYW50EiIucG9zdGVybi52MS5SZW1vdmVVc2VyR3JhbnRSZXF1ZXN0GiMucG9zdGVybi52MS5SZW1vdmVVc2VyR3JhbnRSZXNwb25zZSJOirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlgtPkkwIhKh8vdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9EsQBChNEZWFjdGl2YXRlVXNlckdyYW50EiYucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBonLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlIlyKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAi86ASoiKi92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH06ZGVhY3RpdmF0ZRLEAQoTUmVhY3RpdmF0ZVVzZXJHcmFudBImLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVVzZXJHcmFudFJlcXVlc3QaJy5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZSJcirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlgtPkkwIvOgEqIiovdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OnJlYWN0aXZhdGVCnQEKDmNvbS5wb3N0ZXJuLnYxQg5Vc2VyR3JhbnRQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_rpc_status, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options, file_postern_v1_project]);
+  fileDesc("Chtwb3N0ZXJuL3YxL3VzZXJfZ3JhbnQucHJvdG8SCnBvc3Rlcm4udjEizQIKCVVzZXJHcmFudBIKCgJpZBgBIAEoCRIkCgdkZXRhaWxzGAIgASgLMhMucG9zdGVybi52MS5EZXRhaWxzEg8KB3VzZXJfaWQYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAUgASgJSACIAQESEQoJcm9sZV9rZXlzGAYgAygJEikKBXN0YXRlGAcgASgOMhoucG9zdGVybi52MS5Vc2VyR3JhbnRTdGF0ZRIvCg1wcm9qZWN0X3N0YXRlGAggASgOMhgucG9zdGVybi52MS5Qcm9qZWN0U3RhdGUSEQoJaW5fZWZmZWN0GAkgASgIEjMKD2V4cGlyYXRpb25fZGF0ZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEwoRX3Byb2plY3RfZ3JhbnRfaWQi2AEKE0FkZFVzZXJHcmFudFJlcXVlc3QSHwoHdXNlcl9pZBgBIAEoCUIOukgHcgUQARjIAai1GAESHgoKcHJvamVjdF9pZBgCIAEoCUIKukgHcgUQARjIARIiChBwcm9qZWN0X2dyYW50X2lkGAMgASgJQgi6SAVyAxjIARInCglyb2xlX2tleXMYBCADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBEjMKD2V4cGlyYXRpb25fZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAigQEKFEFkZFVzZXJHcmFudFJlc3BvbnNlEhUKDXVzZXJfZ3JhbnRfaWQYASABKAkSJAoHZGV0YWlscxgCIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscxIaCg1pbnZpdGF0aW9uX2lkGAMgASgJSACIAQFCEAoOX2ludml0YXRpb25faWQiggEKFEFkZFVzZXJHcmFudHNSZXF1ZXN0ElIKBWl0ZW1zGAEgAygLMh8ucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXF1ZXN0QiK6SAiSAQUIARDoB6C1GJBO6rUYDmFsbF9vcl9ub3RoaW5nEhYKDmFsbF9vcl9ub3RoaW5nGAIgASgIIkoKFUFkZFVzZXJHcmFudHNSZXNwb25zZRIxCghvdXRjb21lcxgBIAMoCzIfLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50T3V0Y29tZSJ6ChNBZGRVc2VyR3JhbnRPdXRjb21lEjEKBWFkZGVkGAEgASgLMiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSZXNwb25zZUgAEiUKB3JlZnVzZWQYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQgkKB291dGNvbWUiOAoTR2V0VXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkEKFEdldFVzZXJHcmFudFJlc3BvbnNlEikKCnVzZXJfZ3JhbnQYASABKAsyFS5wb3N0ZXJuLnYxLlVzZXJHcmFudCKxAgoVTGlzdFVzZXJHcmFudHNSZXF1ZXN0Eh0KB3VzZXJfaWQYASABKAlCDLpIBXIDGMgBqLUYARIcCgpwcm9qZWN0X2lkGAIgASgJQgi6SAVyAxjIARIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMY0A8SGgoIcm9sZV9rZXkYBSABKAlCCLpIBXIDGMgBEiMKBW9yZGVyGAYgASgOMhQucG9zdGVybi52MS5BZ2VPcmRlchIpCgVzdGF0ZRgHIAEoDjIaLnBvc3Rlcm4udjEuVXNlckdyYW50U3RhdGUSMgoOZXhwaXJlc19iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIl0KFkxpc3RVc2VyR3JhbnRzUmVzcG9uc2USKgoLdXNlcl9ncmFudHMYASADKAsyFS5wb3N0ZXJuLnYxLlVzZXJHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkimgEKFkNoYW5nZVVzZXJHcmFudFJlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARInCglyb2xlX2tleXMYAiADKAlCFLpIEZIBDhDoBxgBIgdyBRABGMgBEh4KEWV4cGVjdGVkX3NlcXVlbmNlGAMgASgESACIAQFCFAoSX2V4cGVjdGVkX3NlcXVlbmNlIj8KF0NoYW5nZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiaAoYQWRkVXNlckdyYW50Um9sZXNSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAESKQoJcm9sZV9rZXlzGAIgAygJQha6SBOSARAIARDoBxgBIgdyBRABGMgBIkEKGUFkZFVzZXJHcmFudFJvbGVzUmVzcG9uc2USJAoHZGV0YWlscxgBIAEoCzITLnBvc3Rlcm4udjEuRGV0YWlscyJrChtSZW1vdmVVc2VyR3JhbnRSb2xlc1JlcXVlc3QSIQoNdXNlcl9ncmFudF9pZBgBIAEoCUIKukgHcgUQARjIARIpCglyb2xlX2tleXMYAiADKAlCFrpIE5IBEAgBEOgHGAEiB3IFEAEYyAEiRAocUmVtb3ZlVXNlckdyYW50Um9sZXNSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIq0BCh1TZXRVc2VyR3JhbnRFeHBpcmF0aW9uUmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBEjMKD2V4cGlyYXRpb25fZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHgoRZXhwZWN0ZWRfc2VxdWVuY2UYAyABKARIAIgBAUIUChJfZXhwZWN0ZWRfc2VxdWVuY2UiRgoeU2V0VXNlckdyYW50RXhwaXJhdGlvblJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMiOwoWUmVtb3ZlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIj8KF1JlbW92ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMixwYKDVVzZXJHcmFudEZhY3QSMAoFYWRkZWQYASABKAsyHy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuQWRkZWRIABI0CgdjaGFuZ2VkGAIgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LkNoYW5nZWRIABI9Cgxyb2xlX3JlbW92ZWQYAyABKAsyJS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuUm9sZVJlbW92ZWRIABI6CgdyZW1vdmVkGAQgASgLMiEucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlbW92ZWRCBIi2GAFIABJJChJleHBpcmF0aW9uX2NoYW5nZWQYBSABKAsyKy5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3QuRXhwaXJhdGlvbkNoYW5nZWRIABI8CgtkZWFjdGl2YXRlZBgUIAEoCzIlLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdC5EZWFjdGl2YXRlZEgAEjwKC3JlYWN0aXZhdGVkGBUgASgLMiUucG9zdGVybi52MS5Vc2VyR3JhbnRGYWN0LlJlYWN0aXZhdGVkSAAa1gEKBUFkZGVkEg8KB3VzZXJfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCRIdChBwcm9qZWN0X2dyYW50X2lkGAMgASgJSACIAQESEQoJcm9sZV9rZXlzGAQgAygJEhoKDWludml0YXRpb25faWQYBSABKAlIAYgBARIzCg9leHBpcmF0aW9uX2RhdGUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhMKEV9wcm9qZWN0X2dyYW50X2lkQhAKDl9pbnZpdGF0aW9uX2lkGhwKB0NoYW5nZWQSEQoJcm9sZV9rZXlzGAEgAygJGhoKC1JvbGVSZW1vdmVkEgsKA2tleRgBIAEoCRpIChFFeHBpcmF0aW9uQ2hhbmdlZBIzCg9leHBpcmF0aW9uX2RhdGUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGgkKB1JlbW92ZWQaDQoLRGVhY3RpdmF0ZWQaDQoLUmVhY3RpdmF0ZWRCBgoEZmFjdCI/ChpEZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBIhCg11c2VyX2dyYW50X2lkGAEgASgJQgq6SAdyBRABGMgBIkMKG0RlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZRIkCgdkZXRhaWxzGAEgASgLMhMucG9zdGVybi52MS5EZXRhaWxzIj8KGlJlYWN0aXZhdGVVc2VyR3JhbnRSZXF1ZXN0EiEKDXVzZXJfZ3JhbnRfaWQYASABKAlCCrpIB3IFEAEYyAEiQwobUmVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlEiQKB2RldGFpbHMYASABKAsyEy5wb3N0ZXJuLnYxLkRldGFpbHMqbgoOVXNlckdyYW50U3RhdGUSIAocVVNFUl9HUkFOVF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1VTRVJfR1JBTlRfU1RBVEVfQUNUSVZFEAESHQoZVVNFUl9HUkFOVF9TVEFURV9JTkFDVElWRRACMsUQChBVc2VyR3JhbnRTZXJ2aWNlErQBCgxBZGRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJlc3BvbnNlImGKtRgyOAFCCnByb2plY3RfaWRCEHByb2plY3RfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAh86ASoiGi92MS91c2Vycy97dXNlcl9pZH0vZ3JhbnRzEpkBCg1BZGRVc2VyR3JhbnRzEiAucG9zdGVybi52MS5BZGRVc2VyR3JhbnRzUmVxdWVzdBohLnBvc3Rlcm4udjEuQWRkVXNlckdyYW50c1Jlc3BvbnNlIkOKtRgWOAFYARoQdXNlci5ncmFudC53cml0ZZi1GICAQILT5JMCHToBKiIYL3YxL3VzZXItZ3JhbnRzOmJhdGNoQWRkEqMBCgxHZXRVc2VyR3JhbnQSHy5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlcXVlc3QaIC5wb3N0ZXJuLnYxLkdldFVzZXJHcmFudFJlc3BvbnNlIlCQAgGKtRgiOAFCDXVzZXJfZ3JhbnRfaWQaD3VzZXIuZ3JhbnQucmVhZILT5JMCIRIfL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfRLdAQoOTGlzdFVzZXJHcmFudHMSIS5wb3N0ZXJuLnYxLkxpc3RVc2VyR3JhbnRzUmVxdWVzdBoiLnBvc3Rlcm4udjEuTGlzdFVzZXJHcmFudHNSZXNwb25zZSKDAZACAYq1GB44AVgBegd1c2VyX2lkGg91c2VyLmdyYW50LnJlYWSC0+STAlhaHBIaL3YxL3VzZXJzL3t1c2VyX2lkfS9ncmFudHNaJxIlL3YxL3Byb2plY3RzL3twcm9qZWN0X2lkfS91c2VyLWdyYW50cxIPL3YxL3VzZXItZ3JhbnRzErMBCg9DaGFuZ2VVc2VyR3JhbnQSIi5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlcXVlc3QaIy5wb3N0ZXJuLnYxLkNoYW5nZVVzZXJHcmFudFJlc3BvbnNlIleKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWYtRiAgBCC0+STAiQ6ASoaHy92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH0SwgEKEUFkZFVzZXJHcmFudFJvbGVzEiQucG9zdGVybi52MS5BZGRVc2VyR3JhbnRSb2xlc1JlcXVlc3QaJS5wb3N0ZXJuLnYxLkFkZFVzZXJHcmFudFJvbGVzUmVzcG9uc2UiYIq1GCM4AUINdXNlcl9ncmFudF9pZBoQdXNlci5ncmFudC53cml0ZZi1GICAEILT5JMCLToBKiIoL3YxL3VzZXItZ3JhbnRzL3t1c2VyX2dyYW50X2lkfTphZGRSb2xlcxLOAQoUUmVtb3ZlVXNlckdyYW50Um9sZXMSJy5wb3N0ZXJuLnYxLlJlbW92ZVVzZXJHcmFudFJvbGVzUmVxdWVzdBooLnBvc3Rlcm4udjEuUmVtb3ZlVXNlckdyYW50Um9sZXNSZXNwb25zZSJjirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlmLUYgIAQgtPkkwIwOgEqIisvdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OnJlbW92ZVJvbGVzEtABChZTZXRVc2VyR3JhbnRFeHBpcmF0aW9uEikucG9zdGVybi52MS5TZXRVc2VyR3JhbnRFeHBpcmF0aW9uUmVxdWVzdBoqLnBvc3Rlcm4udjEuU2V0VXNlckdyYW50RXhwaXJhdGlvblJlc3BvbnNlIl+KtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAjI6ASoiLS92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH06c2V0RXhwaXJhdGlvbhKqAQoPUmVtb3ZlVXNlckdyYW50EiIucG9zdGVybi52MS5SZW1vdmVVc2VyR3JhbnRSZXF1ZXN0GiMucG9zdGVybi52MS5SZW1vdmVVc2VyR3JhbnRSZXNwb25zZSJOirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlgtPkkwIhKh8vdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9EsQBChNEZWFjdGl2YXRlVXNlckdyYW50EiYucG9zdGVybi52MS5EZWFjdGl2YXRlVXNlckdyYW50UmVxdWVzdBonLnBvc3Rlcm4udjEuRGVhY3RpdmF0ZVVzZXJHcmFudFJlc3BvbnNlIlyKtRgjOAFCDXVzZXJfZ3JhbnRfaWQaEHVzZXIuZ3JhbnQud3JpdGWC0+STAi86ASoiKi92MS91c2VyLWdyYW50cy97dXNlcl9ncmFudF9pZH06ZGVhY3RpdmF0ZRLEAQoTUmVhY3RpdmF0ZVVzZXJHcmFudBImLnBvc3Rlcm4udjEuUmVhY3RpdmF0ZVVzZXJHcmFudFJlcXVlc3QaJy5wb3N0ZXJuLnYxLlJlYWN0aXZhdGVVc2VyR3JhbnRSZXNwb25zZSJcirUYIzgBQg11c2VyX2dyYW50X2lkGhB1c2VyLmdyYW50LndyaXRlgtPkkwIvOgEqIiovdjEvdXNlci1ncmFudHMve3VzZXJfZ3JhbnRfaWR9OnJlYWN0aXZhdGVCnQEKDmNvbS5wb3N0ZXJuLnYxQg5Vc2VyR3JhbnRQcm90b1ABWjJnaXRodWIuY29tL3Bvc3Rlcm4vcG9zdGVybi1nby9wb3N0ZXJuL3YxO3Bvc3Rlcm52MaICA1BYWKoCClBvc3Rlcm4uVjHKAgpQb3N0ZXJuXFYx4gIWUG9zdGVyblxWMVxHUEJNZXRhZGF0YeoCC1Bvc3Rlcm46OlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_google_rpc_status, file_postern_v1_details, file_postern_v1_list_order, file_postern_v1_options, file_postern_v1_project]);
 
 /**
  * A user's roles in one project, or in one grant of that project.
@@ -86,12 +88,19 @@ export type UserGrant = Message<"postern.v1.UserGrant"> & {
   projectState: ProjectState;
 
   /**
-   * Whether the roles are in effect: the grant, its project, the organization that owns the project and the one that granted the
-   * roles are all active. It does not depend on the state of the user.
+   * Whether the roles are in effect: the grant has not ended, and it, its project, the organization that owns the project and the
+   * one that granted the roles are all active. It does not depend on the state of the user.
    *
    * @generated from field: bool in_effect = 9;
    */
   inEffect: boolean;
+
+  /**
+   * When the roles end; absent if they do not. From that moment on, they give nothing.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 10;
+   */
+  expirationDate?: Timestamp | undefined;
 };
 
 /**
@@ -132,6 +141,13 @@ export type AddUserGrantRequest = Message<"postern.v1.AddUserGrantRequest"> & {
    * @generated from field: repeated string role_keys = 4;
    */
   roleKeys: string[];
+
+  /**
+   * When the roles end, in the future; if absent, never.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 5;
+   */
+  expirationDate?: Timestamp | undefined;
 };
 
 /**
@@ -344,6 +360,13 @@ export type ListUserGrantsRequest = Message<"postern.v1.ListUserGrantsRequest"> 
    * @generated from field: postern.v1.UserGrantState state = 7;
    */
   state: UserGrantState;
+
+  /**
+   * Only grants that end, or have ended, before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_before = 8;
+   */
+  expiresBefore?: Timestamp | undefined;
 };
 
 /**
@@ -523,6 +546,59 @@ export const RemoveUserGrantRolesResponseSchema: GenMessage<RemoveUserGrantRoles
   messageDesc(file_postern_v1_user_grant, 15);
 
 /**
+ * @generated from message postern.v1.SetUserGrantExpirationRequest
+ */
+export type SetUserGrantExpirationRequest = Message<"postern.v1.SetUserGrantExpirationRequest"> & {
+  /**
+   * The id of the user grant.
+   *
+   * @generated from field: string user_grant_id = 1;
+   */
+  userGrantId: string;
+
+  /**
+   * When the roles end, in the future; if absent, never. To end them at once, deactivate or remove the user grant.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 2;
+   */
+  expirationDate?: Timestamp | undefined;
+
+  /**
+   * Makes the change only if the object still has this sequence. Otherwise the call fails with CONFLICT, and the error's metadata
+   * contains `currentSequence`.
+   *
+   * @generated from field: optional uint64 expected_sequence = 3;
+   */
+  expectedSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetUserGrantExpirationRequest.
+ * Use `create(SetUserGrantExpirationRequestSchema)` to create a new message.
+ */
+export const SetUserGrantExpirationRequestSchema: GenMessage<SetUserGrantExpirationRequest> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 16);
+
+/**
+ * @generated from message postern.v1.SetUserGrantExpirationResponse
+ */
+export type SetUserGrantExpirationResponse = Message<"postern.v1.SetUserGrantExpirationResponse"> & {
+  /**
+   * The version, dates and owner of the user grant.
+   *
+   * @generated from field: postern.v1.Details details = 1;
+   */
+  details?: Details | undefined;
+};
+
+/**
+ * Describes the message postern.v1.SetUserGrantExpirationResponse.
+ * Use `create(SetUserGrantExpirationResponseSchema)` to create a new message.
+ */
+export const SetUserGrantExpirationResponseSchema: GenMessage<SetUserGrantExpirationResponse> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 17);
+
+/**
  * @generated from message postern.v1.RemoveUserGrantRequest
  */
 export type RemoveUserGrantRequest = Message<"postern.v1.RemoveUserGrantRequest"> & {
@@ -539,7 +615,7 @@ export type RemoveUserGrantRequest = Message<"postern.v1.RemoveUserGrantRequest"
  * Use `create(RemoveUserGrantRequestSchema)` to create a new message.
  */
 export const RemoveUserGrantRequestSchema: GenMessage<RemoveUserGrantRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 16);
+  messageDesc(file_postern_v1_user_grant, 18);
 
 /**
  * @generated from message postern.v1.RemoveUserGrantResponse
@@ -558,7 +634,7 @@ export type RemoveUserGrantResponse = Message<"postern.v1.RemoveUserGrantRespons
  * Use `create(RemoveUserGrantResponseSchema)` to create a new message.
  */
 export const RemoveUserGrantResponseSchema: GenMessage<RemoveUserGrantResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 17);
+  messageDesc(file_postern_v1_user_grant, 19);
 
 /**
  * The events of a user grant.
@@ -603,6 +679,14 @@ export type UserGrantFact = Message<"postern.v1.UserGrantFact"> & {
     case: "removed";
   } | {
     /**
+     * The date on which the roles end was set, changed or removed.
+     *
+     * @generated from field: postern.v1.UserGrantFact.ExpirationChanged expiration_changed = 5;
+     */
+    value: UserGrantFact_ExpirationChanged;
+    case: "expirationChanged";
+  } | {
+    /**
      * The grant was deactivated.
      *
      * @generated from field: postern.v1.UserGrantFact.Deactivated deactivated = 20;
@@ -625,7 +709,7 @@ export type UserGrantFact = Message<"postern.v1.UserGrantFact"> & {
  * Use `create(UserGrantFactSchema)` to create a new message.
  */
 export const UserGrantFactSchema: GenMessage<UserGrantFact> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18);
+  messageDesc(file_postern_v1_user_grant, 20);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Added
@@ -665,6 +749,13 @@ export type UserGrantFact_Added = Message<"postern.v1.UserGrantFact.Added"> & {
    * @generated from field: optional string invitation_id = 5;
    */
   invitationId?: string | undefined;
+
+  /**
+   * When the roles end; absent if they do not.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 6;
+   */
+  expirationDate?: Timestamp | undefined;
 };
 
 /**
@@ -672,7 +763,7 @@ export type UserGrantFact_Added = Message<"postern.v1.UserGrantFact.Added"> & {
  * Use `create(UserGrantFact_AddedSchema)` to create a new message.
  */
 export const UserGrantFact_AddedSchema: GenMessage<UserGrantFact_Added> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18, 0);
+  messageDesc(file_postern_v1_user_grant, 20, 0);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Changed
@@ -691,7 +782,7 @@ export type UserGrantFact_Changed = Message<"postern.v1.UserGrantFact.Changed"> 
  * Use `create(UserGrantFact_ChangedSchema)` to create a new message.
  */
 export const UserGrantFact_ChangedSchema: GenMessage<UserGrantFact_Changed> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18, 1);
+  messageDesc(file_postern_v1_user_grant, 20, 1);
 
 /**
  * @generated from message postern.v1.UserGrantFact.RoleRemoved
@@ -710,7 +801,26 @@ export type UserGrantFact_RoleRemoved = Message<"postern.v1.UserGrantFact.RoleRe
  * Use `create(UserGrantFact_RoleRemovedSchema)` to create a new message.
  */
 export const UserGrantFact_RoleRemovedSchema: GenMessage<UserGrantFact_RoleRemoved> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18, 2);
+  messageDesc(file_postern_v1_user_grant, 20, 2);
+
+/**
+ * @generated from message postern.v1.UserGrantFact.ExpirationChanged
+ */
+export type UserGrantFact_ExpirationChanged = Message<"postern.v1.UserGrantFact.ExpirationChanged"> & {
+  /**
+   * When the roles end; absent if they do not.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_date = 1;
+   */
+  expirationDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message postern.v1.UserGrantFact.ExpirationChanged.
+ * Use `create(UserGrantFact_ExpirationChangedSchema)` to create a new message.
+ */
+export const UserGrantFact_ExpirationChangedSchema: GenMessage<UserGrantFact_ExpirationChanged> = /*@__PURE__*/
+  messageDesc(file_postern_v1_user_grant, 20, 3);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Removed
@@ -723,7 +833,7 @@ export type UserGrantFact_Removed = Message<"postern.v1.UserGrantFact.Removed"> 
  * Use `create(UserGrantFact_RemovedSchema)` to create a new message.
  */
 export const UserGrantFact_RemovedSchema: GenMessage<UserGrantFact_Removed> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18, 3);
+  messageDesc(file_postern_v1_user_grant, 20, 4);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Deactivated
@@ -736,7 +846,7 @@ export type UserGrantFact_Deactivated = Message<"postern.v1.UserGrantFact.Deacti
  * Use `create(UserGrantFact_DeactivatedSchema)` to create a new message.
  */
 export const UserGrantFact_DeactivatedSchema: GenMessage<UserGrantFact_Deactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18, 4);
+  messageDesc(file_postern_v1_user_grant, 20, 5);
 
 /**
  * @generated from message postern.v1.UserGrantFact.Reactivated
@@ -749,7 +859,7 @@ export type UserGrantFact_Reactivated = Message<"postern.v1.UserGrantFact.Reacti
  * Use `create(UserGrantFact_ReactivatedSchema)` to create a new message.
  */
 export const UserGrantFact_ReactivatedSchema: GenMessage<UserGrantFact_Reactivated> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 18, 5);
+  messageDesc(file_postern_v1_user_grant, 20, 6);
 
 /**
  * @generated from message postern.v1.DeactivateUserGrantRequest
@@ -768,7 +878,7 @@ export type DeactivateUserGrantRequest = Message<"postern.v1.DeactivateUserGrant
  * Use `create(DeactivateUserGrantRequestSchema)` to create a new message.
  */
 export const DeactivateUserGrantRequestSchema: GenMessage<DeactivateUserGrantRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 19);
+  messageDesc(file_postern_v1_user_grant, 21);
 
 /**
  * @generated from message postern.v1.DeactivateUserGrantResponse
@@ -787,7 +897,7 @@ export type DeactivateUserGrantResponse = Message<"postern.v1.DeactivateUserGran
  * Use `create(DeactivateUserGrantResponseSchema)` to create a new message.
  */
 export const DeactivateUserGrantResponseSchema: GenMessage<DeactivateUserGrantResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 20);
+  messageDesc(file_postern_v1_user_grant, 22);
 
 /**
  * @generated from message postern.v1.ReactivateUserGrantRequest
@@ -806,7 +916,7 @@ export type ReactivateUserGrantRequest = Message<"postern.v1.ReactivateUserGrant
  * Use `create(ReactivateUserGrantRequestSchema)` to create a new message.
  */
 export const ReactivateUserGrantRequestSchema: GenMessage<ReactivateUserGrantRequest> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 21);
+  messageDesc(file_postern_v1_user_grant, 23);
 
 /**
  * @generated from message postern.v1.ReactivateUserGrantResponse
@@ -825,7 +935,7 @@ export type ReactivateUserGrantResponse = Message<"postern.v1.ReactivateUserGran
  * Use `create(ReactivateUserGrantResponseSchema)` to create a new message.
  */
 export const ReactivateUserGrantResponseSchema: GenMessage<ReactivateUserGrantResponse> = /*@__PURE__*/
-  messageDesc(file_postern_v1_user_grant, 22);
+  messageDesc(file_postern_v1_user_grant, 24);
 
 /**
  * The state of a user grant itself.
@@ -902,9 +1012,9 @@ export const UserGrantService: GenService<{
   },
   /**
    * Lists the user grants of the organization that the caller may read, newest first unless the request specifies an order: all
-   * of them, or those of one user, in one project, with one of its roles, or in one state. Users may read their own. If the
-   * request names a state, a page may have fewer items than requested, or none, even if there are more; `next_page_token` is
-   * empty on the last page.
+   * of them, or those of one user, in one project, with one of its roles, in one state, or that end before a time. Users may read
+   * their own. If the request names a state or a time, a page may have fewer items than requested, or none, even if there are
+   * more; `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.UserGrantService.ListUserGrants
    */
@@ -944,6 +1054,17 @@ export const UserGrantService: GenService<{
     methodKind: "unary";
     input: typeof RemoveUserGrantRolesRequestSchema;
     output: typeof RemoveUserGrantRolesResponseSchema;
+  },
+  /**
+   * Sets when the roles of a user grant end, or that they do not. A user grant that has ended stays listed until it is removed, and
+   * a later date, or none, puts its roles back into effect.
+   *
+   * @generated from rpc postern.v1.UserGrantService.SetUserGrantExpiration
+   */
+  setUserGrantExpiration: {
+    methodKind: "unary";
+    input: typeof SetUserGrantExpirationRequestSchema;
+    output: typeof SetUserGrantExpirationResponseSchema;
   },
   /**
    * Removes a user grant.

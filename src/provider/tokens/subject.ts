@@ -12,14 +12,19 @@ const heldRoles = "json_agg(distinct r.role_key order by r.role_key)";
 const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and ${roleIsThere}
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''`;
 
-/** The roles of the user `u` in the project `p` of the organization `h`, from grants of the organization signed in for. */
-const rolesColumn = `coalesce((select ${heldRoles} from ${heldGrants} and g.owner = o.organization_id), '[]')`;
+const firstEnd = "floor(extract(epoch from min(g.expiration_date)))";
 
-/** Its roles by the organization that granted them, read only if the sign-in's scope asks for them. */
-const allRolesColumn = `case when '${allRolesScope}' = any(string_to_array(o.scope, ' ')) then coalesce((
-        select json_object_agg(held.owner, held.roles) from (
-          select g.owner, ${heldRoles} as roles from ${heldGrants}
-          group by g.owner) held), '{}') end`;
+/**
+ * The roles of the user `u` in the project `p` of the organization `h`, from grants of the organization signed in for, and when the first
+ * of these grants ends.
+ */
+const ownRoles = `(select ${heldRoles} as roles, ${firstEnd} as ends from ${heldGrants} and g.owner = o.organization_id) own`;
+
+/** The roles by the organization that granted them, and when the first ends; read only if the sign-in's scope asks for them. */
+const allRoles = `(select coalesce(json_object_agg(held.owner, held.roles), '{}') as roles, min(held.ends) as ends from (
+        select g.owner, ${heldRoles} as roles, ${firstEnd} as ends from ${heldGrants}
+          and '${allRolesScope}' = any(string_to_array(o.scope, ' '))
+        group by g.owner) held) everybody`;
 
 /**
  * Whether the user `u` has a verified address, as the application of the project `p` sees it. Its own organization may say so of any user;
@@ -50,6 +55,8 @@ export type Subject = {
   readonly roles: readonly string[];
   /** The roles in that project by organization; null if the sign-in's scope does not ask for them. */
   readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
+  /** When the first of these roles ends, in seconds since 1970; null if none does. */
+  readonly rolesEnd: number | null;
 };
 
 /** A declared claim with its value, and where it stands. */
@@ -82,7 +89,10 @@ export const signOnValue = `json_build_object(
       'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', ${qualifiedName("u")}, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', ${emailVerifiedColumn}, 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', ${rolesColumn}, 'allRoles', ${allRolesColumn})`;
+      'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 
+      'roles', coalesce(own.roles, '[]'), 'allRoles',
+      case when '${allRolesScope}' = any(string_to_array(o.scope, ' ')) then everybody.roles end,
+      'rolesEnd', least(own.ends, everybody.ends))`;
 
 /**
  * The tables of a sign-in `o` that is in force at the time `asked.now`: it is not if its user may not call, or may not use the application
@@ -90,5 +100,7 @@ export const signOnValue = `json_build_object(
  */
 export const signOnTables = `browser_sessions b
     join users u on u.user_id = b.user_id and ${userInForce}
+    cross join lateral ${ownRoles}
+    cross join lateral ${allRoles}
     where b.session_id = o.session_id and ${mayUse} and ${mayActFor("o.organization_id")}
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0))`;

@@ -38,7 +38,8 @@ export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: stri
   const { client, signOn, now } = of;
   const isJwt = isJwtClient(client) && !signOn.forApi;
   // A JWT stays valid beyond its lifetime for clients with a slow clock, so it stays valid here as well.
-  const { access: seconds } = lifetimesOf(client, maker.settings);
+  const { access } = lifetimesOf(client, maker.settings);
+  const seconds = isJwt ? secondsOfJwt(access, of) : access;
   const expirationDate = later(now, seconds + (isJwt ? skewOf(client) : 0));
   const token = { scope, created: now, seconds, expirationDate };
   if (!isJwt) {
@@ -49,6 +50,10 @@ export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: stri
   const claims = accessTokenClaims(client, signOn, issueOf(maker, now, seconds), { jti, scope });
   return { ...token, text: await signJwt(maker.keys, { type: "at+jwt", algorithm: "RS256", claims }), value: jti };
 }
+
+/** A JWT is read without asking us, so it expires by the time the first of its roles ends, to the second. */
+const secondsOfJwt = (most: number, { signOn: { rolesEnd }, now }: TokenOf): number =>
+  rolesEnd === null ? most : Math.min(most, Math.max(1, rolesEnd - secondsOf(now)));
 
 export function newIdToken(
   maker: TokenMaker,

@@ -26,6 +26,7 @@ import { userExistsRead } from "../callers/user_exists.ts";
 import { creatorId, gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
+import { pastExpiration } from "../writing/expiration.ts";
 import { aside } from "../writing/side_call.ts";
 
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
@@ -266,15 +267,10 @@ const shownDate = (date: Date): Date => (date > lastMoment ? lastMoment : date);
 export type AccessTokenSettings = { readonly accessTokenLifetimeMaxSeconds: number };
 
 export const accessTokenRules = ({ clock }: Pick<Deps, "clock">, settings: AccessTokenSettings) => [
-  messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => past(expirationDate, clock())),
+  messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => pastExpiration(expirationDate, clock())),
   messageRule(CreateAccessTokenRequestSchema, ({ expirationDate }) => late(expirationDate, clock(), settings)),
   pageRule(ListAccessTokensRequestSchema, 1),
 ];
-
-function past(expirationDate: Timestamp | undefined, now: Date): Violation[] {
-  if (expirationDate === undefined || timestampDate(expirationDate) > now) return [];
-  return [{ field: "expirationDate", text: "TIME_FUTURE", reason: "EXPIRATION_PAST" }];
-}
 
 function late(expirationDate: Timestamp | undefined, now: Date, settings: AccessTokenSettings): Violation[] {
   const { accessTokenLifetimeMaxSeconds: most } = settings;

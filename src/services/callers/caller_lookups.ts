@@ -1,7 +1,7 @@
 import type { Caller, Membership, TokenApplication } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { mayUse, membershipIsLeft, organizationIsThere, userInForce } from "./in_force.ts";
+import { mayUse, mayUseUntil, membershipIsLeft, organizationIsThere, userInForce } from "./in_force.ts";
 import { type NameKey, nameAsked, nameOnlyKey, type TypedName, userNamed } from "./login_name.ts";
 
 type Held = { scope: Membership["scope"]; id: string; organization: string; project: string | null; roles: string[] };
@@ -40,9 +40,10 @@ const ofBearer = `
   left join access_tokens t on t.token_id = b.token_id
   where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null)`;
 
-// Access tokens that first-party applications have for this API, as long as user, session and application may have them.
+// Access tokens that first-party applications have for this API, as long as user, session and application may have them. A user grant may
+// end before its user's token, and whoever caches the caller needs to know when.
 const ofApplication = `
-  select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
+  select u.user_id, null, null, least(g.expiration_date, ${mayUseUntil}), s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
       'origins', to_jsonb(origins_of(a.oidc))), null
   from sign_on_tokens g

@@ -32,14 +32,20 @@ export const grantIsLeft = `not ${isEnded(RoleKind.USER_GRANT, { user: "g.user_i
 /** The same for the membership `m`. */
 export const membershipIsLeft = `not ${isEnded(RoleKind.MEMBERSHIP, { user: "m.user_id", giver: "m.owner" })}`;
 
+// By the clock of the database, so that it is one moment for all nodes.
+/** The SQL condition that the user grant `g` has ended, because its expiration date has passed. */
+export const grantIsOver = "g.expiration_date <= now()";
+
 /**
- * SQL for what, other than the grant itself, keeps the roles of the user grant `g` in the project `p` of the organization `h` from
- * counting: `project`; `organization`, either the project's owner or the one that gave the roles; `user`, who ended them; or an empty text.
+ * SQL for what, other than its own state, keeps the roles of the user grant `g` in the project `p` of the organization `h` from counting:
+ * `project`; `organization`, either the project's owner or the one that gave the roles; `user`, who ended them; `time`, since the grant has
+ * ended; or an empty text.
  */
 export const grantShutIn = `case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ${granteeIsInForce} then 'organization'
       when not (${grantIsLeft}) then 'user'
+      when ${grantIsOver} then 'time'
       else '' end`;
 
 /** The same, given only the user grant `g`. */
@@ -53,12 +59,19 @@ export const grantShutBy = `(select ${grantShutIn}
 export const holdsGrant = (which = ""): string => `exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and ${grantShutBy} = '' offset 0)`;
 
+const mayUseByOrganization = `not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))`;
+
 /**
  * The SQL condition that the user `u` may use the applications of the project `p`: through its organization or a grant of its own. If the
  * project requires a grant, only the latter counts.
  */
-export const mayUse = `(${holdsGrant()} or not p.grant_required and (u.owner = p.owner
-          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0)))`;
+export const mayUse = `(${holdsGrant()} or ${mayUseByOrganization})`;
+
+/** SQL for the time until which the user `u` may use the applications of the project `p` at most; null or infinite without an end. */
+export const mayUseUntil = `case when not (${mayUseByOrganization}) then (
+      select max(coalesce(g.expiration_date, 'infinity')) from user_grants g
+      where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutBy} = '') end`;
 
 // A join may start from the organizations: if there are few, the planner looks up the object in each by their primary key.
 /** The SQL condition that an organization exists and is not deleted. */

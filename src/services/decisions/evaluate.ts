@@ -7,7 +7,7 @@ import {
 import { type Call, callerOf, type Reach, reachOf } from "../../deps.ts";
 import { load, loadEach, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { granteeIsInForce, grantIsLeft, roleIsThere } from "../callers/in_force.ts";
+import { granteeIsInForce, grantIsLeft, grantIsOver, roleIsThere } from "../callers/in_force.ts";
 
 /** The parts of a question: user, role and project. */
 export type Parts = Pick<EvaluateRequest | EvaluateManyRequest | Evaluation, "subject" | "action" | "resource">;
@@ -36,6 +36,8 @@ type Finding = {
   readonly isOwnerActive: boolean | null;
   /** Null without a user grant. */
   readonly isGrantActive: boolean | null;
+  /** Whether the user grant has ended; null if it never does, or without a user grant. */
+  readonly isGrantOver: boolean | null;
   /** Whether the organization that received the role by a project grant is active; true without a project grant. */
   readonly isGranteeActive: boolean | null;
   /** Whether the user and its organization are active; null if the organization is deleted. */
@@ -49,13 +51,13 @@ type InSql = { readonly columns: string; readonly grants: string };
 const questionOf = ({ columns, grants }: InSql): Question => ({
   asked: "user_id text, role_key text, project_id text, organization_id text",
   select: `select n, case when not h.deleted then p.owner end as "projectOwner",${columns}
-      p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGranteeActive",
+      p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGrantOver", g."isGranteeActive",
       case when not o.deleted then u.active and o.active end as "isUserActive"
     from asked
     left join projects p on p.project_id = asked.project_id
     left join organizations h on h.organization_id = p.owner
     left join lateral (
-      select g.user_id, g.active, (g.project_grant_id is null or ${granteeIsInForce}) as "isGranteeActive"
+      select g.user_id, g.active, ${grantIsOver} as "isGrantOver", (g.project_grant_id is null or ${granteeIsInForce}) as "isGranteeActive"
       from user_grants g cross join lateral (
         select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
           and ${roleIsThere} limit 1
@@ -144,16 +146,19 @@ const isHeld = ({ isGrantActive, isUserActive }: Finding): boolean => isGrantAct
 // One grant in force is enough; otherwise the first of these reasons that applies is returned.
 const ranked: readonly Denial[] = [
   undefined,
+  DenialReason.USER_GRANT_EXPIRED,
   DenialReason.USER_GRANT_INACTIVE,
   DenialReason.ORGANIZATION_INACTIVE,
   DenialReason.PROJECT_INACTIVE,
   DenialReason.USER_INACTIVE,
 ];
 
-function shutBy({ isProjectActive, isOwnerActive, isGrantActive, isGranteeActive, isUserActive }: Finding): Denial {
+function shutBy(finding: Finding): Denial {
+  const { isProjectActive, isOwnerActive, isGrantActive, isGrantOver, isGranteeActive, isUserActive } = finding;
   if (!isProjectActive) return DenialReason.PROJECT_INACTIVE;
   if (!isOwnerActive || !isGranteeActive) return DenialReason.ORGANIZATION_INACTIVE;
   if (!isGrantActive) return DenialReason.USER_GRANT_INACTIVE;
+  if (isGrantOver) return DenialReason.USER_GRANT_EXPIRED;
   return isUserActive ? undefined : DenialReason.USER_INACTIVE;
 }
 

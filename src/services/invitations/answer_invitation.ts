@@ -61,7 +61,7 @@ export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
 }
 
 /** Makes the decision about what can be given, by what the inviter may give now. */
-function judging({ sql }: Deps) {
+function judging({ sql, clock }: Deps) {
   const membershipsOf = membershipsRead(sql);
   return async (invitation: OpenInvitation, userId: string | undefined): Promise<Judged> => {
     const { owner, inviterId } = invitation;
@@ -69,7 +69,7 @@ function judging({ sql }: Deps) {
     const by = { memberships: invitation.inviterActive ? await membershipsOf(inviterId) : [] };
     const here = { scope: "organization", id: owner, organization: owner, roles: [] } as const;
     if (!holdsThere(by, "user.write", here)) throw refuse.because("INVITER_NOT_ENTITLED");
-    const [judged] = await judge(sql, [{ owner, by, userId, offers: invitation, path: "" }]);
+    const [judged] = await judge(sql, [{ owner, by, userId, offers: invitation, now: clock(), path: "" }]);
     if (!judged) throw new Error("an invitation was not judged");
     return judged;
   };

@@ -1,5 +1,5 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { TimestampSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type CreateInvitationOutcomeSchema,
@@ -34,6 +34,7 @@ import {
   violationsByItem,
   violationsOf,
 } from "../writing/batch_refusal.ts";
+import { pastExpiration } from "../writing/expiration.ts";
 import { mostInvitations } from "../writing/offer.ts";
 import { invitationMails, type OrganizationUse, useOf } from "./invitation_mail.ts";
 import { offersShown } from "./invitation_row.ts";
@@ -53,13 +54,13 @@ type ItemOutcome = MessageInitShape<typeof CreateInvitationOutcomeSchema>;
 
 /** Inviting many people at once. */
 export const invitationBatch = (deps: Deps, settings: MailSettings) => {
-  const { log, sql } = deps;
+  const { log } = deps;
   const decideAll = deciding(deps, settings);
 
   return {
     async createInvitations({ items: asked, allOrNothing, ...request }, call) {
       const offers = offersOf(request);
-      const no = await refusedOffers(sql, offers, call);
+      const no = await refusedOffers(deps, offers, call);
       if (no) throw refuse.because(no.reason, no);
       const decided = await decideAll(itemsOf(asked, call.values.get(keys.wrongItems)), offers, call);
       if (allOrNothing) refuseBatch(decided.flatMap((one) => one.no ?? []));
@@ -94,9 +95,12 @@ export const invitationBatch = (deps: Deps, settings: MailSettings) => {
   }
 };
 
+type Offering = Pick<Deps, "sql" | "clock">;
+
 /** Finds why the caller cannot offer something: they may not give it, or it does not exist. */
-async function refusedOffers(sql: Sql, offers: Offers, call: Call): Promise<No | undefined> {
-  const [judged] = await judge(sql, [{ owner: organizationOf(call), by: callerOf(call), offers, path: "" }]);
+async function refusedOffers({ sql, clock }: Offering, offers: Offers, call: Call): Promise<No | undefined> {
+  const giving = { owner: organizationOf(call), by: callerOf(call), offers, now: clock(), path: "" };
+  const [judged] = await judge(sql, [giving]);
   return judged && joined(refusalsOf(judged));
 }
 
@@ -194,10 +198,10 @@ async function addressesFound(sql: Sql, { owner, items, settings }: AddressQuery
 }
 
 /** Late rules of requests to invite: what is offered has to exist, and with `allOrNothing`, any invalid item fails the whole request. */
-export function invitationBatchLateRules({ sql }: Pick<Deps, "sql">) {
+export function invitationBatchLateRules(deps: Offering) {
   return [
     lateRule(CreateInvitationsRequestSchema, ["memberships", "grants"], async (request, call: Call) => {
-      const no = await refusedOffers(sql, offersOf(request), call);
+      const no = await refusedOffers(deps, offersOf(request), call);
       return no ? violationsOf(no) : [];
     }),
     lateRule(CreateInvitationsRequestSchema, [], async ({ items, allOrNothing }, _call: Call, wrong) => {
@@ -209,7 +213,7 @@ export function invitationBatchLateRules({ sql }: Pick<Deps, "sql">) {
 }
 
 /** Cross-field rules of requests to invite. */
-export const invitationBatchRules = [
+export const invitationBatchRules = ({ clock }: Pick<Deps, "clock">) => [
   itemsRule(CreateInvitationsRequestSchema, function* ({ items, memberships, grants }) {
     for (const [n, { email }] of items.entries())
       yield wrongInEmail(email).map((one) => ({ ...one, field: `items[${n}].${one.field}` }));
@@ -218,6 +222,9 @@ export const invitationBatchRules = [
       ...repeats(
         "grants",
         grants.map(({ projectId }) => projectId),
+      ),
+      ...grants.flatMap(({ expirationDate }, at) =>
+        pastExpiration(expirationDate, clock()).map((one) => ({ ...one, field: `grants[${at}].${one.field}` })),
       ),
     ];
   }),
@@ -250,7 +257,12 @@ function repeats(list: string, ids: readonly string[]): Violation[] {
 
 const offersOf = ({ memberships, grants }: Pick<CreateInvitationsRequest, "memberships" | "grants">): Offers => ({
   memberships: memberships.map(({ roles, projectId, projectGrantId }) => ({ roles, projectId, projectGrantId })),
-  grants: grants.map(({ projectId, projectGrantId, roleKeys }) => ({ projectId, projectGrantId, roleKeys })),
+  grants: grants.map(({ projectId, projectGrantId, roleKeys, expirationDate }) => ({
+    projectId,
+    projectGrantId,
+    roleKeys,
+    ...(expirationDate && { expirationDate: toJson(TimestampSchema, expirationDate) }),
+  })),
 });
 
 function itemsOf(items: readonly InvitationItem[], found: readonly Violation[]): Item[] {

@@ -69,7 +69,7 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
 
   /** Refuses to vouch for offers that the caller may not give. */
   async function refuseGiving({ owner, ...offers }: InvitationRow, call: Call): Promise<void> {
-    const [judged] = await judge(sql, [{ owner, by: callerOf(call), offers, path: "" }]);
+    const [judged] = await judge(sql, [{ owner, by: callerOf(call), offers, now: clock(), path: "" }]);
     const no = judged && joined(refusalsOf(judged).filter(({ reason }) => reason === "PERMISSION_DENIED"));
     if (no) throw refuse.because(no.reason, no);
   }

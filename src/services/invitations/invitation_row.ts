@@ -4,7 +4,7 @@ import { details, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { Page } from "../reading/page.ts";
-import type { Offers } from "./offers.ts";
+import { expirationOf, type Offers } from "./offers.ts";
 
 export type InvitationRow = Versioned &
   Offers & {
@@ -44,7 +44,11 @@ export const invitationRead = (sql: Sql) =>
 /** What is offered, as messages have it. */
 export const offersShown = ({ memberships, grants }: Pick<Offers, "memberships" | "grants">) => ({
   memberships: memberships.map(({ roles, ...object }) => ({ ...object, roles: [...roles] })),
-  grants: grants.map(({ roleKeys, ...project }) => ({ ...project, roleKeys: [...roleKeys] })),
+  grants: grants.map((grant) => {
+    const { projectId, projectGrantId, roleKeys } = grant;
+    const expirationDate = expirationOf(grant);
+    return { projectId, projectGrantId, roleKeys: [...roleKeys], ...(expirationDate && { expirationDate }) };
+  }),
 });
 
 export function invitation(row: InvitationRow, now: Date) {

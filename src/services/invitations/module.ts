@@ -26,7 +26,7 @@ export const invitations = {
     ),
   ],
   folds: { invitation: invitationFolds },
-  rules: () => [...invitationRules, ...invitationBatchRules, ...receivedInvitationRules],
+  rules: (deps: Deps) => [...invitationRules, ...invitationBatchRules(deps), ...receivedInvitationRules],
   lateRules: (deps: Deps) => invitationBatchLateRules(deps),
   chores: ({ deps }: Parts) => [expiredInvitations(deps)],
 };

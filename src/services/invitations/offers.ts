@@ -1,3 +1,5 @@
+import { fromJson } from "@bufbuild/protobuf";
+import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { Call, Caller, Deps, Membership } from "../../deps.ts";
 import { first, type NewFact } from "../../events/fact.ts";
 import { holdsThere, uncovered } from "../../guards/missing_permission.ts";
@@ -24,10 +26,13 @@ import {
   type WantedGrant,
 } from "../user_grants/add_user_grant.ts";
 import type { No } from "../writing/batch_refusal.ts";
+import { pastExpiration } from "../writing/expiration.ts";
 import { deciderIn, type Offer, offering, unaccepted } from "../writing/offer.ts";
 
-/** Roles in a project that an invitation offers. */
-export type OfferedGrant = Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys">;
+/** Roles in a project that an invitation offers; if they end, when, as JSON has it. */
+export type OfferedGrant = Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys"> & {
+  readonly expirationDate?: string;
+};
 
 /** The grant of a project that an invitation offers. */
 type OfferedProjectGrant = {
@@ -49,6 +54,7 @@ export type Giving = {
   readonly by: Pick<Caller, "memberships">;
   readonly userId?: string | undefined;
   readonly offers: Offers;
+  readonly now: Date;
   /** The path of the offers in the request. */
   readonly path: string;
 };
@@ -137,14 +143,26 @@ type FoundGrant = { readonly findings: GrantFindings | undefined; readonly path:
 
 function refusedGrant(giving: Giving, grant: OfferedGrant, { findings, path }: FoundGrant): No | undefined {
   const wanted = wantedBy(giving, grant);
+  if (pastExpiration(wanted.expirationDate, giving.now).length > 0) return expired(grant, path);
   return giving.userId === undefined ? refusedInProject(wanted, findings, path) : refusalOf(wanted, findings, path);
 }
+
+const expired = ({ projectId }: OfferedGrant, path: string): No => ({
+  reason: "OFFER_EXPIRED",
+  field: `${path}expirationDate`,
+  params: { projectId },
+});
 
 const wantedBy = ({ owner, userId = "" }: Pick<Giving, "owner" | "userId">, grant: OfferedGrant): WantedGrant => ({
   ...grant,
   owner,
   userId,
+  expirationDate: expirationOf(grant),
 });
+
+/** When an offered grant ends, as messages have it. */
+export const expirationOf = ({ expirationDate }: OfferedGrant): Timestamp | undefined =>
+  expirationDate === undefined ? undefined : fromJson(TimestampSchema, expirationDate);
 
 type Asked = { readonly n: number; readonly at: number };
 
@@ -263,7 +281,10 @@ function waitingIn(getting: Getting, { memberships, grants }: Judged, call: Call
     const { no, findings } = one;
     const receiver = no || !findings ? undefined : deciderIn(findings, call);
     if (receiver === undefined || receiver === acceptedBy) return [];
-    const offered = "grant" in one ? { grant: one.grant } : { membership: placed(one) };
+    const offered =
+      "grant" in one
+        ? { grant: { ...one.grant, expirationDate: expirationOf(one.grant) } }
+        : { membership: placed(one) };
     const offeredAs = findings?.offeredAs ?? null;
     return [{ one, offer: { owner, receiver, offeredAs, path: "", userId, inviterId, ...offered } }];
   });

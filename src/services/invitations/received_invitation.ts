@@ -58,13 +58,15 @@ export const receivedInvitations = (deps: Deps) => {
 export const receivedInvitationRules = [pageRule(ListReceivedInvitationsRequestSchema, 1)];
 
 /** Makes the decision whether the inviter may still give what an organization received. */
-function judging({ sql }: Deps) {
+function judging({ sql, clock }: Deps) {
   const membershipsOf = membershipsRead(sql);
   return async (row: OpenReceived): Promise<Judged> => {
     const { owner, userId, inviterId } = row;
     if (!row.organizationActive) throw refuse.because("ORGANIZATION_INACTIVE", { params: { id: owner } });
     const by = { memberships: row.inviterActive ? await membershipsOf(inviterId) : [] };
-    const [judged] = await judge(sql, [{ owner, by, userId: userId ?? undefined, offers: row, path: "" }]);
+    const [judged] = await judge(sql, [
+      { owner, by, userId: userId ?? undefined, offers: row, now: clock(), path: "" },
+    ]);
     if (!judged) throw new Error("an invitation was not judged");
     const [no] = refusalsOf(judged);
     // What the inviter lacks is nothing that the caller could change.

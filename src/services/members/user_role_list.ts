@@ -1,9 +1,10 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { UserGrantState } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
 import { details, type Versioned } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { roleKindName } from "../callers/ended_roles.ts";
-import { grantIsLeft, membershipIsLeft } from "../callers/in_force.ts";
+import { grantIsLeft, grantShutBy, membershipIsLeft } from "../callers/in_force.ts";
 import type { PagePart } from "../reading/page.ts";
 
 type RolesRow = Versioned & {
@@ -13,6 +14,11 @@ type RolesRow = Versioned & {
   readonly organizationName: string | null;
   readonly projectId: string | null;
   readonly projectGrantId: string | null;
+  readonly projectOwner: string | null;
+  /** Whether the user grant itself is active; null for a membership. */
+  readonly active: boolean | null;
+  readonly expirationDate: Date | null;
+  readonly inEffect: boolean;
   readonly isMatch: boolean;
 };
 
@@ -21,19 +27,21 @@ export function rolesOf(sql: Sql, userId: string, { after, limit }: PagePart) {
   const [owner = "", id = ""] = after ?? [];
   return sql<RolesRow[]>`
     select r.kind, r.owner, r.id, r.version, r.created, r.changed, r.scope, h.name as "organizationName",
-      r."projectGrantId", coalesce(r."projectId", p.project_id) as "projectId",
+      r."projectGrantId", coalesce(r."projectId", p.project_id) as "projectId", q.owner as "projectOwner", r.active, r."expirationDate",
+      r."isShut" is not true and h.active is not false as "inEffect",
       coalesce(r.roles, array(
         select k.role_key from user_grant_roles k where k.user_grant_id = r.id order by k.role_key)) as roles,
       h.deleted is not true and r."isLeft" as "isMatch"
     from (
       (select ${RoleKind.MEMBERSHIP}::integer as kind, m.owner, m.member_id as id, m.version, m.created, m.changed, m.scope, m.roles,
-        m.project_id as "projectId", m.project_grant_id as "projectGrantId", ${sql.unsafe(membershipIsLeft)} as "isLeft"
+        m.project_id as "projectId", m.project_grant_id as "projectGrantId", null as active,
+        null::timestamptz as "expirationDate", null as "isShut", ${sql.unsafe(membershipIsLeft)} as "isLeft"
       from members m where (m.user_id collate "C") = ${userId}
         and ((m.owner collate "C"), (m.member_id collate "C")) > (${owner}, ${id})
       order by (m.owner collate "C"), (m.member_id collate "C") limit ${limit})
       union all
       (select ${RoleKind.USER_GRANT}::integer, g.owner, g.user_grant_id, g.version, g.created, g.changed, null, null,
-        g.project_id, g.project_grant_id, ${sql.unsafe(grantIsLeft)}
+        g.project_id, g.project_grant_id, g.active, g.expiration_date, not g.active or ${sql.unsafe(grantShutBy)} <> '', ${sql.unsafe(grantIsLeft)}
       from user_grants g where (g.user_id collate "C") = ${userId}
         and ((g.owner collate "C"), (g.user_grant_id collate "C")) > (${owner}, ${id})
       order by (g.owner collate "C"), (g.user_grant_id collate "C") limit ${limit})
@@ -41,18 +49,30 @@ export function rolesOf(sql: Sql, userId: string, { after, limit }: PagePart) {
     left join lateral (select * from organizations where organization_id = r.owner limit 1) h on true
     left join lateral (
       select project_id from project_grants where project_grant_id = r."projectGrantId" limit 1) p on true
+    left join lateral (
+      select project_id, owner from projects where project_id = coalesce(r."projectId", p.project_id) limit 1) q on true
     order by (r.owner collate "C"), (r.id collate "C") limit ${limit}`;
 }
 
-export const rolesShown = ({ kind, scope, roles, organizationName, projectId, projectGrantId, ...row }: RolesRow) => ({
+export const rolesShown = ({ kind, scope, roles, organizationName, ...row }: RolesRow) => ({
   id: row.id,
   details: details(row),
   kind,
   roles: [...roles],
   ...(scope === "instance" ? {} : { organizationId: row.owner, organizationName: organizationName ?? "" }),
+  ...placeShown(row),
+  ...(row.active === null ? {} : { state: row.active ? UserGrantState.ACTIVE : UserGrantState.INACTIVE }),
+  ...(row.expirationDate === null ? {} : { expirationDate: timestampFromDate(row.expirationDate) }),
+  inEffect: row.inEffect,
+});
+
+const placeShown = ({ projectId, projectOwner, projectGrantId }: Place) => ({
   ...(projectId === null ? {} : { projectId }),
+  ...(projectOwner === null ? {} : { projectOrganizationId: projectOwner }),
   ...(projectGrantId === null ? {} : { projectGrantId }),
 });
+
+type Place = Pick<RolesRow, "projectId" | "projectOwner" | "projectGrantId">;
 
 const kindNamed = (name: string): RoleKind =>
   name === roleKindName(RoleKind.MEMBERSHIP) ? RoleKind.MEMBERSHIP : RoleKind.USER_GRANT;

@@ -148,10 +148,10 @@ export const endSignIns: readonly string[] = [seesSignIns()];
 
 /** Credentials of a sign-in, which is counted if the password is still the one that was checked. */
 export const countSignIn: readonly string[] = [
-  `update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+  `update passwords p set sign_ins = p.sign_ins + 1, last_sign_in = checked.time, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
-     select q.user_id, i.secret->>'rehashed' as rehashed from $input i join passwords q on q.user_id = i.payload->>'userId'
+     select q.user_id, i.time, i.secret->>'rehashed' as rehashed from $input i join passwords q on q.user_id = i.payload->>'userId'
      where q.changed::text = i.secret->>'since' order by q.user_id for update of q
    ) checked where p.user_id = checked.user_id`,
 ];

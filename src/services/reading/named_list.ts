@@ -37,6 +37,8 @@ export type NamedList = NamedQuery & {
   readonly name: string;
   /** A column that has the same value throughout the list, and the value. */
   readonly scope: { readonly column: string; readonly value: string } | undefined;
+  /** Whether it comes by age whatever its filters are, which no index covers then. */
+  readonly isByAgeAlone?: boolean;
   /** Whether the index by age compares bytes. */
   readonly isAgeByBytes?: boolean;
   /** The rows of `terms`, as `w`, that belong to the list. */
@@ -97,6 +99,7 @@ type After = Page["after"];
 
 function candidates(sql: Sql, list: NamedList, after: After): Fragment {
   const { texts, words } = list;
+  if (list.isByAgeAlone) return byAge(sql, list, after);
   const exact = exactIn(texts);
   if (list.entry && !exact) return byEntry(sql, list, { entry: list.entry, after });
   const word = exact ? undefined : longest(words);
@@ -290,15 +293,30 @@ type NamedRequest = PageRequest & {
 
 const mostWords = 8;
 
-/** Cross-field rules of a list with a filter by text: the words of its search, and an order only if the filter does not determine it. */
+/**
+ * Cross-field rules of a list with a filter by text: the words of its search, and an order only if the filter does not determine it. Some
+ * requests are answered by age alone: `ofAge` finds the field that makes it so.
+ */
 export const namedRule = <R extends NamedRequest>(
   type: GenMessage<R>,
   texts: readonly (string & keyof NonNullable<R["filter"]>)[],
+  ofAge: (request: R) => string | undefined = () => undefined,
 ): MessageRule =>
-  messageRule(type, (request) => [...wrongSearch(request as R), ...wrongOrder(request as R, texts)], [
-    "filter",
-    "order",
-  ]);
+  messageRule(
+    type,
+    (request) => {
+      const other = ofAge(request as R);
+      const wrong = other === undefined ? wrongOrder(request as R, texts) : orderByAge(request as R, other);
+      return [...wrongSearch(request as R), ...wrong];
+    },
+    ["filter", "order"],
+  );
+
+/** Refuses an order by name where only the order by age is known. */
+function orderByAge({ order }: NamedRequest, other: string): Violation[] {
+  const isByName = order === NameOrder.ASCENDING || order === NameOrder.DESCENDING;
+  return isByName ? [{ field: "order", text: "ORDER_BY_AGE", params: { other }, reason: "MUTUALLY_EXCLUSIVE" }] : [];
+}
 
 function wrongSearch({ filter }: NamedRequest): Violation[] {
   const count = filter?.search ? wordsIn(filter.search).length : 1;

@@ -100,7 +100,7 @@ const acts: Section = {
   },
 };
 
-type PasswordRow = { changed: Date; mustChange: boolean; earlier: number };
+type PasswordRow = { changed: Date; lastSignIn: Date | null; mustChange: boolean; earlier: number };
 type CodeRow = { address: string; purpose: string; expires: Date };
 type SignOnRow = Readonly<Record<"id" | "appId" | "sessionId" | "scope", string>> & {
   readonly created: Date;
@@ -129,11 +129,12 @@ export const sections: readonly Section[] = [
   }),
   few<"password", PasswordRow>("password", {
     select: ({ sql, userId }) => sql`
-      select p.changed, p.must_change as "mustChange",
+      select p.changed, p.last_sign_in as "lastSignIn", p.must_change as "mustChange",
         (select count(*) from password_history h where h.user_id = p.user_id)::integer as earlier
       from passwords p where p.user_id = ${userId}`,
     shown: (row) => ({
       changeDate: timestampFromDate(row.changed),
+      ...(row.lastSignIn ? { lastSignInDate: timestampFromDate(row.lastSignIn) } : {}),
       changeRequired: row.mustChange,
       earlierPasswords: row.earlier,
     }),

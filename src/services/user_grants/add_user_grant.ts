@@ -1,3 +1,4 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { AddUserGrantRequest } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
 import type { Call, Reach } from "../../deps.ts";
@@ -19,6 +20,8 @@ export type WantedGrant = {
   /** Empty if the project is the organization's own. */
   readonly projectGrantId: string;
   readonly roleKeys: readonly string[];
+  /** When the roles end; undefined if they do not. */
+  readonly expirationDate: Timestamp | undefined;
 };
 
 /** The state that decides about a grant to add. */
@@ -50,6 +53,7 @@ export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant 
   projectId: item.projectId,
   projectGrantId: item.projectGrantId,
   roleKeys: item.roleKeys,
+  expirationDate: item.expirationDate,
 });
 
 /** The query for the state that decides about a grant to add. */
@@ -163,13 +167,13 @@ export function refusedReach(
 
 /** The offer of a grant, if the user's organization has to accept it first. */
 export function grantOffer(
-  { owner, userId, projectId, projectGrantId, roleKeys }: WantedGrant,
+  { owner, userId, projectId, projectGrantId, roleKeys, expirationDate }: WantedGrant,
   findings: GrantFindings,
   { call, path = "" }: { readonly call: Call; readonly path?: string },
 ): Offer | undefined {
   const receiver = deciderIn(findings, call);
   if (receiver === undefined) return undefined;
-  const grant = { projectId, projectGrantId, roleKeys };
+  const grant = { projectId, projectGrantId, roleKeys, expirationDate };
   return { owner, receiver, offeredAs: findings.offeredAs, path, userId, grant };
 }
 
@@ -181,8 +185,12 @@ export const grantAnswer = ({ type, at }: NewFact) =>
 
 /** Makes the fact that adds a grant, perhaps by an invitation that is accepted. */
 export function addedFact(at: At, wanted: WantedGrant, invitationId?: string): NewFact {
-  const { userId, projectId, projectGrantId, roleKeys } = wanted;
-  const granted = { ...(projectGrantId && { projectGrantId }), ...(invitationId && { invitationId }) };
+  const { userId, projectId, projectGrantId, roleKeys, expirationDate } = wanted;
+  const granted = {
+    ...(projectGrantId && { projectGrantId }),
+    ...(invitationId && { invitationId }),
+    ...(expirationDate && { expirationDate }),
+  };
   return factOf("userGrant", at, { case: "added", value: { userId, projectId, ...granted, roleKeys: [...roleKeys] } });
 }
 

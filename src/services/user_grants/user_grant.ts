@@ -1,3 +1,4 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   AddUserGrantRequestSchema,
@@ -31,6 +32,7 @@ import {
   wrongInProject,
 } from "./add_user_grant.ts";
 import { userGrantBatch } from "./add_user_grants.ts";
+import { userGrantExpiration } from "./user_grant_expiration.ts";
 import { userGrantList } from "./user_grant_list.ts";
 import { grantAndRolesRead, refusedMore, userGrantRoles } from "./user_grant_roles.ts";
 import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
@@ -42,7 +44,14 @@ export const userGrantService = (deps: Deps) => {
   const grantToRead = grantRead(sql);
   const grantToChange = grantAndRolesRead(sql);
 
-  return handlers(userGrantBatch(deps), userGrantRoles(deps), userGrantState(deps, grantOf), {
+  const parts = handlers(
+    userGrantBatch(deps),
+    userGrantRoles(deps),
+    userGrantState(deps, grantOf),
+    userGrantExpiration(deps),
+  );
+
+  return handlers(parts, {
     async addUserGrant(request, call) {
       const wanted = wantedOf(organizationOf(call), request);
       const added = addedFact(first(wanted.owner, ids(), clock()), wanted);
@@ -128,13 +137,16 @@ const withoutProject: Violation = {
   reason: "PROJECT_ID_NEEDED",
 };
 
+const expirationDate = "(f.payload->>'expirationDate')::timestamptz";
+
 export const userGrantFolds = {
   ...userGrantStateFolds,
   added: {
     views: [
-      `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
+      `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, expiration_date, version, created,
+         changed)
        select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
-         f.version, f.time, f.time
+         ${expirationDate}, f.version, f.time, f.time
        from $facts f`,
       `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
@@ -160,6 +172,7 @@ export const userGrantFolds = {
        where r.user_grant_id = f.stream and r.role_key = f.payload->>'key'`,
     ],
   },
+  expirationChanged: { views: [touch("user_grants", "user_grant_id", `expiration_date = ${expirationDate}`)] },
   removed: {
     views: [
       `delete from user_grant_roles r using $facts f where r.user_grant_id = f.stream`,
@@ -170,7 +183,7 @@ export const userGrantFolds = {
 
 /** Built as a complete message, without createMessage: a list may have a thousand of them. */
 function userGrant(row: UserGrantRow): UserGrant {
-  const { id, userId, projectId, projectGrantId, roleKeys, active, shutBy } = row;
+  const { id, userId, projectId, projectGrantId, roleKeys, active, expirationDate, shutBy } = row;
   const message: UserGrant = {
     $typeName: "postern.v1.UserGrant",
     id,
@@ -183,6 +196,7 @@ function userGrant(row: UserGrantRow): UserGrant {
     inEffect: active && shutBy === "",
   };
   if (projectGrantId !== null) message.projectGrantId = projectGrantId;
+  if (expirationDate !== null) message.expirationDate = timestampFromDate(expirationDate);
   return message;
 }
 

@@ -1,3 +1,4 @@
+import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { type ListUserGrantsRequest, UserGrantState } from "../../../gen/postern/v1/user_grant_pb.ts";
 import type { Reach } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -18,18 +19,22 @@ export function userGrantList(sql: Sql) {
     isAllOfUser(listed.request) ? ofUser(listed, page, signal) : userGrantsByAge(sql, listed, page);
 }
 
-const isAllOfUser = ({ userId, projectId, state }: ListUserGrantsRequest): boolean =>
-  userId !== "" && projectId === "" && isActive(UserGrantState, state) === undefined;
+const isAllOfUser = (request: ListUserGrantsRequest): boolean =>
+  request.userId !== "" && request.projectId === "" && isAny(request);
 
-const isAllOfRole = ({ userId, projectId, roleKey, state }: ListUserGrantsRequest): boolean =>
-  userId === "" && projectId !== "" && roleKey !== "" && isActive(UserGrantState, state) === undefined;
+const isAllOfRole = (request: ListUserGrantsRequest): boolean =>
+  request.userId === "" && request.projectId !== "" && request.roleKey !== "" && isAny(request);
+
+/** Whether grants are listed whatever their state and end. */
+const isAny = ({ state, expiresBefore }: ListUserGrantsRequest): boolean =>
+  isActive(UserGrantState, state) === undefined && expiresBefore === undefined;
 
 /** Reads an organization's user grants within reach, by the index that has their order. */
 function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGrantRow[]> {
   const { owner, request, reach } = listed;
   const paging = { ...page, ...ageDirection(request.order) };
-  const isAny = !request.userId && !request.projectId;
-  if (isAny && !reach.whole) return sql<UserGrantRow[]>`${ofSome(sql, { owner, request, reach }, paging)}`;
+  const isOfAll = !request.userId && !request.projectId;
+  if (isOfAll && !reach.whole) return sql<UserGrantRow[]>`${ofSome(sql, { owner, request, reach }, paging)}`;
   if (isAllOfRole(request)) return sql<UserGrantRow[]>`${pageOfRole(sql, listed, paging)}`;
   const source = sourceOf(sql, listed);
   const columns = source.rest ? flaggedColumns : userGrantColumns;
@@ -63,12 +68,15 @@ function tailOf(sql: Sql, id: string, { after, limit, backwards, beyond }: Pagin
 }
 
 function sourceOf(sql: Sql, listed: Listed): Source {
-  const { userId, projectId, roleKey, state } = listed.request;
-  const active = isActive(UserGrantState, state);
+  const { userId, projectId, roleKey } = listed.request;
   if (userId && projectId)
-    return { from: sql`${grantsOfUserInProject(sql, listed)} and ${ofState(sql, active)}`, id: "g.user_grant_id" };
-  if (active === false) return inactiveSource(sql, listed);
-  const rest = active ? ofState(sql, active) : undefined;
+    return {
+      from: sql`${grantsOfUserInProject(sql, listed)} and ${asRequested(sql, listed.request)}`,
+      id: "g.user_grant_id",
+    };
+  const few = rare(sql, listed.request);
+  if (few) return rareSource(sql, listed, few);
+  const rest = restOf(sql, listed.request);
   if (userId)
     return {
       from: sql`user_grants g where ${ofUser(sql, listed)} and ${within(sql, listed.reach)}`,
@@ -86,17 +94,42 @@ function sourceOf(sql: Sql, listed: Listed): Source {
   return { from: sql`user_grants g where g.owner = ${listed.owner}`, id: "g.user_grant_id", rest };
 }
 
-/** Inactive grants, from the partial indexes that hold only them. */
-function inactiveSource(sql: Sql, listed: Listed): Source {
+/** The condition of the partial indexes for grants that end, and for inactive ones, if a request asks for these. */
+function rare(sql: Sql, { state, expiresBefore }: ListUserGrantsRequest): Fragment | undefined {
+  if (expiresBefore) return sql`g.expiration_date is not null`;
+  return isActive(UserGrantState, state) === false ? sql`not g.active` : undefined;
+}
+
+/** The conditions of state and end that no index covers. */
+function restOf(sql: Sql, request: ListUserGrantsRequest): Fragment | undefined {
+  if (request.expiresBefore) return asRequested(sql, request);
+  return isActive(UserGrantState, request.state) ? sql`g.active` : undefined;
+}
+
+/** Inactive grants, or those that end, from the partial indexes that hold only them. */
+function rareSource(sql: Sql, listed: Listed, few: Fragment): Source {
   const { owner, reach, request } = listed;
   const { userId, projectId, roleKey } = request;
-  const inactive = sql`user_grants g where not g.active and (g.owner collate "C") = ${owner}`;
+  const ofOwner = sql`user_grants g where ${few} and (g.owner collate "C") = ${owner}`;
+  const rest = restOf(sql, request);
   if (userId)
-    return { from: sql`${inactive} and (g.user_id collate "C") = ${userId} and ${within(sql, reach)}`, id: byBytes };
-  if (!projectId) return { from: inactive, id: byBytes };
-  const from = sql`${inactive} and (g.project_id collate "C") = ${projectId} and ${reaches(sql, listed)}`;
-  return { from, id: byBytes, rest: roleKey ? hasRole(sql, roleKey) : undefined };
+    return {
+      from: sql`${ofOwner} and (g.user_id collate "C") = ${userId} and ${within(sql, reach)}`,
+      id: byBytes,
+      rest,
+    };
+  if (!projectId) return { from: ofOwner, id: byBytes, rest };
+  const from = sql`${ofOwner} and (g.project_id collate "C") = ${projectId} and ${reaches(sql, listed)}`;
+  if (!roleKey) return { from, id: byBytes, rest };
+  return { from, id: byBytes, rest: rest ? sql`${hasRole(sql, roleKey)} and ${rest}` : hasRole(sql, roleKey) };
 }
+
+/** Whether a grant is in the requested state and ends before the requested time, if any. */
+const asRequested = (sql: Sql, { state, expiresBefore }: ListUserGrantsRequest) => sql`
+  ${ofState(sql, isActive(UserGrantState, state))} and ${expiresBefore ? endsBefore(sql, expiresBefore) : sql`true`}`;
+
+// A page that needs a flag for each row must not have null, which grants without an end would yield.
+const endsBefore = (sql: Sql, time: Timestamp) => sql`coalesce(g.expiration_date < ${timestampDate(time)}, false)`;
 
 function ofState(sql: Sql, active: boolean | undefined) {
   if (active === undefined) return sql`true`;
@@ -163,28 +196,33 @@ type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRe
 
 /** The newest grants of each project and project grant within reach, and the newest of all these. */
 function ofSome(sql: Sql, { owner, request, reach }: ListedOfSome, paging: Paging): Fragment {
-  const active = isActive(UserGrantState, request.state);
   const columns = "g.*";
-  const ofProject = paged(sql, inOneProject(sql, owner, active), { columns, paging });
-  const ofProjectGrant = paged(sql, inOneProjectGrant(sql, active), { columns, paging });
+  const ofProject = paged(sql, inOneProject(sql, owner, request), { columns, paging });
+  const ofProjectGrant = paged(sql, inOneProjectGrant(sql, request), { columns, paging });
+  const isFlagged = restOf(sql, request) !== undefined;
   return sql`
-    select ${sql.unsafe(active ? flaggedColumns : userGrantColumns)} from (
+    select ${sql.unsafe(isFlagged ? flaggedColumns : userGrantColumns)} from (
       select found.* from unnest(${[...reach.projects]}::text[]) p cross join lateral (${ofProject}) found
       union all
       select found.* from unnest(${[...reach.projectGrants]}::text[]) p cross join lateral (${ofProjectGrant}) found
       where found.owner = ${owner}) g where true ${tailOf(sql, "g.user_grant_id", paging)}`;
 }
 
-function inOneProject(sql: Sql, owner: string, active: boolean | undefined): Source {
-  const inactive = sql`user_grants g
-    where not g.active and (g.owner collate "C") = ${owner} and (g.project_id collate "C") = p`;
-  if (active === false) return { from: inactive, id: byBytes };
-  const from = sql`user_grants g where g.project_id = p and g.owner = ${owner}`;
-  return { from, id: "g.user_grant_id", rest: active ? ofState(sql, active) : undefined };
+function inOneProject(sql: Sql, owner: string, request: ListUserGrantsRequest): Source {
+  const rest = restOf(sql, request);
+  const few = rare(sql, request);
+  if (few)
+    return {
+      from: sql`user_grants g
+    where ${few} and (g.owner collate "C") = ${owner} and (g.project_id collate "C") = p`,
+      id: byBytes,
+      rest,
+    };
+  return { from: sql`user_grants g where g.project_id = p and g.owner = ${owner}`, id: "g.user_grant_id", rest };
 }
 
-function inOneProjectGrant(sql: Sql, active: boolean | undefined): Source {
+function inOneProjectGrant(sql: Sql, request: ListUserGrantsRequest): Source {
+  const few = rare(sql, request);
   const from = sql`user_grants g where (g.project_grant_id collate "C") = p`;
-  if (active === false) return { from: sql`${from} and not g.active`, id: byBytes };
-  return { from, id: byBytes, rest: active ? ofState(sql, active) : undefined };
+  return { from: few ? sql`${from} and ${few}` : from, id: byBytes, rest: restOf(sql, request) };
 }

@@ -10,7 +10,9 @@ export type UserGrantRow = {
   projectGrantId: string | null;
   roleKeys: string[];
   active: boolean;
-  shutBy: "project" | "organization" | "user" | "";
+  /** When the roles end; null if they do not. */
+  expirationDate: Date | null;
+  shutBy: "project" | "organization" | "user" | "time" | "";
   /** Whether the user is hidden from lists and calls, and so is the grant. */
   isHidden: boolean;
   version: bigint;
@@ -20,7 +22,7 @@ export type UserGrantRow = {
 
 /** The columns of a user grant `g` except its roles. */
 export const roleless = `g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as "projectId",
-  g.project_grant_id as "projectGrantId", g.active, g.version, g.created, g.changed,
+  g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirationDate", g.version, g.created, g.changed,
   ${grantShutBy} as "shutBy", ${isHidden("g.user_id")} as "isHidden"`;
 
 export const userGrantColumns = `${roleless},

@@ -21,6 +21,7 @@ type GrantTuple = readonly [
   projectId: string,
   projectGrantId: string | null,
   active: boolean,
+  endSeconds: number | null,
   version: bigint,
   createdSeconds: number,
   changedSeconds: number,
@@ -77,8 +78,8 @@ function questionOf(order: AgeOrder, { columns, condition }: typeof within): Que
   const { backwards, beyond } = ageDirection(order);
   return {
     asked: `owner text, user_id text, beyond text, most integer${columns}`,
-    select: `select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active, g.version,
-      date_part('epoch', g.created), date_part('epoch', g.changed), ${grantShutIn},
+    select: `select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active,
+      date_part('epoch', g.expiration_date), g.version, date_part('epoch', g.created), date_part('epoch', g.changed), ${grantShutIn},
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
     from asked
     cross join lateral (
@@ -94,8 +95,12 @@ function questionOf(order: AgeOrder, { columns, condition }: typeof within): Que
 }
 
 function rowOf(tuple: GrantTuple, owner: string, userId: string): UserGrantRow {
-  const [, id, projectId, projectGrantId, active, version, created, changed, shutBy, roleKeys] = tuple;
-  const times = { created: timeOf(created), changed: timeOf(changed) };
+  const [, id, projectId, projectGrantId, active, end, version, created, changed, shutBy, roleKeys] = tuple;
+  const times = {
+    created: timeOf(created),
+    changed: timeOf(changed),
+    expirationDate: end === null ? null : timeOf(end),
+  };
   return { id, owner, userId, projectId, projectGrantId, active, version, ...times, shutBy, isHidden: false, roleKeys };
 }
 

@@ -1,3 +1,4 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ListUsersRequestSchema, type UserService, UserState } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
@@ -39,10 +40,11 @@ import {
 import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
 import { addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
-import { userList, userTexts, wrongPhones } from "./user_list.ts";
+import { isOfAge, userList, userTexts, wrongPhones } from "./user_list.ts";
 import { userMetadata, userMetadataRules } from "./user_metadata.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 import { type UserRow, userColumns } from "./user_row.ts";
+import { userSignInRead } from "./user_sign_in.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
 export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings) => {
@@ -51,7 +53,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   const mails = newUserMails(deps, settings);
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
-  const userByName = userByLoginNameRead(sql);
+  const [signInOf, userByName] = [userSignInRead(sql), userByLoginNameRead(sql)];
   const passwordUser = passwordUserRead(sql);
   const notice = notices(deps, settings);
   const states = activeStates(deps, (at, kind) => plainFact("user", at, kind));
@@ -92,13 +94,18 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     },
 
     async getUser({ userId }, call) {
-      return { user: user(await userOf(userId, call), clock()) };
+      const [row, signIn] = await Promise.all([userOf(userId, call), signInOf(userId, call.signal)]);
+      return { user: user(row, clock()), ...(signIn && row.kind === "human" && { signIn }) };
     },
 
     async listUsers(request, call) {
       const page = pageOf(ListUsersRequestSchema, request, 2);
       const query = { ...request, region: settings.phoneDefaultRegion, now: clock() };
-      const rows = await readNamed<UserRow>(sql, [userList(sql, organizationOf(call), query)], page);
+      const rows = await readNamed<UserRow>(
+        sql,
+        [userList(sql, request.instance ? undefined : organizationOf(call), query)],
+        page,
+      );
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { users: answered.map((row) => user(row, clock())), nextPageToken };
     },
@@ -210,6 +217,7 @@ export const user = (row: UserRow, now: Date) => ({
   username: row.username,
   kind: row.kind === "human" ? human(row) : machine(row),
   ownLoginName: row.ownLoginName,
+  ...(isLocked(row, now) && row.lockedUntil !== null ? { lockedUntil: timestampFromDate(row.lockedUntil) } : {}),
 });
 
 const human = ({
@@ -249,7 +257,7 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   ...newUserRules(settings),
   ...userBatchRules(settings),
   pageRule(ListUsersRequestSchema, 2),
-  namedRule(ListUsersRequestSchema, userTexts),
+  namedRule(ListUsersRequestSchema, userTexts, isOfAge),
   messageRule(ListUsersRequestSchema, wrongPhones, ["filter.phone", "filter.phonePrefix"]),
   ...phoneRules(settings),
   ...emailRules,

@@ -1,4 +1,4 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Call, callerOf, type Deps } from "../../deps.ts";
 import { factOf, first, type NewFact } from "../../events/fact.ts";
 import type { Step } from "../../events/fold.ts";
@@ -47,7 +47,10 @@ export function deciderIn({ decidedBy }: Pick<Acceptance, "decidedBy">, call: Ca
 export const unaccepted = (field: string): No => ({ reason: "ACCEPTANCE_REQUIRED", field });
 
 type OfferedMember = Readonly<Record<"projectId" | "projectGrantId", string>> & { readonly roles: readonly string[] };
-type OfferedRoles = Readonly<Record<"projectId" | "projectGrantId", string>> & { readonly roleKeys: readonly string[] };
+type OfferedRoles = Readonly<Record<"projectId" | "projectGrantId", string>> & {
+  readonly roleKeys: readonly string[];
+  readonly expirationDate?: Timestamp | undefined;
+};
 type OfferedProject = Readonly<Record<"projectId" | "organizationId", string>> & {
   readonly roleKeys: readonly string[];
 };

@@ -56,6 +56,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -69,6 +70,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -97,6 +99,7 @@ found as materialized (
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -111,6 +114,7 @@ found as materialized (
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

@@ -32,33 +32,40 @@ select n, json_build_object(
           select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
             and v.user_id <> u.user_id offset 0)), u.owner) end, 'givenName', u.given_name,
       'familyName', u.family_name, 'email', u.email, 'emailVerified', (u.email_verified and (u.owner = p.owner or u.email_verified and u.proven_email is not distinct from lower(u.email) or coalesce((select d.owner from domains d where d.proven and d.name = split_part(lower(u.email), '@', 2)) = u.owner, false))), 'phone', u.phone,
-      'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 'roles', coalesce((select json_agg(distinct r.role_key order by r.role_key) from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
-        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
-      and not exists (select from all_project_grant_roles x
-        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
-          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
-      when not h.active then 'organization'
-      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
-        and not exists (select from all_project_grants x
-          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
-      when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
-      else '' end = '' and g.owner = o.organization_id), '[]'), 'allRoles', case when 'urn:postern:project:roles' = any(string_to_array(o.scope, ' ')) then coalesce((
-        select json_object_agg(held.owner, held.roles) from (
-          select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
-        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
-      and not exists (select from all_project_grant_roles x
-        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
-          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
-      when not h.active then 'organization'
-      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
-        and not exists (select from all_project_grants x
-          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
-      when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
-      else '' end = ''
-          group by g.owner) held), '{}') end) from browser_sessions b
+      'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 
+      'roles', coalesce(own.roles, '[]'), 'allRoles',
+      case when 'urn:postern:project:roles' = any(string_to_array(o.scope, ' ')) then everybody.roles end,
+      'rolesEnd', least(own.ends, everybody.ends)) from browser_sessions b
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+    cross join lateral (select json_agg(distinct r.role_key order by r.role_key) as roles, floor(extract(epoch from min(g.expiration_date))) as ends from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
+      and not exists (select from all_project_grant_roles x
+        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
+      else '' end = '' and g.owner = o.organization_id) own
+    cross join lateral (select coalesce(json_object_agg(held.owner, held.roles), '{}') as roles, min(held.ends) as ends from (
+        select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles, floor(extract(epoch from min(g.expiration_date))) as ends from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
+      and not exists (select from all_project_grant_roles x
+        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
+      else '' end = ''
+          and 'urn:postern:project:roles' = any(string_to_array(o.scope, ' '))
+        group by g.owner) held) everybody
     where b.session_id = o.session_id and (exists (select from user_grants g
             where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
@@ -67,6 +74,7 @@ select n, json_build_object(
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -79,6 +87,7 @@ select n, json_build_object(
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

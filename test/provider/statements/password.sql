@@ -219,10 +219,10 @@ facts as (
        select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
        from (select * from input where type = 'session.created') i where i.secret->'usedCode' is not null),
 "session.created/4" as (delete from mail_codes c using (select * from input where type = 'session.created') i where c.mail_code_id = i.secret->'usedCode'->>'id'),
-"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, last_sign_in = checked.time, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
-     select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
+     select q.user_id, i.time, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
      where q.changed::text = i.secret->>'since' order by q.user_id for update of q
    ) checked where p.user_id = checked.user_id)
 select 1;
@@ -310,6 +310,7 @@ found as materialized (
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -324,6 +325,7 @@ found as materialized (
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

@@ -54,6 +54,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -67,6 +68,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -91,6 +93,7 @@ found as materialized (
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
@@ -105,6 +108,7 @@ found as materialized (
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h

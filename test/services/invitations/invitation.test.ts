@@ -160,8 +160,24 @@ test("what the inviter may no longer give is not given, and the answer says so",
   const [{ organizationId, inside, projectId, offers }, person] = [await customer(), await personElsewhere()];
   const inviter = await administrator(postern, organizationId, ["ORG_OWNER"]);
   const gone = await projectOf(postern.admin, inside);
-  const grants = [...offers.grants, { projectId: gone, roleKeys: ["editor"] }];
+  const over = await projectOf(inviter.client, {});
+  const past = { projectId: over, roleKeys: ["viewer"], expirationDate: "2001-01-01T00:00:00Z" };
+  const [asked, items] = [{ ...offers, grants: [past] }, [{ email: person.email }]];
+  const answer = await inviter.client.post("/v1/invitations", { items, ...asked });
+  expect(JSON.stringify(answer.body)).toContain('"field":"grants[0].expirationDate"');
+  const [soon, late] = ["2099-01-01T00:00:00Z", "2100-01-01T00:00:00Z"];
+  const grants = [
+    { ...offers.grants[0], expirationDate: late },
+    { projectId: gone, roleKeys: ["editor"] },
+    { ...past, expirationDate: soon },
+  ];
   const invitationId = await invite(inviter.client, { email: person.email, ...offers, grants });
+  const { invitation } = done(await inviter.client.get(`/v1/invitations/${invitationId}`));
+  expect(invitation.grants).toMatchObject(grants);
+  await using database = openClient(postern.databaseUrl);
+  await database.client`
+    update invitations set grants = replace(grants::text, ${soon}, '2001-01-01T00:00:00Z')::jsonb
+    where invitation_id = ${invitationId}`;
   const code = await codeTo(postern, person.email);
   const accept = (given = code) => person.client.post("/v1/invitations:accept", { code: given });
   done(await postern.admin.delete(`/v1/members/${inviter.userId}`, inside));
@@ -179,8 +195,11 @@ test("what the inviter may no longer give is not given, and the answer says so",
   expect(notGiven).toMatchObject([
     { membership: { roles: ["ORG_VIEWER"] }, why: "PERMISSION_DENIED" },
     { grant: { projectId: gone }, why: "PROJECT_INACTIVE" },
+    { grant: { projectId: over }, why: "OFFER_EXPIRED" },
   ]);
   expect(await rolesOf(person.userId)).toEqual([["viewer"]]);
+  const { userRoles } = done(await person.client.get("/v1/users/me/roles"));
+  expect(userRoles).toMatchObject([{ projectId, expirationDate: late, inEffect: true }]);
   expect(refused(await postern.admin.get(`/v1/invitations/${invitationId}`, inside))[0]).toBe(404);
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { openClient } from "../../fixture/database_client.ts";
 import { grantedElsewhere } from "../../fixture/roles_elsewhere.ts";
 import {
   type Answer,
@@ -41,6 +42,9 @@ async function member(organizationId: string, role: string) {
   return made;
 }
 
+const active = "USER_GRANT_STATE_ACTIVE";
+type UserRole = { readonly kind: string };
+
 const rolesOf = async (client: Client, userId: string) => done(await client.get(`/v1/users/${userId}/roles`)).userRoles;
 const endedOf = async (client: Client, userId: string) =>
   done(await client.get(`/v1/users/${userId}/ended-roles`)).endedRoles;
@@ -67,17 +71,20 @@ test("the home organization and the user see who gave which roles, wherever, pag
   done(await postern.admin.post("/v1/members", members));
   const { organization: there } = done(await postern.admin.get(`/v1/organizations/${other.organizationId}`));
   const all = await rolesOf(home.owner.client, userId);
-  const foreign = { organizationId: other.organizationId, organizationName: there.name, projectId: other.projectId };
+  const foreign = {
+    ...{ organizationId: other.organizationId, organizationName: there.name },
+    ...{ projectId: other.projectId, projectOrganizationId: other.organizationId, inEffect: true },
+  };
   expect(all).toHaveLength(4);
   expect(all).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ ...foreign, kind: "ROLE_KIND_MEMBERSHIP", roles: ["PROJECT_EVALUATOR"] }),
-      expect.objectContaining({ ...foreign, kind: "ROLE_KIND_USER_GRANT", roles: ["buyer"] }),
+      expect.objectContaining({ ...foreign, kind: "ROLE_KIND_USER_GRANT", roles: ["buyer"], state: active }),
       expect.objectContaining({ organizationId: home.organizationId, kind: "ROLE_KIND_USER_GRANT", roles: ["buyer"] }),
     ]),
   );
   const onInstance = all.find(({ roles }: { roles: string[] }) => roles.includes("INSTANCE_VIEWER"));
-  expect(Object.keys(onInstance).sort()).toEqual(["details", "id", "kind", "roles"]);
+  expect(Object.keys(onInstance).sort()).toEqual(["details", "id", "inEffect", "kind", "roles", "state"]);
   const paged = [];
   for (let token = "", more = true; more; more = token !== "") {
     const page = done(await client.get(`/v1/users/me/roles?pageSize=1&pageToken=${token}`));
@@ -86,6 +93,36 @@ test("the home organization and the user see who gave which roles, wherever, pag
   }
   expect(paged).toEqual(all);
   expect(refused(await other.owner.client.get(`/v1/users/${userId}/roles`))).toEqual([404, "USER_NOT_FOUND"]);
+});
+
+test("roles say whether they are in effect, and until when", async () => {
+  const { home, other, person } = await shared();
+  const { client, organizationId, projectId } = { ...other.owner, ...other };
+  const [grant] = done(await client.get(`/v1/users/${person.userId}/grants`)).userGrants;
+  const path = `/v1/user-grants/${grant.id}`;
+  const expirationDate = "2099-12-31T12:00:00Z";
+  done(await client.post(`${path}:setExpiration`, { expirationDate }));
+  const seen = async () => {
+    const all = await rolesOf(home.owner.client, person.userId);
+    return ["USER_GRANT", "MEMBERSHIP"].map((kind) => all.find((one: UserRole) => one.kind === `ROLE_KIND_${kind}`));
+  };
+  const inEffect = async () => (await seen()).map((one) => one.inEffect ?? false);
+  expect(await seen()).toMatchObject([{ id: grant.id, expirationDate, state: active }, { inEffect: true }]);
+  expect(await inEffect()).toEqual([true, true]);
+  done(await client.post(`${path}:deactivate`, {}));
+  expect(await seen()).toMatchObject([{ expirationDate, state: "USER_GRANT_STATE_INACTIVE" }, {}]);
+  expect(await inEffect()).toEqual([false, true]);
+  done(await client.post(`${path}:reactivate`, {}));
+  expect(await inEffect()).toEqual([true, true]);
+  done(await client.post(`/v1/projects/${projectId}:deactivate`, {}));
+  expect(await inEffect()).toEqual([false, true]);
+  done(await client.post(`/v1/projects/${projectId}:reactivate`, {}));
+  done(await postern.admin.post(`/v1/organizations/${organizationId}:deactivate`, {}));
+  expect(await inEffect()).toEqual([false, false]);
+  done(await postern.admin.post(`/v1/organizations/${organizationId}:reactivate`, {}));
+  await using database = openClient(postern.databaseUrl);
+  await database.client`update user_grants set expiration_date = now() where user_grant_id = ${grant.id}`;
+  expect(await inEffect()).toEqual([false, true]);
 });
 
 test("roles of a project grant name the project and the grant", async () => {
@@ -101,7 +138,10 @@ test("roles of a project grant name the project and the grant", async () => {
   const found = await rolesOf(client, userId);
   expect(found).toHaveLength(2);
   for (const one of found)
-    expect(one).toMatchObject({ organizationId: giver.organizationId, projectId, projectGrantId });
+    expect(one).toMatchObject({
+      ...{ organizationId: giver.organizationId, projectId, projectGrantId, inEffect: true },
+      projectOrganizationId: lender.organizationId,
+    });
 });
 
 test("whatever another organization gives, the home organization stops its user and takes it back", async () => {

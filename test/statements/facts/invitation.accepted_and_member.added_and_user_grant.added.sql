@@ -42,9 +42,10 @@ facts as (
   where c.user_id = i.secret->>'userId' and not i.secret->'keptCreators' ? c.creator_id),
 "member.added/3" as (insert into roles_given (member_id, user_id, kept_creators)
   select i.stream, i.secret->>'userId', i.secret->'keptCreators' from (select * from input where type = 'member.added') i where i.secret ? 'keptCreators'),
-"user_grant.added/0" as (insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, version, created, changed)
+"user_grant.added/0" as (insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, expiration_date, version, created,
+         changed)
        select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
-         f.version, f.time, f.time
+         (f.payload->>'expirationDate')::timestamptz, f.version, f.time, f.time
        from (select * from facts where type = 'user_grant.added') f),
 "user_grant.added/1" as (insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key

@@ -44,10 +44,10 @@ facts as (
        select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
        from (select * from input where type = 'session.created') i where i.secret->'usedCode' is not null),
 "session.created/4" as (delete from mail_codes c using (select * from input where type = 'session.created') i where c.mail_code_id = i.secret->'usedCode'->>'id'),
-"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, hash = coalesce(checked.rehashed, p.hash),
+"session.created/5" as (update passwords p set sign_ins = p.sign_ins + 1, last_sign_in = checked.time, hash = coalesce(checked.rehashed, p.hash),
      imported = p.imported and checked.rehashed is null
    from (
-     select q.user_id, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
+     select q.user_id, i.time, i.secret->>'rehashed' as rehashed from (select * from input where type = 'session.created') i join passwords q on q.user_id = i.payload->>'userId'
      where q.changed::text = i.secret->>'since' order by q.user_id for update of q
    ) checked where p.user_id = checked.user_id),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),

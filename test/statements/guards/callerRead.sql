@@ -18,7 +18,21 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
   left join sessions s on s.session_id = b.session_id
   left join access_tokens t on t.token_id = b.token_id
   where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null) union all
-  select u.user_id, null, null, g.expiration_date, s.enrolment_only, string_to_array(g.scope, ' '),
+  select u.user_id, null, null, least(g.expiration_date, case when not (not p.grant_required and (u.owner = p.owner
+          or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) then (
+      select max(coalesce(g.expiration_date, 'infinity')) from user_grants g
+      where g.user_id = u.user_id and g.project_id = p.project_id and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
+      else '' end
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+    where p.project_id = g.project_id) = '') end), s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
       'origins', to_jsonb(origins_of(a.oidc))), null
   from sign_on_tokens g
@@ -36,6 +50,7 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
       where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
