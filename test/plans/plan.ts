@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type postgres from "postgres";
+import { EvaluateRequestSchema } from "../../gen/postern/v1/authorization_pb.ts";
 import { type Deps, keys, newId } from "../../src/deps.ts";
 import { planning } from "../../src/postgres/pool/connect.ts";
 import { ownFailureRate } from "../../src/security/failure_rate.ts";
 import { secretsOf } from "../../src/security/secrets.ts";
 import { openClient } from "../fixture/database_client.ts";
+import { idOf, role } from "../fixture/seed.ts";
 
 type Client = postgres.Sql<{ bigint: bigint }>;
 
@@ -49,6 +52,15 @@ export function callIn(organization: string, userId: string): HandlerContext {
     .set(keys.caller, { userId, organization, memberships: [] })
     .set(keys.organization, organization);
   return { values, signal: new AbortController().signal, requestHeader: new Headers() } as unknown as HandlerContext;
+}
+
+/** A question about a user and a project with a role that the user was granted. */
+export function question(n: number) {
+  return create(EvaluateRequestSchema, {
+    subject: { type: "user", id: idOf("user", n) },
+    action: { name: role },
+    resource: { type: "project", id: idOf("project", 0) },
+  });
 }
 
 /** Plans as the service's connections do. */

@@ -24,10 +24,11 @@ cross join lateral (
   from applications a join organizations h on h.organization_id = a.owner where a.app_id = k.app_id offset 0) a
 left join consents c on c.user_id = $6 and c.app_id = k.app_id
 left join lateral (
-  select o.created as last from sign_ons o
-  where (o.user_id, o.app_id) >= ($7, k.app_id) and (o.user_id, o.app_id) <= ($8, k.app_id)
-    and o.expiration_date > $9
-  order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) s on true
+  select l.created as last from (
+    select o.user_id, o.app_id, o.created from sign_ons o
+    where (o.user_id, o.app_id) <= ($7, k.app_id) and o.expiration_date > $8
+    order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) l
+  where l.user_id = $9 and l.app_id = k.app_id) s on true
 cross join lateral (
   select min(o.created) as first from sign_ons o
   where o.user_id = $10 and o.app_id = k.app_id and o.refresh_family is not null and o.expiration_date > $11

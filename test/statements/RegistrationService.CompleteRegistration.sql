@@ -23,9 +23,11 @@ select n, r.registration_id as id, r.owner, r.version, r.created, r.changed, c.e
   (select p.audience from registration_policies p join organizations h on h.organization_id = p.owner
    where p.owner = r.owner and h.active and not h.deleted) as audience,
   exists (select from domains d where d.name = split_part(lower(c.email), '@', 2) and d.owner = r.owner and d.proven offset 0) as "isOwnDomain",
-  (select u.user_id from users u where (u.owner, lower(u.email)) between (r.owner, lower(c.email)) and (r.owner, lower(c.email))
-     and (u.email_verified or u.email_setter <> u.user_id)
-   order by u.owner, lower(u.email) limit 1) as "knownAs"
+  (select f.user_id from (
+     select u.user_id, u.owner, lower(u.email) as email from users u
+     where (u.owner, lower(u.email)) >= (r.owner, lower(c.email)) and (u.email_verified or u.email_setter <> u.user_id)
+     order by u.owner, lower(u.email) limit 1) f
+   where f.owner = r.owner and f.email = lower(c.email)) as "knownAs"
       from asked
       join mail_codes c on c.mac = decode(asked.hash, 'hex') and c.purpose = 'registration' and c.expiration_date > asked.now
       join registrations r on r.registration_id = c.user_id

@@ -6,9 +6,11 @@ select n, coalesce((select o.name from organizations o where o.organization_id =
   (select p.audience from registration_policies p join organizations h on h.organization_id = p.owner
    where p.owner = asked.owner and h.active and not h.deleted) as audience,
   exists (select from domains d where d.name = asked.domain and d.owner = asked.owner and d.proven offset 0) as "isOwnDomain",
-  (select u.user_id from users u where (u.owner, lower(u.email)) between (asked.owner, lower(asked.email)) and (asked.owner, lower(asked.email))
-     and (u.email_verified or u.email_setter <> u.user_id)
-   order by u.owner, lower(u.email) limit 1) as "knownAs",
+  (select f.user_id from (
+     select u.user_id, u.owner, lower(u.email) as email from users u
+     where (u.owner, lower(u.email)) >= (asked.owner, lower(asked.email)) and (u.email_verified or u.email_setter <> u.user_id)
+     order by u.owner, lower(u.email) limit 1) f
+   where f.owner = asked.owner and f.email = lower(asked.email)) as "knownAs",
   (select count(*)::integer from (
     select from mail_sends s where (s.user_id, s.purpose, s.time)
       between (asked.owner, 'registration', asked.since) and (asked.owner, 'registration', timestamptz 'infinity')

@@ -33,7 +33,8 @@ export const weighedSettings = { databaseConnections: 2, publicUrl: "https://ide
 export async function weighEverything(postern: WeighedService, scales: Scales, codeTo?: CodeTo): Promise<Weighed[]> {
   const weighing: Weighing = { postern, scales, weighed: [] };
   await callEveryOperation(
-    (operationId, request = {}, caller = {}) => made(weighing, operationId, { request, caller }),
+    (operationId, request = {}, caller = {}) =>
+      made(weighing, operationId, { request: { ...request, ...inLargest(operationId) }, caller }),
     async (application, person) => {
       const app = await foreignApplication(postern, largest, { ...application, ...refreshing });
       await connect(postern, { app, person, scope: "openid email offline_access" });
@@ -45,6 +46,10 @@ export async function weighEverything(postern: WeighedService, scales: Scales, c
   for (const { operationId, request } of heavyCalls) await made(weighing, operationId, { request });
   return weighing.weighed;
 }
+
+/** People register in the organization that a request names, without working in one. */
+const inLargest = (operationId: string): Request =>
+  operationId === "RegistrationService_RequestRegistration" ? { organizationId: largest } : {};
 
 async function weighList(weighing: Weighing, method: DescMethod): Promise<void> {
   const page = isPaged(method) ? { pageSize: 20 } : {};

@@ -163,10 +163,11 @@ export const applicationsOf = (
     from applications a join organizations h on h.organization_id = a.owner where a.app_id = k.app_id offset 0) a
   left join consents c on c.user_id = ${userId} and c.app_id = k.app_id
   left join lateral (
-    select o.created as last from sign_ons o
-    where (o.user_id, o.app_id) >= (${userId}, k.app_id) and (o.user_id, o.app_id) <= (${userId}, k.app_id)
-      and o.expiration_date > ${now}
-    order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) s on true
+    select l.created as last from (
+      select o.user_id, o.app_id, o.created from sign_ons o
+      where (o.user_id, o.app_id) <= (${userId}, k.app_id) and o.expiration_date > ${now}
+      order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) l
+    where l.user_id = ${userId} and l.app_id = k.app_id) s on true
   cross join lateral (
     select min(o.created) as first from sign_ons o
     where o.user_id = ${userId} and o.app_id = k.app_id and o.refresh_family is not null and o.expiration_date > ${now}

@@ -13,7 +13,8 @@ export type Admission = {
 };
 
 /** The columns of an admission, for SQL expressions of the organization, the address and its domain. */
-// Compared as a row, the columns fit one index only, whatever the planner knows of the table.
+// The first user from the address on, in the order of the index: compared as a row, the columns fit that index only, whatever the planner
+// knows of the table, and releases of PostgreSQL before 18 would go on behind an upper bound to the end of the organization.
 export const admissionColumns = ({
   owner,
   email,
@@ -22,9 +23,11 @@ export const admissionColumns = ({
   (select p.audience from registration_policies p join organizations h on h.organization_id = p.owner
    where p.owner = ${owner} and h.active and not h.deleted) as audience,
   exists (select from domains d where d.name = ${domain} and d.owner = ${owner} and d.proven offset 0) as "isOwnDomain",
-  (select u.user_id from users u where (u.owner, lower(u.email)) between (${owner}, lower(${email})) and (${owner}, lower(${email}))
-     and ${emailIsVouchedFor("u")}
-   order by u.owner, lower(u.email) limit 1) as "knownAs"`;
+  (select f.user_id from (
+     select u.user_id, u.owner, lower(u.email) as email from users u
+     where (u.owner, lower(u.email)) >= (${owner}, lower(${email})) and ${emailIsVouchedFor("u")}
+     order by u.owner, lower(u.email) limit 1) f
+   where f.owner = ${owner} and f.email = lower(${email})) as "knownAs"`;
 
 /** Refuses who may not register. This depends on the domain of the address alone, so it tells nothing about persons. */
 export function refuseOutsiders({ audience, isOwnDomain }: Admission): void {
