@@ -59,5 +59,5 @@ async function weighedAt(url: string, users: number): Promise<Weighed[]> {
   await sql.client.unsafe("vacuum analyze");
   await using postern = await startPostern(settings);
   await using scales = await openScales(databaseUrl);
-  return await weighEverything(postern, scales, (email) => codeTo(postern, email));
+  return await weighEverything(postern, scales, (email, like) => codeTo(postern, email, { like }));
 }
