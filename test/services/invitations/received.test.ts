@@ -304,6 +304,8 @@ test("the giver learns nothing of the organization that decides", async () => {
   expect(refused(await from.owner.client.post("/v1/members", unknown))).toEqual([404, "USER_NOT_FOUND"]);
 });
 
+const end = (year: number) => `209${year}-01-01T00:00:00Z`;
+
 test("what was accepted can be given back, but not extended", async () => {
   const between = await both();
   const { from, to } = between;
@@ -312,7 +314,7 @@ test("what was accepted can be given back, but not extended", async () => {
   const { projectId } = from;
   const offered = [
     await client.post("/v1/members", { userId, roles: ["ORG_USER_MANAGER"] }),
-    await client.post(`/v1/users/${userId}/grants`, { projectId, roleKeys: ["viewer"] }),
+    await client.post(`/v1/users/${userId}/grants`, { projectId, roleKeys: ["viewer"], expirationDate: end(2) }),
     await client.post(`/v1/projects/${projectId}/grants`, {
       ...{ grantedOrganizationId: to.organizationId, roleKeys: ["viewer"] },
     }),
@@ -321,7 +323,12 @@ test("what was accepted can be given back, but not extended", async () => {
   const [userGrant] = done(await client.get(`/v1/user-grants?userId=${userId}`)).userGrants;
   const [projectGrant] = done(await client.get(`/v1/projects/${projectId}/grants`)).projectGrants;
   const required = [400, "ACCEPTANCE_REQUIRED"];
+  expect(userGrant.expirationDate).toBe(end(2));
   const grant = `/v1/user-grants/${userGrant.id}`;
+  const ends = async (expirationDate: string | undefined) => client.post(`${grant}:setExpiration`, { expirationDate });
+  for (const later of [end(3), undefined]) expect(refused(await ends(later))).toEqual([400, "ACCEPTANCE_REQUIRED"]);
+  done(await ends(end(1)));
+  expect(refused(await ends(end(2)))).toEqual([400, "ACCEPTANCE_REQUIRED"]);
   const lent = `/v1/projects/${projectId}/grants/${projectGrant.id}`;
   expect(refused(await client.put(`/v1/members/${userId}`, { roles: ["ORG_OWNER"] }))).toEqual(required);
   expect(refused(await client.put(grant, { roleKeys: ["viewer", "editor"] }))).toEqual(required);
