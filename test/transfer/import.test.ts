@@ -248,9 +248,9 @@ test("users of Auth0 sign in with the hashes of their passwords", async () => {
   const { body } = await postern.admin.get(`/v1/users:byLoginName?loginName=${encodeURIComponent(blocked)}`);
   // What users could write at Auth0 does not pass for what administrators wrote.
   expect((await postern.admin.get(`/v1/users/${body.user.id}/metadata`)).body.entries).toEqual([
-    { key: "plan", value: "gold" },
-    { key: "seats", value: "5" },
-    { key: "user_metadata.plan", value: "platinum" },
+    { key: "plan", value: "gold", shared: false },
+    { key: "seats", value: "5", shared: false },
+    { key: "user_metadata.plan", value: "platinum", shared: false },
   ]);
 });
 

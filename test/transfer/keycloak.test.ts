@@ -171,7 +171,7 @@ test("required actions stay required, a verified address stays verified, and wha
       [401, "SIGN_IN_FAILED"],
     ],
   ]);
-  expect(stdout).toMatch(/^users +6 +0 +0 +2 +0$/m);
+  expect(stdout).toMatch(/^users +6 +0 +1 +2 +0$/m);
   for (const line of [
     "users, 1: the required action TERMS_AND_CONDITIONS",
     "users, 1: its password, which is in another directory. InviteUser lets the user choose one",
@@ -182,8 +182,8 @@ test("required actions stay required, a verified address stays verified, and wha
     expect(stdout).toContain(line);
   const withAttributes = answers[4]?.user?.id;
   expect((await postern.admin.get(`/v1/users/${withAttributes}/metadata`)).body.entries).toEqual([
-    { key: "shoeSize", value: "38" },
-    { key: "teams", value: '["red","blue"]' },
+    { key: "shoeSize", value: "38", shared: false },
+    { key: "teams", value: '["red","blue"]', shared: false },
   ]);
 });
 
