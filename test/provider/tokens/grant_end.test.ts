@@ -59,7 +59,7 @@ const introspected = async (app: Application, token: string | undefined) =>
   (await post(postern.url, "/oauth/introspect", { token: token ?? "" }, basic(app))).body;
 
 test("a JWT expires when the first of its roles ends, and the end stops tokens, refreshing and signing in", async () => {
-  const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 600_000);
+  const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 300_000);
   const { app, userGrantId } = await guarded({ accessTokenType: "OIDC_TOKEN_TYPE_JWT" }, end);
   const tokens = await tokensOf(app);
   const claims = decodeJwt(tokens.access_token ?? "");
