@@ -46,7 +46,7 @@ select n, asked.scope = 'organization' or coalesce(p.project_id, g.project_id) i
   where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)) as "memberId",
          case when asked.scope <> 'instance' then (select (
   select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-from users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
+from all_users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
            (
 select v.invitation_id from invitations v
 where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked."user", 'member', asked.id, asked.owner)) as "offeredAs"
@@ -80,7 +80,7 @@ exists (select from ended_roles e
   where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
 (select (
   select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-from users u where u.user_id = asked.user_id and u.owner <> asked.owner) as "decidedBy",
+from all_users u where u.user_id = asked.user_id and u.owner <> asked.owner) as "decidedBy",
 (
 select v.invitation_id from invitations v
 where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked.user_id, 'user_grant', coalesce(nullif(asked.project_grant_id, ''), asked.project_id), asked.owner)) as "offeredAs",

@@ -8,7 +8,7 @@ select n, v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.members
              from asked
              join invitation_receivers r on r.invitation_id = asked.id and r.receiver_id = asked.receiver
              join invitations v on v.invitation_id = r.invitation_id and v.expiration_date > asked.now
-             join organizations h on h.organization_id = v.owner and not h.deleted;
+             join organizations h on h.organization_id = v.owner and not h.deleted and not exists (select from all_users x where x.deleted and x.user_id = v.recipient_id offset 0);
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
@@ -35,7 +35,7 @@ select n, asked.scope = 'organization' or coalesce(p.project_id, g.project_id) i
   where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)) as "memberId",
          case when asked.scope <> 'instance' then (select (
   select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-from users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
+from all_users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
            (
 select v.invitation_id from invitations v
 where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked."user", 'member', asked.id, asked.owner)) as "offeredAs"

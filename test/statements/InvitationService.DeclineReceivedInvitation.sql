@@ -8,7 +8,7 @@ select n, v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.members
              from asked
              join invitation_receivers r on r.invitation_id = asked.id and r.receiver_id = asked.receiver
              join invitations v on v.invitation_id = r.invitation_id and v.expiration_date > asked.now
-             join organizations h on h.organization_id = v.owner and not h.deleted;
+             join organizations h on h.organization_id = v.owner and not h.deleted and not exists (select from all_users x where x.deleted and x.user_id = v.recipient_id offset 0);
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text, giver text)

@@ -11,7 +11,7 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
   where o.scope = asked.scope and o.scope_id = asked.id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> asked."user") as "othersOwn",
                case when asked.scope <> 'instance' then (select (
       select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-    from users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
+    from all_users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
                (
     select v.invitation_id from invitations v
     where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked."user", 'member', asked.id, asked.owner)) as "offeredAs",

@@ -22,7 +22,7 @@ exists (select from ended_roles e
   where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
 (select (
   select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-from users u where u.user_id = asked.user_id and u.owner <> asked.owner) as "decidedBy",
+from all_users u where u.user_id = asked.user_id and u.owner <> asked.owner) as "decidedBy",
 (
 select v.invitation_id from invitations v
 where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked.user_id, 'user_grant', coalesce(nullif(asked.project_grant_id, ''), asked.project_id), asked.owner)) as "offeredAs",

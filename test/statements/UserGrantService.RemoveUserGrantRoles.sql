@@ -25,7 +25,7 @@ select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as
       end as known,
       (select (
       select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-    from users u where u.user_id = g.user_id and u.owner <> g.owner) as "decidedBy"
+    from all_users u where u.user_id = g.user_id and u.owner <> g.owner) as "decidedBy"
       from asked join user_grants g on g.owner = asked.owner and g.user_grant_id = asked.id;
 
 -- appends: facts/user_grant.changed.sql

@@ -91,6 +91,8 @@ function accepting(deps: Deps) {
     const { facts, notGiven } = await factsFor({ owner, userId, invitationId, inviterId }, judged, call);
     const value = { userId, newUser: created !== undefined };
     const end = factOf("invitation", at, { case: "accepted", value });
+    const [no] = notGiven.map((one) => one.no);
+    if (no && !created && facts.length === 0) throw refuse.because(no.reason, withoutFields(no));
     const all = [...(created ? [created] : []), ...facts, end];
     return deps.log.append(call, all, { at, notGiven: [...notGivenIn(judged), ...notGiven] });
   };

@@ -52,7 +52,7 @@ export const receivedRead = (sql: Sql) =>
              from asked
              join invitation_receivers r on r.invitation_id = asked.id and r.receiver_id = asked.receiver
              join invitations v on v.invitation_id = r.invitation_id and v.expiration_date > asked.now
-             join organizations h on h.organization_id = v.owner and not h.deleted`,
+             join organizations h on h.organization_id = v.owner and not h.deleted and not ${isHidden("v.recipient_id")}`,
   });
 
 /** An invitation as whoever receives it sees it. */

@@ -18,10 +18,13 @@ export const mostInvitations = 1_000;
 type Kind = "member" | "user_grant" | "project_grant";
 
 // As scalar subselects, both are looked up by their keys, whatever the size of the tables.
-/** SQL for the organization of a user, if it is not the one that gives, and requires acceptance. */
+/**
+ * SQL for the organization of a user, if it is not the one that gives, and requires acceptance. Users who wait for their erasure count, too:
+ * they may come back with what they were given meanwhile.
+ */
 export const deciderOfUser = (user: string, giver: string): string => `(select (
       select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
-    from users u where u.user_id = ${user} and u.owner <> ${giver})`;
+    from all_users u where u.user_id = ${user} and u.owner <> ${giver})`;
 
 /** SQL for the id of the invitation by which an organization offers this already. */
 export const offeredAs = (kind: Kind, of: Readonly<Record<"recipient" | "object" | "giver", string>>): string => `(

@@ -212,7 +212,12 @@ const attacks: Readonly<Record<string, Attack>> = {
   "the user was erased": {
     gift: "a user grant",
     meanwhile: ({ to }) => to.owner.client.post(`/v1/users/${to.person.userId}:erase`),
-    says: [404, "USER_NOT_FOUND"],
+    says: gone,
+  },
+  "the user who was to be a member was erased": {
+    gift: "a membership of the organization",
+    meanwhile: ({ to }) => to.owner.client.post(`/v1/users/${to.person.userId}:erase`),
+    says: gone,
   },
   "the user has ended what the organization gives": {
     gift: "a user grant",
@@ -334,6 +339,15 @@ test("what was accepted can be given back, but not extended", async () => {
   expect(refused(await client.put(grant, { roleKeys: ["viewer", "editor"] }))).toEqual(required);
   expect(refused(await client.post(`${grant}:addRoles`, { roleKeys: ["editor"] }))).toEqual(required);
   expect(refused(await client.put(lent, { roleKeys: ["viewer", "editor"] }))).toEqual(required);
+  // Nor while the user waits for erasure, and may come back.
+  done(await to.owner.client.post(`/v1/users/${userId}:erase`));
+  for (const answer of [
+    await client.put(`/v1/members/${userId}`, { roles: ["ORG_OWNER"] }),
+    await client.put(grant, { roleKeys: ["viewer", "editor"] }),
+    await client.post(`${grant}:addRoles`, { roleKeys: ["editor"] }),
+  ])
+    expect(refused(answer)).toEqual(required);
+  done(await to.owner.client.post(`/v1/users/${userId}:restore`));
   // Adding what is there changes nothing, so nobody has to accept it.
   done(await client.post(`${grant}:addRoles`, { roleKeys: ["viewer"] }));
   for (const verb of ["deactivate", "reactivate"]) done(await client.post(`${grant}:${verb}`));
@@ -398,6 +412,12 @@ test("a user who accepts an invitation by mail gets what the own organization ac
   const [one] = done(await from.owner.client.get("/v1/invitations")).invitations;
   // It is still the inviter who vouches for them.
   expect(one.inviterId).toBe(from.owner.userId);
+  // Another invitation to the same gives nothing now, and stays.
+  const [again] = done(await from.owner.client.post("/v1/invitations", { items: [{ email }], memberships })).outcomes;
+  const mails = { count: 2 };
+  const useless = await to.person.client.post("/v1/invitations:accept", { code: await codeTo(postern, email, mails) });
+  expect(refused(useless)).toEqual([409, "INVITATION_EXISTS"]);
+  expect(await sentBy(from)).toContain(again.created.invitationId);
   for (const id of ids) done(await accept(to, id));
   expect(await given(between)).toBe(2);
 });
