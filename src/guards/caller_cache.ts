@@ -189,7 +189,8 @@ const revokesBy = {
   "user_grant.changed": nobody,
   "user_grant.deactivated": nobody,
   "user_grant.reactivated": nobody,
-  "user_grant.expiration_changed": nobody,
+  // A cached caller knows only the end that there was. A user grant's stream does not name its user.
+  "user_grant.expiration_changed": everyone,
   "user_grant.role_removed": nobody,
   "user_grant.removed": nobody,
   // A membership's stream does not name its user.

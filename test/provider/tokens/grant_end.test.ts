@@ -92,11 +92,13 @@ test("an opaque token keeps its lifetime, whatever ends before", async () => {
 
 test("a cached caller of our API is one until its grant ends, and not longer", async () => {
   const { app, userGrantId } = await guarded({ firstParty: true });
+  const tokens = await tokensOf(app, { scope: "openid", resource: "https://id.example" });
+  const client = postern.as(tokens.access_token ?? "");
+  // Cached before there is an end.
+  done(await client.get("/v1/users/me"));
   const end = Date.now() + 5000;
   const set = { expirationDate: new Date(end).toISOString() };
-  const tokens = await tokensOf(app, { scope: "openid", resource: "https://id.example" });
   done(await postern.admin.post(`/v1/user-grants/${userGrantId}:setExpiration`, set));
-  const client = postern.as(tokens.access_token ?? "");
   for (let isOver = false; !isOver; ) {
     const asked = Date.now();
     const { status } = await client.get("/v1/users/me");
