@@ -47,3 +47,11 @@ const limited = (all: ReadonlySet<Permission>, only: readonly string[] | undefin
   only ? new Set([...all].filter((permission) => only.includes(permission))) : all;
 
 export const denied = (permission: string) => refuse.because("PERMISSION_DENIED", { params: { permission } });
+
+/**
+ * Refuses a token that is limited to other permissions than one that every role has with the list: a filter tells whoever guesses what it
+ * compares.
+ */
+export function refuseLimited(caller: Caller, permission: Permission): void {
+  if (caller.isLimited && holding(caller, permission).length === 0) throw denied(permission);
+}

@@ -828,7 +828,7 @@ export type OrganizationFilter = Message<"postern.v1.OrganizationFilter"> & {
   state: OrganizationState;
 
   /**
-   * Only organizations with this entry in their metadata.
+   * Only organizations with this entry in their metadata. Needs `org.metadata.read`.
    *
    * @generated from field: postern.v1.MetadataFilter metadata = 70;
    */

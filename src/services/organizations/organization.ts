@@ -4,11 +4,12 @@ import {
   type OrganizationService,
   OrganizationState,
 } from "../../../gen/postern/v1/organization_pb.ts";
-import { type Call, type Deps, organizationOf, reachOf } from "../../deps.ts";
+import { type Call, callerOf, type Deps, organizationOf, reachOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { type At, details, detailsAfter, factOf, first } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
+import { refuseLimited } from "../../guards/held_permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { userIsThere } from "../callers/in_force.ts";
 import { outgrownBy } from "../members/ended_by_role.ts";
@@ -67,6 +68,7 @@ export const organizationService = (deps: Deps) => {
       async listOrganizations(request, call) {
         const page = pageOf(ListOrganizationsRequestSchema, request, 2);
         const reach = reachOf(call);
+        if (request.filter?.metadata) refuseLimited(callerOf(call), "org.metadata.read");
         const query = { ...queryByName(request, "folded(o.name)", OrganizationState), entry: request.filter?.metadata };
         const list = organizationList(sql, query, reach.whole ? undefined : reach.organizations);
         const rows = await readNamed<OrganizationRow>(sql, [list], page);

@@ -5,6 +5,7 @@ import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse } from "../../errors.ts";
 import { type At, details, detailsAfter, factOf, next, plainFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
+import { refuseLimited } from "../../guards/held_permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
 import { type NameKey, nameAsked, nameOnlyKey, userNamed } from "../callers/login_name.ts";
@@ -100,12 +101,10 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
 
     async listUsers(request, call) {
       const page = pageOf(ListUsersRequestSchema, request, 2);
+      const owner = request.instance ? undefined : organizationOf(call);
+      if (request.filter?.metadata) refuseLimited(callerOf(call), "user.metadata.read");
       const query = { ...request, region: settings.phoneDefaultRegion, now: clock() };
-      const rows = await readNamed<UserRow>(
-        sql,
-        [userList(sql, request.instance ? undefined : organizationOf(call), query)],
-        page,
-      );
+      const rows = await readNamed<UserRow>(sql, [userList(sql, owner, query)], page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
       return { users: answered.map((row) => user(row, clock())), nextPageToken };
     },

@@ -234,7 +234,17 @@ test("users read their own metadata and do not write it, nor do organizations; o
   ]);
 });
 
-test("whoever may list users or organizations may also read their metadata, so a filter tells nobody more", () => {
+test("whoever may list users or organizations may also read their metadata, and filter by it unless a token is limited to the list", async () => {
+  const { userId } = await machine(postern);
+  await postern.admin.post("/v1/members", { userId, roles: ["INSTANCE_VIEWER"], instance: true });
+  for (const [list, only] of Object.entries({ users: "user.read", organizations: "org.read" })) {
+    const { token } = (await postern.admin.post(`/v1/users/${userId}/tokens`, { permissions: [only] })).body;
+    const limited = postern.as(token);
+    expect((await limited.get(`/v1/${list}`)).status).toBe(200);
+    const filter = `/v1/${list}?filter.metadata.key=plan&filter.metadata.value=gold`;
+    expect(refused(await limited.get(filter))).toEqual([403, "PERMISSION_DENIED"]);
+    expect((await postern.admin.get(filter)).status).toBe(200);
+  }
   for (const noun of ["user", "org"] as const) {
     expect(permissions).toContain(`${noun}.metadata.read`);
     for (const [role, held] of Object.entries(roles))

@@ -76,6 +76,12 @@ test("an owner of the instance lists users of all organizations, and nobody else
   done(await postern.admin.post("/v1/members", { userId: owner.userId, roles: ["ORG_OWNER"] }, inside(theirs)));
   for (const client of [reader.client, owner.client])
     expect((await client.get(`/v1/users?${queryOf([our.userId], everywhere)}`)).status).toBe(403);
+  const viewer = await machine(postern);
+  done(await postern.admin.post("/v1/members", { userId: viewer.userId, roles: ["INSTANCE_VIEWER"], instance: true }));
+  expect(await listed(viewer.client, queryOf([our.userId], everywhere))).toEqual([our.userId]);
+  const only = { permissions: ["instance.read"] };
+  const limited = done(await postern.admin.post(`/v1/users/${viewer.userId}/tokens`, only)).token;
+  expect((await postern.as(limited).get(`/v1/users?${queryOf([our.userId], everywhere)}`)).status).toBe(403);
   done(await postern.admin.delete(`/v1/organizations/${theirs}`));
   expect(await listed(postern.admin, queryOf([our.userId, their.userId], everywhere))).toEqual([our.userId]);
   expect(await listed(postern.admin, queryOf([], everywhere))).not.toContain(owner.userId);
