@@ -101,7 +101,7 @@ class ClientTest {
     var body = new AddUserGrantBody().projectId(projectId).roleKeys(List.of("viewer"));
     var added = grants.userGrantServiceAddUserGrant(userId, body, null, null, null, null);
     var listed =
-        grants.userGrantServiceListUserGrants2(userId, null, null, null, null, null, null, null, null, null);
+        grants.userGrantServiceListUserGrants2(userId, null, null, null, null, null, null, null, null, null, null);
     assertEquals(body.getRoleKeys(), listed.getUserGrants().get(0).getRoleKeys());
 
     assertRefused(
