@@ -12,8 +12,8 @@ export type Growth = {
 
 // An index of a million entries is two levels higher than one of ten thousand at most.
 const [higher, swing] = [2, 12];
-// A candidate costs its entry, its row and the words of it.
-export const ofOneCandidate = 5;
+// A candidate costs its entry, its row and the words of it, and what a filter looks up in one other table.
+export const ofOneCandidate = 8;
 
 // The log is read whenever something comes, so with which call is a matter of time.
 const readsLog = (text: string) => /event_numbers|event_batches|number_events/.test(text);
