@@ -88,7 +88,7 @@ export function personPage(page: PlainPage, registration: OpenRegistration, stat
     title: "register",
     body: html`<p>${pageText("register_in", language, { organization, email })}</p>
 <form method="post" action="${paths.completeRegistration}">
-${form.hidden}
+${form.hidden}${hidden("registration", registration.id)}
 ${asksName ? nothing : html`<input type="text" value="${email}" autocomplete="username" hidden readonly>`}
 ${personFields({ language, typed, username, wrong, rulesId })}
 ${passwordRules(language, policy)}

@@ -100,6 +100,8 @@ function completeRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolling): 
 
   function submit(page: PlainPage, form: Parameters): Promise<Response> {
     return opened(page, async (registration) => {
+      // Another tab may have opened another link since.
+      if (form.get("registration") !== registration.id) return personPage(page, registration, { typed: typedIn(form) });
       const person = personIn(form);
       const registered = await attempted(() => complete(registration, person, callOf(page.http)));
       if ("userId" in registered) return goOn(page, { registration, registered, person });

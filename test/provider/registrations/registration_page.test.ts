@@ -143,6 +143,21 @@ test("a browser that did not begin creates the account, but is told to go back",
   expect(new URL(signedIn.url).searchParams.get("code")).toMatch(/./);
 });
 
+test("a form completes the registration that it was shown for, whatever link the browser has opened since", async () => {
+  const browser = openBrowser(issuer);
+  const [shown, since] = [
+    { ...(await shop()), email: newAddress() },
+    { ...(await shop()), email: newAddress() },
+  ];
+  for (const { app, email } of [shown, since]) await asked(browser, app, email);
+  const page = await browser.open(await linkTo(postern, shown.email));
+  await browser.open(await linkTo(postern, since.email));
+  const answered = await browser.submit(page, grace, "create");
+  expect([answered.url, titleOf(answered)]).toEqual([`${issuer}/register/complete`, "Create an account"]);
+  expect(answered.text).toContain(since.email);
+  for (const { organizationId, email } of [shown, since]) expect(await usersWith(organizationId, email)).toEqual([]);
+});
+
 test("an address that a user has leads to the same pages, and its owner is told", async () => {
   const { app, organizationId } = await shop();
   const known = newAddress();
