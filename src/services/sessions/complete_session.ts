@@ -91,9 +91,10 @@ export const signInCompletion = (deps: Deps, { settings, proof, record }: Parts)
   };
 
   function factsOf(user: PendingUser, call: Call, signIn: readonly NewFact[]): readonly NewFact[] {
-    const { replaced } = user.hashes;
-    if (replaced === undefined) return signIn;
-    return [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call) }), ...signIn];
+    const { hashes, method } = user;
+    if (hashes.replaced === undefined) return signIn;
+    const told = { now: clock(), notice: notice("password_changed", call), method };
+    return [passwordReplaced(user, hashes.replaced, told), ...signIn];
   }
 };
 

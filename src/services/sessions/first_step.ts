@@ -5,8 +5,15 @@ import { isFullFactor } from "../factors/factor_read.ts";
 import { mustChange, type PasswordUser } from "../passwords/password.ts";
 import { isEnrolmentOff, isFactorRequired } from "../policies/factor_policy.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
-import { confirmedSessions, newSessions, passwordReplaced, type SessionKind, type UsedCode } from "./new_session.ts";
-import { type FirstMethod, type Hashes, type PendingSession, pendingSessions } from "./pending_session.ts";
+import {
+  confirmedSessions,
+  type FirstMethod,
+  newSessions,
+  passwordReplaced,
+  type SessionKind,
+  type UsedCode,
+} from "./new_session.ts";
+import { type Hashes, type PendingSession, pendingSessions } from "./pending_session.ts";
 
 /** The outcome of a correct first step: a session's response, or a sign-in that waits for a factor. */
 export type SignInOutcome<A> = { readonly answer: A } | { readonly pending: PendingSession };
@@ -54,7 +61,7 @@ export const afterFirstStep = (deps: Deps, settings: PublicSettings & NoticeSett
     const facts =
       replaced === undefined
         ? []
-        : [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call) })];
+        : [passwordReplaced(user, replaced, { now: clock(), notice: notice("password_changed", call), method })];
     await log.append(call, [...facts, made.created], made.answer);
     if (replaced === undefined) await confirm(made, { ...user, isComplete: false }, call);
     return made.answer;

@@ -89,17 +89,21 @@ export const newSessions =
 const usedCodeSecret = (code: UsedCode | undefined): JsonObject =>
   code ? { usedCode: { id: code.id, until: code.until.toISOString() } } : {};
 
+/** The method of the first step of a sign-in (RFC 8176): a password, or a mailed code. */
+export type FirstMethod = "pwd" | "otp";
+
 /**
  * Makes the fact that a sign-in replaced the password. It also counts the sign-in: if one statement updates a row twice, only one update
- * takes effect.
+ * takes effect. A mailed code takes an account back, as in a reset: who has it has not shown that they know the old password.
  */
-export function passwordReplaced(user: PasswordUser, hash: string, { now, notice }: Told): NewFact {
+export function passwordReplaced(user: PasswordUser, hash: string, { now, notice, method }: Told): NewFact {
   const secret = { ...passwordSecret(hash, user.policy), ...notice };
-  return factOf("user", next(user, now), { case: "passwordChanged", value: { byAdministrator: false } }, secret);
+  const value = { byAdministrator: false, byCode: method === "otp" };
+  return factOf("user", next(user, now), { case: "passwordChanged", value }, secret);
 }
 
-/** The time of a fact, and the mail about it. */
-type Told = { readonly now: Date; readonly notice: JsonObject };
+/** The time of a fact, the mail about it, and the first step of the sign-in. */
+type Told = { readonly now: Date; readonly notice: JsonObject; readonly method: FirstMethod };
 
 /** The state in which a sign-in is still valid. */
 export type StillRight = SignedInUser & {

@@ -10,13 +10,10 @@ import { factorKindOf } from "../factors/factor.ts";
 import { isFullFactor } from "../factors/factor_read.ts";
 import { passkeysRead } from "../factors/passkey_enrolment.ts";
 import { type PasswordUser, passwordColumns, passwordUserRead } from "../passwords/password.ts";
-import type { UsedCode } from "./new_session.ts";
+import type { FirstMethod, UsedCode } from "./new_session.ts";
 
 /** A new hash of the same password at another cost, or the hash of its replacement. */
 export type Hashes = { readonly rehashed?: string; readonly replaced?: string };
-
-/** The method of the first step of a sign-in (RFC 8176): a password, or a mailed code. */
-export type FirstMethod = "pwd" | "otp";
 
 /** A user who took the first step of a sign-in, which waits for a factor. */
 export type PendingUser = PasswordUser & {

@@ -124,6 +124,8 @@ export const emailFolds = {
       ...keepUndoCode,
       ...sendNotice("i.stream"),
       ...dropMailCodes("password", "sign_in"),
+      // What a code to the former address began.
+      `delete from pending_sessions p using $input i where p.user_id = i.stream and p.method = 'otp'`,
       `delete from mail_codes c using $input i
        where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null`,
     ],

@@ -90,6 +90,15 @@ test("a second factor is still asked for, and a mailed code never is one", async
   const full = done(await postern.as().post("/v1/sessions:complete", right));
   const [newest] = await sessionsOf(postern.as(full.token));
   expect(newest).toMatchObject({ amr: ["otp", "mfa"], acr: "urn:postern:acr:multi-factor" });
+
+  // A new address ends what the former one began.
+  const { pending: begun } = done(await complete(await asks({ ...person, email })));
+  const changed = { email: `new-${email}`, isVerified: true };
+  done(await postern.admin.post(`/v1/users/${person.userId}/email`, changed));
+  const late = await postern
+    .as()
+    .post("/v1/sessions:complete", { pendingToken: begun.token, totpCode: person.code(2) });
+  expect(outcomeOf(late)).toBe("CHALLENGE_INVALID");
 });
 
 test("rules for passwords and factors apply: a required factor is enrolled first, and an old password is changed", async () => {
@@ -108,13 +117,16 @@ test("rules for passwords and factors apply: a required factor is enrolled first
   const his = done(await bob.client.get("/v1/users/me")).organization.id;
   const policy = { minimumLength: 8, changeAtNextSignIn: true, historyDepth: 2 };
   done(await postern.admin.put("/v1/policies/password", { policy }, inside(his)));
+  // Who had the password may have made one; the mailbox takes the account back.
+  const { token: access } = done(await postern.admin.post(`/v1/users/${bob.userId}/tokens`));
+  expect((await postern.as(access).get("/v1/users/me")).status).toBe(200);
   const asked = await asks(bob);
   expect(outcomeOf(await complete(asked))).toBe("PASSWORD_CHANGE_REQUIRED");
   expect(outcomeOf(await complete(asked, { newPassword: "short" }))).toBe("PASSWORD_POLICY");
   expect(outcomeOf(await complete(asked, { newPassword: bob.password }))).toBe("PASSWORD_REUSED");
   const { token } = done(await complete(asked, { newPassword: "Green-Teapot-77" }));
   expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(bob.userId);
-  expect((await bob.client.get("/v1/users/me")).status).toBe(401);
+  for (const ended of [bob.client, postern.as(access)]) expect((await ended.get("/v1/users/me")).status).toBe(401);
   const signIn = (password: string) => postern.as().post("/v1/sessions", { loginName: bob.username, password });
   expect([(await signIn("Green-Teapot-77")).status, (await signIn(bob.password)).status]).toEqual([200, 401]);
 });

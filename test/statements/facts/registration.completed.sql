@@ -10,5 +10,6 @@ facts as (
 ),
 "registration.completed/0" as (delete from registrations r using (select * from facts where type = 'registration.completed') f where r.owner = f.owner and r.registration_id = f.stream),
 "registration.completed/1" as (delete from registration_addresses a using (select * from facts where type = 'registration.completed') f where a.registration_id = f.stream),
-"registration.completed/2" as (delete from mail_codes c using (select * from facts where type = 'registration.completed') f where c.user_id = f.stream and c.purpose = 'registration')
+"registration.completed/2" as (delete from mail_codes c using (select * from facts where type = 'registration.completed') f where c.user_id = f.stream and c.purpose = 'registration'),
+"registration.completed/3" as (delete from mail_messages m using (select * from facts where type = 'registration.completed') f where m.user_id = f.stream)
 select 1;

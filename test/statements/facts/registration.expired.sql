@@ -10,5 +10,6 @@ facts as (
 ),
 "registration.expired/0" as (delete from registrations r using (select * from facts where type = 'registration.expired') f where r.owner = f.owner and r.registration_id = f.stream),
 "registration.expired/1" as (delete from registration_addresses a using (select * from facts where type = 'registration.expired') f where a.registration_id = f.stream),
-"registration.expired/2" as (delete from mail_codes c using (select * from facts where type = 'registration.expired') f where c.user_id = f.stream and c.purpose = 'registration')
+"registration.expired/2" as (delete from mail_codes c using (select * from facts where type = 'registration.expired') f where c.user_id = f.stream and c.purpose = 'registration'),
+"registration.expired/3" as (delete from mail_messages m using (select * from facts where type = 'registration.expired') f where m.user_id = f.stream)
 select 1;

@@ -67,6 +67,7 @@ facts as (
       offset (m.notice->>'mostToAddress')::integer - 1)) d
    on conflict (email, purpose, n) do nothing),
 "user.email_changed/8" as (delete from mail_codes c using (select * from facts where type = 'user.email_changed') f where c.user_id = f.stream and c.purpose in ('password', 'sign_in')),
-"user.email_changed/9" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i
+"user.email_changed/9" as (delete from pending_sessions p using (select * from input where type = 'user.email_changed') i where p.user_id = i.stream and p.method = 'otp'),
+"user.email_changed/10" as (delete from mail_codes c using (select * from input where type = 'user.email_changed') i
        where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null)
 select 1;

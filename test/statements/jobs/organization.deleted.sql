@@ -75,6 +75,7 @@ facts as (
 "registration.expired/0" as (delete from registrations r using (select * from facts where type = 'registration.expired') f where r.owner = f.owner and r.registration_id = f.stream),
 "registration.expired/1" as (delete from registration_addresses a using (select * from facts where type = 'registration.expired') f where a.registration_id = f.stream),
 "registration.expired/2" as (delete from mail_codes c using (select * from facts where type = 'registration.expired') f where c.user_id = f.stream and c.purpose = 'registration'),
+"registration.expired/3" as (delete from mail_messages m using (select * from facts where type = 'registration.expired') f where m.user_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,
   (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
