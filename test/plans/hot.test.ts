@@ -15,6 +15,7 @@ import type { Deps } from "../../src/deps.ts";
 import { eventsAfter } from "../../src/events/follow.ts";
 import { numberAll, unnumberedSeconds } from "../../src/events/numbering.ts";
 import { beginning } from "../../src/events/position.ts";
+import { ownerOfCodeRead } from "../../src/provider/mail_pages/page_brand.ts";
 import { ownAccountRead } from "../../src/services/account/own_account.ts";
 import { projectForNameRead } from "../../src/services/applications/application.ts";
 import { eventService } from "../../src/services/audit/event.ts";
@@ -347,6 +348,10 @@ const cases: readonly Case[] = [
   {
     ...{ name: "whether an organization is there", index: "organizations_pkey", most: 5 },
     ask: ({ sql }) => reads.organizationExistsRead(sql)("none"),
+  },
+  {
+    ...{ name: "whose the code of a page is", index: "mail_codes_registration", most: 5 },
+    ask: ({ sql }) => ownerOfCodeRead(sql)({ macs: [hash], now: new Date().toISOString() }),
   },
   {
     ...{ name: "where a grant belongs", index: "user_grants_user_grant_id", most: 5 },

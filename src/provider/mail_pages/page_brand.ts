@@ -76,9 +76,17 @@ function macsOf(keyring: Keyring, { code, undo, joining }: Codes): readonly stri
   return [...ofPassword, ...ofUndo, ...ofJoining].map((mac) => mac.toString("hex"));
 }
 
-const ownerOfCodeRead = (sql: Sql) =>
+// A code for each purpose has an index of its own.
+const codesOf = (mac: string): string =>
+  ["password", "undo", "invitation", "registration"]
+    .map((purpose) => `select owner, expiration_date from mail_codes where mac = ${mac} and purpose = '${purpose}'`)
+    .join(" union all ");
+
+/** Finds the organization that a code in a mail belongs to. */
+export const ownerOfCodeRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, { owner: string }>(sql, {
     asked: "macs text[], now timestamptz",
     select: `select n, c.owner from asked cross join lateral unnest(asked.macs) as m (mac)
-             join mail_codes c on c.mac = decode(m.mac, 'hex') and c.expiration_date > asked.now`,
+             cross join lateral (${codesOf("decode(m.mac, 'hex')")}) c
+             where c.expiration_date > asked.now`,
   });

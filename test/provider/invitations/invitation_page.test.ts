@@ -96,7 +96,7 @@ test("a new user cannot take somebody else's address for a login name, by which 
     expect([username, refused.status, alertOf(refused)]).toEqual([
       username,
       400,
-      expect.stringContaining("the invited one"),
+      expect.stringContaining("it must be your own"),
     ]);
   }
   const joined = await browser.submit(page, { ...ada, username: email.toLowerCase() }, "join");
