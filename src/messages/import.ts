@@ -15,10 +15,10 @@ export const importTexts = {
     es: "No debe terminar en @ y algo que parezca el identificador de una organización.",
   },
   USERNAME_OF_OTHER_ADDRESS: {
-    en: "If it is an email address, it must be the invited one.",
-    de: "Wenn das eine E-Mail-Adresse ist, muss es die eingeladene sein.",
-    fr: "Si c’est une adresse e-mail, elle doit être celle qui est invitée.",
-    es: "Si es una dirección de correo electrónico, debe ser la invitada.",
+    en: "If it is an email address, it must be your own.",
+    de: "Wenn das eine E-Mail-Adresse ist, muss es Ihre eigene sein.",
+    fr: "Si c’est une adresse e-mail, ce doit être la vôtre.",
+    es: "Si es una dirección de correo electrónico, debe ser la suya.",
   },
   USER_ID_OF_POLICY: {
     en: 'Must not be "{id}", which stands for a policy.',

@@ -14,6 +14,8 @@ const over = {
   credentials: [
     "delete from registration_addresses a using $facts f where a.registration_id = f.stream",
     "delete from mail_codes c using $facts f where c.user_id = f.stream and c.purpose = 'registration'",
+    // Also mails that were given up.
+    "delete from mail_messages m using $facts f where m.user_id = f.stream",
   ],
 };
 

@@ -5,6 +5,7 @@ import { messageRule, refuse, type Violation } from "../../errors.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { messageRules } from "../../guards/validate.ts";
 import { countedText, nameKey } from "../callers/login_name.ts";
+import { takenName } from "../writing/taken_name.ts";
 import { createdFact, newUsers, refuseNew, wrongInUser } from "./new_user.ts";
 
 /** A new user, as they describe themselves. */
@@ -27,11 +28,15 @@ export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
     const at = place(request, call);
     call.values.set(keys.caller, { userId: at.stream, organization: owner, memberships: [] });
     const found = await findings(request, call);
-    refuseNew(refusal(request, found, { call, path: "" }));
+    const no = refusal(request, found, { call, path: "" });
+    // Whoever has a code may learn that a name is taken, and not by whom.
+    refuseNew(no?.reason === "LOGIN_NAME_TAKEN" ? takenName({ ...anonymous, name: person.username }) : no);
     const secret = { ...(await credentials(request, found, call)), ownChoice: true };
     return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
   };
 }
+
+const anonymous = { reason: "LOGIN_NAME_TAKEN", field: "username" } as const;
 
 /** Refuses a login name that is an address other than the proven one: it would be tried when that address signs in. */
 function othersAddress({ username, email }: Readonly<Record<"username" | "email", string>>): Violation[] {

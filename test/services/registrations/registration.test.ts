@@ -41,7 +41,8 @@ const give = async (organizationId: string, name: string): Promise<string> =>
 const leftOf = async (email: string) => {
   const [row] = await handlers.deps.sql`
     select (select count(*)::int from registration_addresses a where a.email = ${email}) as addresses,
-      (select count(*)::int from mail_codes c where c.email = ${email}) as codes`;
+      (select count(*)::int from mail_codes c where c.email = ${email})
+        + (select count(*)::int from mail_messages m where m.email = ${email} and m.dead is not null) as codes`;
   return row;
 };
 
@@ -247,6 +248,13 @@ test("a new name is nobody else's, not even one that looks alike, and no other a
       reason === "LOGIN_NAME_TAKEN" ? 409 : 400,
       reason,
     ]);
+  // By whom a name is taken is nobody's to know.
+  const taken = JSON.stringify((await complete(code, { username })).body);
+  expect([taken.includes("LOGIN_NAME_TAKEN"), taken.includes(organizationId), taken.includes("userId")]).toEqual([
+    true,
+    false,
+    false,
+  ]);
   for (const wrong of ["", "no address", "a@b\u0000.example", `a@${"b".repeat(300)}`])
     expect(refused(await ask(organizationId, wrong))).toEqual([400, "VALIDATION_FAILED"]);
   expect(refused(await ask(organizationId, `${"x".repeat(65)}@example.com`))).toEqual([400, "EMAIL_INVALID"]);
@@ -292,6 +300,10 @@ test("a registration that nobody completes is deleted after an hour, with its ad
   const later = { ...handlers.deps, clock: () => new Date(Date.now() + 3_601_000) };
   await expiredRegistrations(handlers.deps).batch(1000);
   expect(await leftOf(email)).toEqual({ addresses: 1, codes: 1 });
+  await handlers.deps.sql`
+    insert into mail_messages (mail_id, owner, user_id, kind, email, language, expiration_date, created, dead)
+    select 'given up ' || registration_id, owner, registration_id, 'registration', email, 'en', now(), now(), now()
+    from registration_addresses where email = ${email}`;
   while ((await leftOf(email))?.addresses > 0) await expiredRegistrations(later).batch(1000);
   expect(await leftOf(email)).toEqual({ addresses: 0, codes: 0 });
   expect(refused(await complete(code))).toEqual([400, "CODE_INVALID"]);
