@@ -234,7 +234,7 @@ test("a client that does not read is cut off, after no more was read of it than 
       };
       stream.answer({ ...ok, body: Buffer.alloc(1_000_000) });
     },
-    { bodyTimeoutMs: 300 },
+    { bodyTimeoutMs: 2000 },
   );
   await using peer = await dial(server);
   peer.socket.pause();
