@@ -300,7 +300,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.CompleteRegistrationRequest.family_name": "The family name.",
   "postern.v1.CompleteRegistrationRequest.given_name": "The given name.",
   "postern.v1.CompleteRegistrationRequest.password": "The password, which must satisfy the password policy.",
-  "postern.v1.CompleteRegistrationRequest.username": "The name to sign in with, without spaces, control characters or invisible ones; if empty, the address. Another address is refused.",
+  "postern.v1.CompleteRegistrationRequest.username": "The name to sign in with, without spaces, control characters or invisible ones; if empty, the address. Another address is refused. If the organization has proven a domain, so is every name but the address, and the part before the `@` if it is an address of the domain.",
   "postern.v1.CompleteRegistrationResponse.details": "The version, dates and owner of the new user; the owner is the organization.",
   "postern.v1.CompleteRegistrationResponse.user_id": "The id of the new user.",
   "postern.v1.CompleteRegistrationResponse.username": "The name that the user signs in with.",

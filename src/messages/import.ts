@@ -20,6 +20,12 @@ export const importTexts = {
     fr: "Si c’est une adresse e-mail, ce doit être la vôtre.",
     es: "Si es una dirección de correo electrónico, debe ser la suya.",
   },
+  USERNAME_NOT_ADDRESS: {
+    en: "In this organization, it must be your email address.",
+    de: "In dieser Organisation muss das Ihre E-Mail-Adresse sein.",
+    fr: "Dans cette organisation, ce doit être votre adresse e-mail.",
+    es: "En esta organización debe ser su correo electrónico.",
+  },
   USER_ID_OF_POLICY: {
     en: 'Must not be "{id}", which stands for a policy.',
     de: "Das darf nicht „{id}“ sein, das für eine Richtlinie steht.",

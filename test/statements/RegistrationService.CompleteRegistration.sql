@@ -2,6 +2,7 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, now timestamptz)
 )
 select n, r.registration_id as id, r.owner, r.version, r.created, r.changed, c.email, h.name as "organizationName",
+        exists (select from domains d where d.owner = r.owner and d.proven offset 0) as "hasDomain",
         encode(a.browser, 'hex') as browser, (
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, 8),

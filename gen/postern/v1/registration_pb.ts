@@ -91,7 +91,8 @@ export type CompleteRegistrationRequest = Message<"postern.v1.CompleteRegistrati
   password: string;
 
   /**
-   * The name to sign in with, without spaces, control characters or invisible ones; if empty, the address. Another address is refused.
+   * The name to sign in with, without spaces, control characters or invisible ones; if empty, the address. Another address is refused. If
+   * the organization has proven a domain, so is every name but the address, and the part before the `@` if it is an address of the domain.
    *
    * @generated from field: string username = 5;
    */

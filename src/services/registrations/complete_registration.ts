@@ -7,6 +7,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { joiningCodeHash } from "../../security/mail_code.ts";
+import { countedText, nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { type PolicyInForce, policyColumn } from "../policies/policy.ts";
 import { joiningUsers, type NewPerson } from "../users/joining_user.ts";
@@ -20,6 +21,8 @@ export type OpenRegistration = Versioned &
   Admission & {
     readonly email: string;
     readonly organizationName: string;
+    /** Whether the organization has proven a domain. */
+    readonly hasDomain: boolean;
     /** The hash of the cookie of the browser that asked, in hexadecimal; null if none did. */
     readonly browser: string | null;
     readonly policy: PolicyInForce;
@@ -65,6 +68,7 @@ export function registrationCompletions(deps: Deps, settings: CompletionSettings
     // Who has a code could ask for any name whether it is taken.
     const uncount = countNetwork(guesses, call);
     const username = person.username === "" ? registration.email : person.username;
+    refuseNameOfOthers(registration, username);
     const created = await newUser(registration, { ...person, username }, call);
     const { stream: userId, time: passwordSet } = created.at;
     const completed = factOf("registration", next(registration, clock()), { case: "completed", value: { userId } });
@@ -75,12 +79,24 @@ export function registrationCompletions(deps: Deps, settings: CompletionSettings
   }
 }
 
+/**
+ * Refuses a name with which somebody would pass for the address `name@domain` in an organization that has proven the domain. Nobody vouches
+ * for who registers, so their name is their address, or the part before the `@` if the domain is the organization's.
+ */
+function refuseNameOfOthers({ hasDomain, isOwnDomain, email }: OpenRegistration, username: string): void {
+  const own = [email, ...(isOwnDomain ? [email.slice(0, email.lastIndexOf("@"))] : [])];
+  const textOf = (loginName: string) => countedText(nameKey({ loginName }));
+  if (!hasDomain || own.some((one) => textOf(one) === textOf(username))) return;
+  throw refuse.invalid([{ field: "username", text: "USERNAME_NOT_ADDRESS", reason: "USERNAME_RESERVED" }]);
+}
+
 const notInForce: Violation = { field: "code", text: "CODE_NOT_IN_FORCE", reason: "CODE_INVALID" };
 
 const openRead = (sql: Sql) =>
   loadOne<{ hash: string; now: string }, OpenRegistration>(sql, {
     asked: "hash text, now timestamptz",
     select: `select n, r.registration_id as id, r.owner, r.version, r.created, r.changed, c.email, h.name as "organizationName",
+        exists (select from domains d where d.owner = r.owner and d.proven offset 0) as "hasDomain",
         encode(a.browser, 'hex') as browser, ${policyColumn("r.owner")} as policy,
         ${admissionColumns({ owner: "r.owner", email: "c.email", domain: "split_part(lower(c.email), '@', 2)" })}
       from asked

@@ -261,6 +261,20 @@ test("a new name is nobody else's, not even one that looks alike, and no other a
   expect(done(await complete(code, { username: email.toUpperCase() })).username).toBe(email.toUpperCase());
 });
 
+test("where an organization has proven a domain, nobody registers a name that passes for an address of it", async () => {
+  const [organizationId, domain] = [await registering(postern), someDomain()];
+  await give(organizationId, domain);
+  const [stranger, [local = ""]] = [newAddress(), newAddress().split("@")];
+  const colleague = `${local}@${domain}`;
+  const code = await codeOfRegistration(postern, { organizationId, email: stranger });
+  for (const username of ["boss", local, stranger.split("@")[0] ?? ""])
+    expect(refused(await complete(code, { username }))).toEqual([400, "VALIDATION_FAILED"]);
+  expect(done(await complete(code, { username: stranger.toUpperCase() })).username).toBe(stranger.toUpperCase());
+  const own = await codeOfRegistration(postern, { organizationId, email: colleague });
+  expect(refused(await complete(own, { username: "boss" }))).toEqual([400, "VALIDATION_FAILED"]);
+  expect(done(await complete(own, { username: local })).username).toBe(local);
+});
+
 test("an organization sends three mails per hour to an address, all of them together a few more, and 1,000 in all", async () => {
   const [organizationId, email] = [await registering(postern), newAddress()];
   for (let n = 0; n < 5; n++) await askToRegister(postern, { organizationId, email });
