@@ -9,12 +9,13 @@ create table invitation_receivers (
 create index invitation_receivers_of_receiver on invitation_receivers (receiver_id, invitation_id);
 
 -- step: transaction
--- As for invitations by address: an organization has at most 1,000 invitations, however many are made at the same moment.
-create function refuse_too_many_received_invitations() returns trigger language plpgsql as $$
+-- As for invitations by address, by the same function, which counts both kinds from now on: an organization has at most 1,000 invitations,
+-- however many are made at the same moment.
+create or replace function refuse_too_many_invitations() returns trigger language plpgsql as $$
 declare
   organization text;
 begin
-  for organization in select distinct n.owner from new_receivers n order by n.owner loop
+  for organization in select distinct n.owner from new_addresses n order by n.owner loop
     perform pg_advisory_xact_lock(hashtextextended('invitations of ' || organization, 0));
     if (select count(*) from (select from invitations v where v.owner = organization limit 1001) v) > 1000 then
       raise exception 'an organization has too many invitations' using errcode = 'unique_violation', constraint = 'invitation_limit';
@@ -23,5 +24,5 @@ begin
   return null;
 end $$;
 
-create trigger "limit" after insert on invitation_receivers referencing new table as new_receivers
-  for each statement execute function refuse_too_many_received_invitations();
+create trigger "limit" after insert on invitation_receivers referencing new table as new_addresses
+  for each statement execute function refuse_too_many_invitations();
