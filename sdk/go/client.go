@@ -29,26 +29,30 @@ type TokenProvider func(ctx context.Context) (string, error)
 
 // Client has a client of each service, over one connection.
 type Client struct {
-	Accounts      posternv1.AccountServiceClient
-	Applications  posternv1.ApplicationServiceClient
-	Authorization posternv1.AuthorizationServiceClient
-	Consents      posternv1.ConsentServiceClient
-	Domains       posternv1.DomainServiceClient
-	Events        posternv1.EventServiceClient
-	Factors       posternv1.FactorServiceClient
-	Invitations   posternv1.InvitationServiceClient
-	Jobs          posternv1.JobServiceClient
-	Members       posternv1.MemberServiceClient
-	Organizations posternv1.OrganizationServiceClient
-	Policies      posternv1.PolicyServiceClient
-	Projects      posternv1.ProjectServiceClient
-	Registrations posternv1.RegistrationServiceClient
-	Sessions      posternv1.SessionServiceClient
-	Subscriptions posternv1.SubscriptionServiceClient
-	UserExports   posternv1.UserExportServiceClient
-	UserGrants    posternv1.UserGrantServiceClient
-	UserRoles     posternv1.UserRoleServiceClient
-	Users         posternv1.UserServiceClient
+	Accounts           posternv1.AccountServiceClient
+	Applications       posternv1.ApplicationServiceClient
+	Authorization      posternv1.AuthorizationServiceClient
+	Consents           posternv1.ConsentServiceClient
+	Deliveries         posternv1.DeliveryServiceClient
+	Domains            posternv1.DomainServiceClient
+	Events             posternv1.EventServiceClient
+	Explanations       posternv1.ExplanationServiceClient
+	Factors            posternv1.FactorServiceClient
+	Invitations        posternv1.InvitationServiceClient
+	Jobs               posternv1.JobServiceClient
+	MachineCredentials posternv1.MachineCredentialServiceClient
+	Members            posternv1.MemberServiceClient
+	Names              posternv1.NameServiceClient
+	Organizations      posternv1.OrganizationServiceClient
+	Policies           posternv1.PolicyServiceClient
+	Projects           posternv1.ProjectServiceClient
+	Registrations      posternv1.RegistrationServiceClient
+	Sessions           posternv1.SessionServiceClient
+	Subscriptions      posternv1.SubscriptionServiceClient
+	UserExports        posternv1.UserExportServiceClient
+	UserGrants         posternv1.UserGrantServiceClient
+	UserRoles          posternv1.UserRoleServiceClient
+	Users              posternv1.UserServiceClient
 
 	conn *grpc.ClientConn
 }
@@ -67,27 +71,31 @@ func Dial(address string, transport credentials.TransportCredentials, token Toke
 		return nil, err
 	}
 	return &Client{
-		Accounts:      posternv1.NewAccountServiceClient(conn),
-		Applications:  posternv1.NewApplicationServiceClient(conn),
-		Authorization: posternv1.NewAuthorizationServiceClient(conn),
-		Consents:      posternv1.NewConsentServiceClient(conn),
-		Domains:       posternv1.NewDomainServiceClient(conn),
-		Events:        posternv1.NewEventServiceClient(conn),
-		Factors:       posternv1.NewFactorServiceClient(conn),
-		Invitations:   posternv1.NewInvitationServiceClient(conn),
-		Jobs:          posternv1.NewJobServiceClient(conn),
-		Members:       posternv1.NewMemberServiceClient(conn),
-		Organizations: posternv1.NewOrganizationServiceClient(conn),
-		Policies:      posternv1.NewPolicyServiceClient(conn),
-		Projects:      posternv1.NewProjectServiceClient(conn),
-		Registrations: posternv1.NewRegistrationServiceClient(conn),
-		Sessions:      posternv1.NewSessionServiceClient(conn),
-		Subscriptions: posternv1.NewSubscriptionServiceClient(conn),
-		UserExports:   posternv1.NewUserExportServiceClient(conn),
-		UserGrants:    posternv1.NewUserGrantServiceClient(conn),
-		UserRoles:     posternv1.NewUserRoleServiceClient(conn),
-		Users:         posternv1.NewUserServiceClient(conn),
-		conn:          conn,
+		Accounts:           posternv1.NewAccountServiceClient(conn),
+		Applications:       posternv1.NewApplicationServiceClient(conn),
+		Authorization:      posternv1.NewAuthorizationServiceClient(conn),
+		Consents:           posternv1.NewConsentServiceClient(conn),
+		Deliveries:         posternv1.NewDeliveryServiceClient(conn),
+		Domains:            posternv1.NewDomainServiceClient(conn),
+		Events:             posternv1.NewEventServiceClient(conn),
+		Explanations:       posternv1.NewExplanationServiceClient(conn),
+		Factors:            posternv1.NewFactorServiceClient(conn),
+		Invitations:        posternv1.NewInvitationServiceClient(conn),
+		Jobs:               posternv1.NewJobServiceClient(conn),
+		MachineCredentials: posternv1.NewMachineCredentialServiceClient(conn),
+		Members:            posternv1.NewMemberServiceClient(conn),
+		Names:              posternv1.NewNameServiceClient(conn),
+		Organizations:      posternv1.NewOrganizationServiceClient(conn),
+		Policies:           posternv1.NewPolicyServiceClient(conn),
+		Projects:           posternv1.NewProjectServiceClient(conn),
+		Registrations:      posternv1.NewRegistrationServiceClient(conn),
+		Sessions:           posternv1.NewSessionServiceClient(conn),
+		Subscriptions:      posternv1.NewSubscriptionServiceClient(conn),
+		UserExports:        posternv1.NewUserExportServiceClient(conn),
+		UserGrants:         posternv1.NewUserGrantServiceClient(conn),
+		UserRoles:          posternv1.NewUserRoleServiceClient(conn),
+		Users:              posternv1.NewUserServiceClient(conn),
+		conn:               conn,
 	}, nil
 }
 

@@ -15,12 +15,16 @@ import { AccountService } from "../../gen/postern/v1/account_pb.ts";
 import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
 import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
+import { DeliveryService } from "../../gen/postern/v1/delivery_pb.ts";
 import { DomainService } from "../../gen/postern/v1/domain_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
+import { ExplanationService } from "../../gen/postern/v1/explanation_pb.ts";
 import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
 import { InvitationService } from "../../gen/postern/v1/invitation_pb.ts";
 import { JobService } from "../../gen/postern/v1/job_pb.ts";
+import { MachineCredentialService } from "../../gen/postern/v1/machine_credential_pb.ts";
 import { MemberService } from "../../gen/postern/v1/member_pb.ts";
+import { NameService } from "../../gen/postern/v1/name_pb.ts";
 import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
 import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
 import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
@@ -37,8 +41,20 @@ import { UsageError } from "./usage_error.ts";
 export type Contract = { readonly services: readonly DescService[]; readonly types: Registry };
 
 const ours: readonly DescService[] = [
-  ...[AccountService, ApplicationService, AuthorizationService, ConsentService, DomainService, EventService],
-  ...[FactorService, InvitationService, JobService, MemberService, OrganizationService, PolicyService, ProjectService],
+  ...[AccountService, ApplicationService, AuthorizationService, ConsentService, DeliveryService],
+  ...[DomainService, EventService],
+  ...[
+    ExplanationService,
+    FactorService,
+    InvitationService,
+    JobService,
+    MachineCredentialService,
+    MemberService,
+    NameService,
+    OrganizationService,
+    PolicyService,
+    ProjectService,
+  ],
   ...[
     RegistrationService,
     SessionService,

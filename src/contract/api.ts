@@ -130,6 +130,9 @@ function sentence(method: DescMethod, option: Access): string {
       const when = option.coversUserWhen.length > 0 ? ` when ${either(option.coversUserWhen)} is set` : "";
       return [
         `Needs the permission \`${option.who.value}\` ${place(option)}.`,
+        ...option.instead.map(({ permission, when }) =>
+          when ? `With ${json(when)}, \`${permission}\` is enough.` : `\`${permission}\` is enough instead.`,
+        ),
         ...(option.self ? [`A user needs none for itself${unless}.`] : []),
         ...(option.ownUser ? [`A user needs none for its own, by its id in ${json(option.ownUser)}.`] : []),
         ...(option.ownOrganization ? ["Nobody needs it in the caller's own organization."] : []),

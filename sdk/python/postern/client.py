@@ -17,12 +17,16 @@ from postern.v1 import (
     application_pb2_grpc,
     authorization_pb2_grpc,
     consent_pb2_grpc,
+    delivery_pb2_grpc,
     domain_pb2_grpc,
     event_pb2_grpc,
+    explanation_pb2_grpc,
     factor_pb2_grpc,
     invitation_pb2_grpc,
     job_pb2_grpc,
+    machine_credential_pb2_grpc,
     member_pb2_grpc,
+    name_pb2_grpc,
     organization_pb2_grpc,
     policy_pb2_grpc,
     project_pb2_grpc,
@@ -61,12 +65,16 @@ class Postern:
         self.applications = application_pb2_grpc.ApplicationServiceStub(channel)
         self.authorization = authorization_pb2_grpc.AuthorizationServiceStub(channel)
         self.consents = consent_pb2_grpc.ConsentServiceStub(channel)
+        self.deliveries = delivery_pb2_grpc.DeliveryServiceStub(channel)
         self.domains = domain_pb2_grpc.DomainServiceStub(channel)
         self.events = event_pb2_grpc.EventServiceStub(channel)
+        self.explanations = explanation_pb2_grpc.ExplanationServiceStub(channel)
         self.factors = factor_pb2_grpc.FactorServiceStub(channel)
         self.invitations = invitation_pb2_grpc.InvitationServiceStub(channel)
         self.jobs = job_pb2_grpc.JobServiceStub(channel)
+        self.machine_credentials = machine_credential_pb2_grpc.MachineCredentialServiceStub(channel)
         self.members = member_pb2_grpc.MemberServiceStub(channel)
+        self.names = name_pb2_grpc.NameServiceStub(channel)
         self.organizations = organization_pb2_grpc.OrganizationServiceStub(channel)
         self.policies = policy_pb2_grpc.PolicyServiceStub(channel)
         self.projects = project_pb2_grpc.ProjectServiceStub(channel)

@@ -38,7 +38,14 @@ function texts(field: DescField): number | readonly string[] {
   return maxLen > 0n ? Number(maxLen) : Number.POSITIVE_INFINITY;
 }
 
+// They are slow to read, and asked for with each field of each rpc.
+const known = new WeakMap<DescField, FieldRules | null>();
+
 function rulesOf(field: DescField): FieldRules | undefined {
-  const rules = hasOption(field, fieldRules) ? getOption(field, fieldRules) : undefined;
-  return rules?.ignore === Ignore.ALWAYS ? undefined : rules;
+  let rules = known.get(field);
+  if (rules === undefined) {
+    rules = hasOption(field, fieldRules) ? getOption(field, fieldRules) : null;
+    known.set(field, rules);
+  }
+  return rules === null || rules.ignore === Ignore.ALWAYS ? undefined : rules;
 }

@@ -11,12 +11,16 @@ import com.postern.v1.AccountServiceGrpc;
 import com.postern.v1.ApplicationServiceGrpc;
 import com.postern.v1.AuthorizationServiceGrpc;
 import com.postern.v1.ConsentServiceGrpc;
+import com.postern.v1.DeliveryServiceGrpc;
 import com.postern.v1.DomainServiceGrpc;
 import com.postern.v1.EventServiceGrpc;
+import com.postern.v1.ExplanationServiceGrpc;
 import com.postern.v1.FactorServiceGrpc;
 import com.postern.v1.InvitationServiceGrpc;
 import com.postern.v1.JobServiceGrpc;
+import com.postern.v1.MachineCredentialServiceGrpc;
 import com.postern.v1.MemberServiceGrpc;
+import com.postern.v1.NameServiceGrpc;
 import com.postern.v1.OrganizationServiceGrpc;
 import com.postern.v1.PolicyServiceGrpc;
 import com.postern.v1.ProjectServiceGrpc;
@@ -86,12 +90,20 @@ public final class PosternClient implements AutoCloseable {
     return ConsentServiceGrpc.newBlockingStub(channel);
   }
 
+  public DeliveryServiceGrpc.DeliveryServiceBlockingStub deliveries() {
+    return DeliveryServiceGrpc.newBlockingStub(channel);
+  }
+
   public DomainServiceGrpc.DomainServiceBlockingStub domains() {
     return DomainServiceGrpc.newBlockingStub(channel);
   }
 
   public EventServiceGrpc.EventServiceBlockingStub events() {
     return EventServiceGrpc.newBlockingStub(channel);
+  }
+
+  public ExplanationServiceGrpc.ExplanationServiceBlockingStub explanations() {
+    return ExplanationServiceGrpc.newBlockingStub(channel);
   }
 
   public FactorServiceGrpc.FactorServiceBlockingStub factors() {
@@ -110,8 +122,16 @@ public final class PosternClient implements AutoCloseable {
     return JobServiceGrpc.newBlockingStub(channel);
   }
 
+  public MachineCredentialServiceGrpc.MachineCredentialServiceBlockingStub machineCredentials() {
+    return MachineCredentialServiceGrpc.newBlockingStub(channel);
+  }
+
   public MemberServiceGrpc.MemberServiceBlockingStub members() {
     return MemberServiceGrpc.newBlockingStub(channel);
+  }
+
+  public NameServiceGrpc.NameServiceBlockingStub names() {
+    return NameServiceGrpc.newBlockingStub(channel);
   }
 
   public OrganizationServiceGrpc.OrganizationServiceBlockingStub organizations() {
