@@ -69,7 +69,7 @@ async function applyAll(means: Means, files: readonly Migration[]): Promise<read
     if (!migration && isNew && done.length > 0) means.log.info({ migrations: done.length }, "tables made");
     if (!migration) return done;
     const place = { migration, progress: await progressOf(client, migration), applied: applied.length };
-    const log = isNew ? { ...means.log, info: means.log.debug } : means.log;
+    const log: ProcessLog = isNew ? Object.create(means.log, { info: { value: means.log.debug } }) : means.log;
     const isLast = place.progress.step + 1 === migration.steps.length;
     if ((await advance({ ...means, log }, place, pace)) !== "ended" || !isLast) continue;
     log.info({ migration: migration.name }, "migration applied");
