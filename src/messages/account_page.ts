@@ -35,6 +35,37 @@ export const accountTexts = {
     fr: "Applications connectées",
     es: "Aplicaciones conectadas",
   },
+  account_invitations: { en: "Invitations", de: "Einladungen", fr: "Invitations", es: "Invitaciones" },
+  received_decides: {
+    en: "Administrators of your organization decide whether to accept these invitations. You can decline them.",
+    de: "Ob diese Einladungen angenommen werden, entscheiden die Administratoren Ihrer Organisation. Sie können sie ablehnen.",
+    fr: "Les administrateurs de votre organisation décident d’accepter ou non ces invitations. Vous pouvez les refuser.",
+    es: "Los administradores de su organización deciden si se aceptan estas invitaciones. Usted puede rechazarlas.",
+  },
+  received_until: {
+    en: "Open until {date}",
+    de: "Offen bis {date}",
+    fr: "En attente jusqu’au {date}",
+    es: "Abierta hasta el {date}",
+  },
+  received_end: {
+    en: "The roles end on {date}",
+    de: "Die Rollen enden am {date}",
+    fr: "Les rôles prennent fin le {date}",
+    es: "Los roles terminan el {date}",
+  },
+  received_title: {
+    en: "Decline the invitation from {organization}?",
+    de: "Einladung von {organization} ablehnen?",
+    fr: "Refuser l’invitation de {organization}\u202f?",
+    es: "¿Rechazar la invitación de {organization}?",
+  },
+  received_text: {
+    en: "After that, {organization} cannot offer you more roles of this kind. What you already have there stays.",
+    de: "{organization} kann Ihnen danach keine weiteren Rollen dieser Art anbieten. Was Sie dort schon haben, bleibt.",
+    fr: "{organization} ne pourra plus vous proposer de rôles de ce type. Ceux que vous y avez déjà restent.",
+    es: "Después, {organization} no podrá ofrecerle más roles de este tipo. Los que ya tiene allí se conservan.",
+  },
   account_factors: { en: "Factors", de: "Faktoren", fr: "Facteurs", es: "Factores" },
   switch_account: { en: "Switch account", de: "Konto wechseln", fr: "Changer de compte", es: "Cambiar de cuenta" },
   signed_out_here: {
@@ -107,6 +138,24 @@ export const accountTexts = {
     de: "Verbunden seit {date}",
     fr: "Connectée depuis le {date}",
     es: "Conectada desde el {date}",
+  },
+  application_acting: {
+    en: "With your sign-in, these services acted on your behalf. They no longer can once you disconnect the application:",
+    de: "Mit Ihrer Anmeldung haben diese Dienste in Ihrem Namen gehandelt. Wenn Sie die Anwendung trennen, können sie es nicht mehr:",
+    fr: "Avec votre connexion, ces services ont agi en votre nom. Ils ne le pourront plus une fois l’application déconnectée :",
+    es: "Con su inicio de sesión, estos servicios actuaron en su nombre. Ya no podrán hacerlo cuando desconecte la aplicación:",
+  },
+  acting_at: {
+    en: "{machine} at {api}",
+    de: "{machine} bei {api}",
+    fr: "{machine} auprès de {api}",
+    es: "{machine} en {api}",
+  },
+  acted_last: {
+    en: "Last on {date}",
+    de: "Zuletzt am {date}",
+    fr: "Dernière fois le {date}",
+    es: "Por última vez el {date}",
   },
   sign_out_everywhere: {
     en: "Sign out everywhere",

@@ -1,17 +1,17 @@
-import { applicationTexts } from "./application.ts";
-import { bodyTexts } from "./body.ts";
-import { brandingTexts } from "./branding.ts";
-import { callTexts } from "./call.ts";
-import { changeTexts } from "./change.ts";
-import { emailTexts } from "./email.ts";
-import { factorTexts } from "./factor.ts";
-import { fieldTexts } from "./field.ts";
-import { importTexts } from "./import.ts";
 import type { Language } from "./language.ts";
-import { nounTexts } from "./nouns.ts";
-import { originTexts } from "./origin.ts";
-import { passwordTexts } from "./password.ts";
-import { phoneTexts } from "./phone.ts";
+import { applicationTexts } from "./refusals/application.ts";
+import { bodyTexts } from "./refusals/body.ts";
+import { brandingTexts } from "./refusals/branding.ts";
+import { callTexts } from "./refusals/call.ts";
+import { changeTexts } from "./refusals/change.ts";
+import { emailTexts } from "./refusals/email.ts";
+import { factorTexts } from "./refusals/factor.ts";
+import { fieldTexts } from "./refusals/field.ts";
+import { importTexts } from "./refusals/import.ts";
+import { nounTexts } from "./refusals/nouns.ts";
+import { originTexts } from "./refusals/origin.ts";
+import { passwordTexts } from "./refusals/password.ts";
+import { phoneTexts } from "./refusals/phone.ts";
 
 export { chooseLanguage, type Language } from "./language.ts";
 

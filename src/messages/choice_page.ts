@@ -20,6 +20,18 @@ export const choiceTexts = {
     fr: "L’application {application} de {organization} demande à\u202f:",
     es: "La aplicación {application} de {organization} solicita permiso para:",
   },
+  document_consent_text: {
+    en: "{application} is not known to {organization}; only its host is certain. It wants to:",
+    de: "{application} ist {organization} nicht bekannt; sicher ist nur dieser Host. Die Anwendung möchte:",
+    fr: "{application} n’est pas connue de {organization}\u202f; seul cet hôte est certain. L’application demande à\u202f:",
+    es: "{organization} no conoce a {application}; solo este host es seguro. La aplicación solicita permiso para:",
+  },
+  document_loopback: {
+    en: "A program on this device receives the access, and any program can use this name. Continue only if you have just started signing in there yourself.",
+    de: "Ein Programm auf diesem Gerät erhält den Zugriff, und jedes Programm kann diesen Namen verwenden. Fahren Sie nur fort, wenn Sie die Anmeldung gerade selbst dort begonnen haben.",
+    fr: "Un programme de cet appareil reçoit l’accès, et tout programme peut utiliser ce nom. Ne continuez que si vous venez d’y commencer vous-même la connexion.",
+    es: "Un programa de este dispositivo recibe el acceso, y cualquier programa puede usar este nombre. Continúe solo si usted mismo acaba de iniciar sesión allí.",
+  },
   consent_end: {
     en: "You can end this at any time on your account page.",
     de: "Sie können das jederzeit auf der Seite Ihres Kontos beenden.",
@@ -75,6 +87,12 @@ export const choiceTexts = {
     de: "Ihre Rollen im Projekt der Anwendung in allen Organisationen sehen",
     fr: "voir vos rôles dans le projet de l’application au sein de toutes les organisations",
     es: "ver los roles que usted tiene en el proyecto de la aplicación en todas las organizaciones",
+  },
+  scope_resource: {
+    en: "use {application} ({uri}) on your behalf",
+    de: "{application} ({uri}) in Ihrem Namen verwenden",
+    fr: "utiliser {application} ({uri}) en votre nom",
+    es: "usar {application} ({uri}) en su nombre",
   },
   scope_offline: {
     en: "stay connected while you are away",

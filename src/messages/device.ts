@@ -44,6 +44,12 @@ export const deviceTexts = {
     fr: "Elle obtient l’accès à Postern lui-même et y agit en votre nom.",
     es: "Obtiene acceso al propio Postern y allí actúa en nombre de usted.",
   },
+  device_may: {
+    en: "{application} will be able to:",
+    de: "{application} kann dann:",
+    fr: "{application} pourra\u202f:",
+    es: "{application} podrá:",
+  },
   device_done: {
     en: "Your device is signed in",
     de: "Ihr Gerät ist angemeldet",

@@ -91,6 +91,18 @@ export const invitationPageTexts = {
     fr: "Ce compte a une autre adresse que celle qui est invitée et ne peut donc pas accepter. Utilisez un compte avec l’adresse invitée, ou créez-en un.",
     es: "Esta cuenta tiene otra dirección que la invitada, así que no puede aceptar. Use una cuenta con la dirección invitada o cree una.",
   },
+  invited_unconfirmed: {
+    en: "This account has the invited address, but it is not confirmed yet. Confirm it, then open this page again.",
+    de: "Dieses Konto hat die eingeladene Adresse, sie ist aber noch nicht bestätigt. Bestätigen Sie sie und öffnen Sie dann diese Seite wieder.",
+    fr: "Ce compte a l’adresse invitée, mais elle n’est pas encore confirmée. Confirmez-la, puis rouvrez cette page.",
+    es: "Esta cuenta tiene la dirección invitada, pero aún no está confirmada. Confírmela y vuelva a abrir esta página.",
+  },
+  invited_confirm: {
+    en: "Confirm the address",
+    de: "Adresse bestätigen",
+    fr: "Confirmer l’adresse",
+    es: "Confirmar la dirección",
+  },
   invited_nothing: {
     en: "The invitation offers nothing to an existing account.",
     de: "Einem vorhandenen Konto bietet die Einladung nichts.",

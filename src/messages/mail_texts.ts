@@ -28,6 +28,9 @@ export type MailKind =
   | "sign_in"
   | NoticeKind;
 
+/** The kinds of notice that have no code: `email_changed` has one that undoes the change. */
+export const plainNotices = noticeKinds.filter((kind) => kind !== "email_changed");
+
 /** Whether a mail of this kind only tells users about a change. */
 export const isNotice = (kind: MailKind): kind is NoticeKind => noticeKinds.some((notice) => notice === kind);
 

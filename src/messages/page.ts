@@ -3,6 +3,7 @@ import { accountTexts } from "./account_page.ts";
 import { choiceTexts } from "./choice_page.ts";
 import { deviceTexts } from "./device.ts";
 import { factorPageTexts } from "./factor_page.ts";
+import { firstRunPageTexts } from "./first_run_page.ts";
 import { invitationPageTexts } from "./invitation_page.ts";
 import type { Language, Texts } from "./language.ts";
 import { mailPageTexts } from "./mail_page.ts";
@@ -16,6 +17,7 @@ export const pageTexts = {
   ...deviceTexts,
   ...factorPageTexts,
   ...mailPageTexts,
+  ...firstRunPageTexts,
   ...invitationPageTexts,
   ...registrationPageTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },

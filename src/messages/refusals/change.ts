@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of violations in requests that change objects, deactivated ones among them. */
 export const changeTexts = {

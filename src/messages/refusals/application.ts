@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of compliance problems with OpenID Connect and good practice; `{uris}` lists the redirect URIs at fault. */
 export const applicationTexts = {
@@ -19,6 +19,12 @@ export const applicationTexts = {
     de: "Eine Webanwendung ohne Client-Secret oder Schlüssel muss https verwenden: {uris}.",
     fr: "Une application web sans secret client ni clé doit utiliser https\u202f: {uris}.",
     es: "Una aplicación web sin secreto de cliente ni clave debe usar https: {uris}.",
+  },
+  HTTP_ON_CONFIDENTIAL_WEB: {
+    en: "Anybody on the network can read the codes sent to an http URI (RFC 9700, 2.6), so a web application should use https: {uris}.",
+    de: "An eine http-URI gesendete Codes kann jeder im Netz lesen (RFC 9700, 2.6), darum sollte eine Webanwendung https verwenden: {uris}.",
+    fr: "N’importe qui sur le réseau peut lire les codes envoyés à une URI en http (RFC 9700, 2.6)\u202f; une application web devrait utiliser https\u202f: {uris}.",
+    es: "Cualquiera en la red puede leer los códigos enviados a una URI con http (RFC 9700, 2.6), así que una aplicación web debería usar https: {uris}.",
   },
   CUSTOM_SCHEME_ON_WEB: {
     en: "A web application cannot use a custom scheme: {uris}.",
@@ -49,6 +55,12 @@ export const applicationTexts = {
     de: "Der implizite Ablauf braucht Redirect-URIs mit https: {uris}.",
     fr: "Le flux implicite exige des URI de redirection en https\u202f: {uris}.",
     es: "El flujo implícito requiere URI de redirección con https: {uris}.",
+  },
+  IMPLICIT_ACCESS_TOKEN: {
+    en: "An access token in a URL can leak or be injected (RFC 9700, 2.1.2), so use the response type CODE instead of ID_TOKEN_TOKEN.",
+    de: "Ein Access-Token in einer URL kann durchsickern oder untergeschoben werden (RFC 9700, 2.1.2), verwenden Sie darum den Response-Type CODE statt ID_TOKEN_TOKEN.",
+    fr: "Un jeton d’accès dans une URL peut fuiter ou être injecté (RFC 9700, 2.1.2)\u202f; utilisez le type de réponse CODE au lieu de ID_TOKEN_TOKEN.",
+    es: "Un token de acceso en una URL puede filtrarse o ser inyectado (RFC 9700, 2.1.2), así que use el tipo de respuesta CODE en lugar de ID_TOKEN_TOKEN.",
   },
   USER_AGENT_WITH_AUTH_METHOD: {
     en: "An application that runs in the browser cannot keep a secret, so its auth method must be NONE.",

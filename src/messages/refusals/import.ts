@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of violations of what comes from elsewhere: ids, hashes of passwords, and users by the hundred. */
 export const importTexts = {
@@ -13,6 +13,12 @@ export const importTexts = {
     de: "Das darf nicht mit @ und etwas enden, das wie die ID einer Organisation aussieht.",
     fr: "Ne doit pas se terminer par @ et ce qui ressemble à l’identifiant d’une organisation.",
     es: "No debe terminar en @ y algo que parezca el identificador de una organización.",
+  },
+  USERNAME_MIXED_SCRIPTS: {
+    en: "All letters must be of one alphabet: do not mix Latin, Cyrillic and Greek ones, which look alike.",
+    de: "Alle Buchstaben müssen aus einem Alphabet sein: Mischen Sie nicht lateinische, kyrillische und griechische, die gleich aussehen.",
+    fr: "Toutes les lettres doivent venir d’un seul alphabet\u202f: ne mélangez pas les latines, les cyrilliques et les grecques, qui se ressemblent.",
+    es: "Todas las letras deben ser de un solo alfabeto: no mezcle latinas, cirílicas y griegas, que se parecen.",
   },
   USERNAME_OF_OTHER_ADDRESS: {
     en: "If it is an email address, it must be your own.",

@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of refusals about factors beside the password, and of sign-ins that take several steps. */
 export const factorTexts = {
@@ -61,6 +61,12 @@ export const factorTexts = {
     de: "Die Einrichtung ist abgelaufen oder hat nie begonnen; bitte beginnen Sie noch einmal.",
     fr: "L’enregistrement a expiré ou n’a jamais commencé\u202f; veuillez recommencer.",
     es: "El registro ha caducado o no ha comenzado; empiece de nuevo.",
+  },
+  OWN_ACCOUNT_IN_CONSOLE: {
+    en: "You cannot change your own account in the console; open /account instead.",
+    de: "Das eigene Konto lässt sich in der Konsole nicht ändern; öffnen Sie stattdessen /account.",
+    fr: "La console ne permet pas de modifier votre propre compte\u202f; ouvrez plutôt /account.",
+    es: "En la consola no puede cambiar su propia cuenta; abra /account.",
   },
   SIGN_IN_NOT_FRESH: {
     en: "This requires a sign-in within the last few minutes; please sign in again.",

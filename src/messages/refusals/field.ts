@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /**
  * Texts of violations, those of the gateway among them. English is also the description of a violation, without its capital and
@@ -310,6 +310,12 @@ export const fieldTexts = {
     de: "So heißt ein registrierter Claim oder einer von Postern selbst.",
     fr: "C’est le nom d’un claim enregistré, ou d’un claim de Postern.",
     es: "Es el nombre de un claim registrado o de uno propio de Postern.",
+  },
+  SCOPE_RESERVED: {
+    en: "Is the name of one of Postern's own scopes or permissions.",
+    de: "So heißt ein Scope oder eine Berechtigung von Postern selbst.",
+    fr: "C’est le nom d’un scope ou d’une permission de Postern.",
+    es: "Es el nombre de un scope o permiso propio de Postern.",
   },
   CLAIM_SOURCE: {
     en: "Must say where the value comes from: userMetadata, organizationMetadata, roles or role.",

@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of refusals of an e-mail address. */
 export const emailTexts = {

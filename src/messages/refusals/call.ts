@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of refusals that do not depend on a call's content, and of failures on our side. */
 export const callTexts = {

@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of refusals of a phone number or of the code sent to it. */
 export const phoneTexts = {

@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of requests that cannot be read: they say where and why. */
 export const bodyTexts = {

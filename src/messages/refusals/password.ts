@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of refusals of a password or a sign-in, and of the rules that a new password can break. */
 export const passwordTexts = {

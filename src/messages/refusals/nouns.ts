@@ -1,4 +1,4 @@
-import type { Texts } from "./language.ts";
+import type { Texts } from "../language.ts";
 
 /** Texts of refusals for an object that is missing, exists already, or is in the wrong state. */
 export const nounTexts = {
@@ -31,6 +31,24 @@ export const nounTexts = {
     de: "Das Zugriffstoken {id} existiert nicht.",
     fr: "Le jeton d’accès {id} n’existe pas.",
     es: "El token de acceso {id} no existe.",
+  },
+  DELIVERY_NOT_FOUND: {
+    en: "Delivery {id} does not exist, or has arrived.",
+    de: "Die Zustellung {id} existiert nicht oder ist angekommen.",
+    fr: "L’envoi {id} n’existe pas, ou est arrivé.",
+    es: "El envío {id} no existe o ya ha llegado.",
+  },
+  DELIVERY_EXPIRED: {
+    en: "Delivery {id} cannot be sent again: its code or link no longer works, or is no longer kept.",
+    de: "Die Zustellung {id} kann nicht erneut gesendet werden: Ihr Code oder Link gilt nicht mehr oder ist nicht mehr gespeichert.",
+    fr: "L’envoi {id} ne peut pas être répété : son code ou son lien n’est plus valable, ou n’est plus conservé.",
+    es: "El envío {id} no se puede repetir: su código o enlace ya no es válido o ya no se conserva.",
+  },
+  DELIVERY_NOT_WANTED: {
+    en: "Delivery {id} cannot be sent again: its user or application is gone, or the application no longer wants to learn of sign-outs.",
+    de: "Die Zustellung {id} kann nicht erneut gesendet werden: Den Benutzer oder die Anwendung gibt es nicht mehr, oder die Anwendung will von Abmeldungen nichts mehr erfahren.",
+    fr: "L’envoi {id} ne peut pas être répété : l’utilisateur ou l’application n’existe plus, ou l’application ne veut plus être informée des déconnexions.",
+    es: "El envío {id} no se puede repetir: el usuario o la aplicación ya no existe, o la aplicación ya no quiere saber de los cierres de sesión.",
   },
   SUBSCRIPTION_NOT_FOUND: {
     en: "Subscription {id} does not exist.",
@@ -146,6 +164,36 @@ export const nounTexts = {
     fr: "Une application a au plus {limit} clés.",
     es: "Una aplicación tiene como máximo {limit} claves.",
   },
+  MACHINE_CREDENTIAL_NOT_FOUND: {
+    en: "Machine credential {id} does not exist.",
+    de: "Die Zugangsdaten {id} der Maschine existieren nicht.",
+    fr: "L’identifiant {id} de la machine n’existe pas.",
+    es: "La credencial {id} de la máquina no existe.",
+  },
+  MACHINE_KEY_EXISTS: {
+    en: 'The machine already has a key with the kid "{name}".',
+    de: "Die Maschine hat schon einen Schlüssel mit der kid „{name}“.",
+    fr: "La machine a déjà une clé avec le kid «\u202f{name}\u202f».",
+    es: "La máquina ya tiene una clave con el kid «{name}».",
+  },
+  MACHINE_KEY_LIMIT: {
+    en: "A machine can have at most {limit} keys; remove one first.",
+    de: "Eine Maschine hat höchstens {limit} Schlüssel; entfernen Sie zuerst einen.",
+    fr: "Une machine a au plus {limit} clés\u202f; retirez-en d’abord une.",
+    es: "Una máquina tiene como máximo {limit} claves; quite antes una.",
+  },
+  OWN_MACHINE_CREDENTIAL: {
+    en: "A machine cannot create client secrets or keys for itself.",
+    de: "Eine Maschine kann für sich selbst keine Client-Secrets oder Schlüssel anlegen.",
+    fr: "Une machine ne peut pas créer de secrets client ni de clés pour elle-même.",
+    es: "Una máquina no puede crear secretos de cliente ni claves para sí misma.",
+  },
+  OWN_MACHINE_DELEGATION: {
+    en: "A machine cannot choose for itself on whose behalf it acts.",
+    de: "Eine Maschine kann nicht selbst festlegen, in wessen Namen sie handelt.",
+    fr: "Une machine ne peut pas choisir elle-même au nom de qui elle agit.",
+    es: "Una máquina no puede elegir por sí misma en nombre de quién actúa.",
+  },
   ACCESS_TOKEN_LIMIT: {
     en: "A user can have at most {limit} access tokens; revoke one first.",
     de: "Ein Benutzer hat höchstens {limit} Zugriffstoken; widerrufen Sie zuerst eines.",
@@ -182,6 +230,36 @@ export const nounTexts = {
     fr: "Une organisation a au plus {limit} domaines.",
     es: "Una organización tiene como máximo {limit} dominios.",
   },
+  RESOURCE_URI_INVALID: {
+    en: "Must be an absolute https URI in normal form, or one with http on the loopback interface, without user information or fragment.",
+    de: "Das muss eine absolute https-URI in Normalform sein, oder eine mit http auf der Loopback-Schnittstelle, ohne Benutzerangaben und Fragment.",
+    fr: "Doit être une URI https absolue en forme normale, ou http sur l’interface de bouclage, sans informations d’utilisateur ni fragment.",
+    es: "Debe ser una URI https absoluta en forma normal, o http en la interfaz de bucle local, sin información de usuario ni fragmento.",
+  },
+  RESOURCE_URI_HOST: {
+    en: "Must have a host that belongs to a proven domain of the organization; only an INSTANCE_OWNER can give it another one.",
+    de: "Der Host muss zu einer nachgewiesenen Domain der Organisation gehören; nur ein INSTANCE_OWNER kann ihr einen anderen geben.",
+    fr: "Doit avoir un hôte d’un domaine prouvé de l’organisation\u202f; seul un INSTANCE_OWNER peut lui en donner un autre.",
+    es: "Debe tener un host de un dominio demostrado de la organización; solo un INSTANCE_OWNER puede darle otro.",
+  },
+  RESOURCE_URI_UNKNOWN: {
+    en: "Must be a resource URI of an API application of the organization.",
+    de: "Muss die Ressourcen-URI einer API-Anwendung der Organisation sein.",
+    fr: "Doit être l’URI de ressource d’une application API de l’organisation.",
+    es: "Debe ser la URI de recurso de una aplicación API de la organización.",
+  },
+  RESOURCE_URI_ISSUER: {
+    en: "Must not have the origin of this server.",
+    de: "Das darf nicht der Origin dieses Servers sein.",
+    fr: "Ne doit pas avoir l’origine de ce serveur.",
+    es: "No debe tener el origen de este servidor.",
+  },
+  RESOURCE_URI_TAKEN: {
+    en: "Is already in use.",
+    de: "Das ist schon vergeben.",
+    fr: "Est déjà utilisée.",
+    es: "Ya está en uso.",
+  },
   METADATA_LIMIT: {
     en: "Metadata can have at most {entries} entries, whose keys and values have at most {bytes} bytes together.",
     de: "Metadaten haben höchstens {entries} Einträge, deren Schlüssel und Werte zusammen höchstens {bytes} Bytes haben.",
@@ -211,6 +289,12 @@ export const nounTexts = {
     de: "Die Einladung gilt einer anderen Adresse als der dieses Kontos.",
     fr: "L’invitation concerne une autre adresse que celle de ce compte.",
     es: "La invitación es para otra dirección que la de esta cuenta.",
+  },
+  INVITATION_ADDRESS_UNCONFIRMED: {
+    en: "This account has the invited address, but it has to be confirmed first.",
+    de: "Dieses Konto hat die eingeladene Adresse, sie muss aber zuerst bestätigt werden.",
+    fr: "Ce compte a l’adresse invitée, mais il faut d’abord la confirmer.",
+    es: "Esta cuenta tiene la dirección invitada, pero antes hay que confirmarla.",
   },
   OFFER_EXPIRED: {
     en: "The roles that the invitation offers have ended already.",
