@@ -3,8 +3,8 @@ import { link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { dataFolderError, makeDataFolder } from "./data_folder.ts";
-import { limitSettings } from "./limit_settings.ts";
-import { messageSettings } from "./message_settings.ts";
+import { loadSettings } from "./load_settings.ts";
+import { mailAndSmsSettings } from "./mail_and_sms_settings.ts";
 import { wideProxies } from "./private_ranges.ts";
 import {
   ConfigError,
@@ -26,8 +26,8 @@ import {
   token,
   whole,
 } from "./setting.ts";
-import { strayNames } from "./setting_names.ts";
 import { signInSettings } from "./sign_in_settings.ts";
+import { strayNames } from "./stray_names.ts";
 
 // Each process has a thread pool of four threads, which hashes but also serves files and DNS.
 const hashesOf = (workers: number) => Math.min(availableParallelism(), 3 * workers);
@@ -40,7 +40,7 @@ const declared = {
   port: whole("PORT", 8080, "TCP port to listen on; 0 takes a free one", { least: 0, most: 65_535 }),
   portServes: someOf(
     "PORT_SERVES",
-    ["metrics", "reflection", "docs"],
+    ["metrics", "reflection", "docs", "console"],
     "What PORT serves in addition to operations, health and probes, separated by commas, or `none`",
   ),
   operationsPort: optionalPort(
@@ -135,7 +135,7 @@ const declared = {
     "TRUSTED_PROXIES",
     "Proxies that name their clients with PROXY protocol 2 or `x-forwarded-for`: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
-  ...limitSettings,
+  ...loadSettings,
   http2: oneOf(
     "HTTP2",
     ["own", "node"],
@@ -173,7 +173,7 @@ const declared = {
     ["administrators", "instance_owners"],
     "Who may choose the id of a new user or client: every administrator who may create one, or only owners of the instance",
   ),
-  ...messageSettings,
+  ...mailAndSmsSettings,
   cacheSeconds: whole("CACHE_SECONDS", 5, "How long a caller's permissions are cached; 0 disables the cache", {
     least: 0,
   }),

@@ -78,6 +78,21 @@ export function origins(name: string, meaning: string): Setting<readonly string[
   return { name, meaning, default: "", read };
 }
 
+/** Hosts of URLs, comma-separated, or `*` for all. */
+export function hosts(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (written: string) => {
+    const all = written === "" ? [] : written.split(",").map((one) => one.trim());
+    const wrong = all.find((one) => one !== "*" && !isHost(one));
+    if (wrong === undefined) return all;
+    throw new ConfigError(`${name} must be hosts such as app.example, or *, not ${JSON.stringify(wrong)}`);
+  };
+  return { name, meaning, default: "", read };
+}
+
+/** Whether a text is the host of a URL in normal form: lower case, a domain of other scripts in ASCII, no default port. */
+const isHost = (written: string): boolean =>
+  URL.canParse(`https://${written}`) && new URL(`https://${written}`).href === `https://${written}/`;
+
 /** Addresses or subnets, comma-separated. */
 export function subnets(name: string, meaning: string): Setting<readonly string[]> {
   const read = (written: string) => {

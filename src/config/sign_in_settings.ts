@@ -1,4 +1,4 @@
-import { nameServers, subnets, text, whole } from "./setting.ts";
+import { hosts, nameServers, subnets, text, whole } from "./setting.ts";
 
 /** Settings of sessions, and of sign-ins to applications. */
 export const signInSettings = {
@@ -23,6 +23,12 @@ export const signInSettings = {
     60,
     "Time in which an application must exchange a code for tokens",
     { most: 600 },
+  ),
+  pushedRequestsPerAddressPerMinute: whole(
+    "PUSHED_REQUESTS_PER_ADDRESS_PER_MINUTE",
+    120,
+    "Authorization requests that applications without a secret or key may push from one address (for IPv6, one /64), to all nodes together",
+    { most: 1_000_000 },
   ),
   deviceCodeLifetimeSeconds: whole(
     "DEVICE_CODE_LIFETIME_SECONDS",
@@ -83,13 +89,29 @@ export const signInSettings = {
     "DOMAIN_NAME_SERVERS",
     "Name servers to ask for the TXT records of domains, instead of the system's: `192.0.2.1` or `[2001:db8::1]:53`, separated by commas",
   ),
+  clientDocumentHosts: hosts(
+    "CLIENT_DOCUMENT_HOSTS",
+    "Hosts whose clients may identify themselves by a document of their own at APIs that accept that: `app.example`, separated by commas, or `*` for all; if empty, none",
+  ),
+  clientDocumentsPerAddressPerMinute: whole(
+    "CLIENT_DOCUMENTS_PER_ADDRESS_PER_MINUTE",
+    20,
+    "Documents of clients that one node reads for one address (for IPv6, one /64), besides those that it knows already",
+    { most: 1_000_000 },
+  ),
+  clientDocumentsPerHostPerMinute: whole(
+    "CLIENT_DOCUMENTS_PER_HOST_PER_MINUTE",
+    30,
+    "Documents of clients that one node reads at one host, whatever the port, besides those that it knows already",
+    { most: 1_000_000 },
+  ),
   outgoingPrivateNetworks: subnets(
     "OUTGOING_PRIVATE_NETWORKS",
-    "Private addresses from which application keys may be read and to which sign-outs and events may be sent: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
+    "Private addresses from which keys of applications, and documents at hosts that `CLIENT_DOCUMENT_HOSTS` names, may be read and to which sign-outs and events may be sent: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
   outgoingCaFile: text(
     "OUTGOING_CA_FILE",
     "",
-    "Certificate authorities, in PEM, for reading application keys and sending sign-outs and events, instead of those that Node trusts",
+    "Certificate authorities, in PEM, for reading keys and documents of applications and sending sign-outs and events, instead of those that Node trusts",
   ),
 };

@@ -15,7 +15,7 @@ import {
 } from "./setting.ts";
 
 /** How SMS and mails are sent. */
-export const messageSettings = {
+export const mailAndSmsSettings = {
   phoneDefaultRegion: region(
     "PHONE_DEFAULT_REGION",
     "Region of phone numbers without a prefix (`CH`); empty refuses them",

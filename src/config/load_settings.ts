@@ -3,11 +3,11 @@ import { longestTimer, milliseconds, whole } from "./setting.ts";
 const perMinute = { least: 0, most: 60_000_000 };
 
 /** How much a node takes on, and how long it waits. */
-export const limitSettings = {
+export const loadSettings = {
   signInFailuresPerAddressPerMinute: whole(
     "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
     100,
-    "Failed sign-ins from one address (for IPv6, one /64) on this node, then PASSWORD_ATTEMPTS; the same number of wrong password codes; 0 means no limit",
+    "Failed sign-ins from one address (for IPv6, one /64) on this node, then PASSWORD_ATTEMPTS; the same number of wrong password codes, and of unknown names that one caller of FindUser tries; 0 means no limit",
     { least: 0, most: 60_000 },
   ),
   passwordResetsPerAddressPerMinute: whole(
