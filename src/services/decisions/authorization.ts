@@ -53,7 +53,7 @@ const completedBy =
 const isNotPermitted = (denial: Denial) => denial === DenialReason.NOT_PERMITTED;
 
 /** Fails the call if the caller may not ask its only question. */
-function permitted(denial: Denial): Denial {
+export function permitted(denial: Denial): Denial {
   if (isNotPermitted(denial)) throw notPermitted();
   return denial;
 }

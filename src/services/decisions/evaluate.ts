@@ -19,7 +19,7 @@ export type Denial = DenialReason | undefined;
 export const organizationProperty = "organizationId";
 
 /** A key of the shared read. It has an organization only if just that organization's grants count. */
-type Lookup = {
+export type Lookup = {
   readonly user_id: string;
   readonly role_key: string;
   readonly project_id: string;
@@ -44,11 +44,11 @@ type Finding = {
   readonly isUserActive: boolean | null;
 };
 
-type InSql = { readonly columns: string; readonly grants: string };
+type InSql = { readonly columns: string; readonly grants: string; readonly held?: string };
 
 // A chain of left joins has a single order, so each part is read by index for each question, even under a plan made while there were few
 // projects or users. The joins to organizations can be memoized (Memoize).
-const questionOf = ({ columns, grants }: InSql): Question => ({
+const questionOf = ({ columns, grants, held = "" }: InSql): Question => ({
   asked: "user_id text, role_key text, project_id text, organization_id text",
   select: `select n, case when not h.deleted then p.owner end as "projectOwner",${columns}
       p.active as "isProjectActive", h.active as "isOwnerActive", g.active as "isGrantActive", g."isGrantOver", g."isGranteeActive",
@@ -57,7 +57,7 @@ const questionOf = ({ columns, grants }: InSql): Question => ({
     left join projects p on p.project_id = asked.project_id
     left join organizations h on h.organization_id = p.owner
     left join lateral (
-      select g.user_id, g.active, ${grantIsOver} as "isGrantOver", (g.project_grant_id is null or ${granteeIsInForce}) as "isGranteeActive"
+      select g.user_id, g.active, ${grantIsOver} as "isGrantOver", (g.project_grant_id is null or ${granteeIsInForce}) as "isGranteeActive"${held}
       from user_grants g cross join lateral (
         select from user_grant_roles r where r.user_grant_id = g.user_grant_id and r.role_key = asked.role_key
           and ${roleIsThere} limit 1
@@ -70,7 +70,7 @@ const questionOf = ({ columns, grants }: InSql): Question => ({
 
 const ofAll = questionOf({ columns: "", grants: "" });
 
-const ofOneOrganization = questionOf({
+const ofOne = {
   columns: `
       case when asked.organization_id <> '' then (
         select d.project_grant_id from project_grants d
@@ -78,6 +78,16 @@ const ofOneOrganization = questionOf({
       ) end as "projectGrantId",`,
   grants: `
         and (asked.organization_id = '' or g.owner = asked.organization_id)`,
+};
+
+const ofOneOrganization = questionOf(ofOne);
+
+// The same question, with what an explanation names.
+const explained = questionOf({
+  ...ofOne,
+  columns: `${ofOne.columns}
+      g.user_grant_id as "userGrantId", g.owner as "giver",`,
+  held: ", g.user_grant_id, g.owner",
 });
 
 const namesOne = ({ organization_id }: Lookup): boolean => organization_id !== "";
@@ -132,10 +142,27 @@ function askerOf(call: Call): Asker {
   return { self: isLimited ? undefined : userId, reach: reachOf(call) };
 }
 
+/** A finding with the user grant behind it and the organization that gave it. */
+export type ExplainedFinding = Finding & { readonly userGrantId: string; readonly giver: string };
+
+/** Decides one question, and says which grants of the role there are; no grants if the caller may not ask. */
+export function explainedRead(sql: Sql) {
+  const find = load<Lookup, ExplainedFinding>(sql, explained);
+  return async (lookup: Lookup, call: Call) => {
+    const findings = await find(lookup, call.signal);
+    const denial = denialOf(lookup, findings, askerOf(call));
+    const held = denial === DenialReason.NOT_PERMITTED ? [] : heldIn(findings);
+    return { denial, held: held.toSorted((a, b) => (a.userGrantId < b.userGrantId ? -1 : 1)) };
+  };
+}
+
+const heldIn = <F extends Finding>(findings: readonly F[]): readonly F[] =>
+  findings[0]?.projectOwner === null ? [] : findings.filter(isHeld);
+
 function denialOf(lookup: Lookup, findings: readonly Finding[], asker: Asker): Denial {
   const [first] = findings;
   if (!first || !mayAsk(lookup, first, asker)) return DenialReason.NOT_PERMITTED;
-  const held = first.projectOwner === null ? [] : findings.filter(isHeld);
+  const held = heldIn(findings);
   if (held.length === 0) return DenialReason.ROLE_NOT_HELD;
   const ranks = held.map((finding) => ranked.indexOf(shutBy(finding)));
   return ranked[Math.min(...ranks)];
@@ -153,7 +180,8 @@ const ranked: readonly Denial[] = [
   DenialReason.USER_INACTIVE,
 ];
 
-function shutBy(finding: Finding): Denial {
+/** Why the grant of a finding has no effect; undefined if it has one. */
+export function shutBy(finding: Finding): Denial {
   const { isProjectActive, isOwnerActive, isGrantActive, isGrantOver, isGranteeActive, isUserActive } = finding;
   if (!isProjectActive) return DenialReason.PROJECT_INACTIVE;
   if (!isOwnerActive || !isGranteeActive) return DenialReason.ORGANIZATION_INACTIVE;
