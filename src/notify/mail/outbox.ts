@@ -1,6 +1,6 @@
 import type { Chore } from "../../events/sweep.ts";
 import type { Language } from "../../messages/catalogue.ts";
-import type { MailKind } from "../../messages/mail_texts.ts";
+import { type MailKind, plainNotices } from "../../messages/mail_texts.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { outboxHealth } from "../health.ts";
 import { type Turn, takeInTurns } from "../turns.ts";
@@ -28,14 +28,23 @@ const deadDays = 7;
 export const takeMails = (sql: Sql, turn: Turn) =>
   takeInTurns<LeasedMail>(sql, { table: "mail_messages", key: "mail_id", lease: lease(sql, turn) }, turn);
 
+/** SQL for the login name of the user of a mail `m`; null once the user is gone for good, and empty for somebody who is no user yet. */
+export const mailLoginName = `case when m.kind in ('organization_invitation', 'registration', 'registration_known') then ''
+      else (select u.username from all_users u
+        where u.user_id = m.user_id and (not u.deleted or u.erasure_date is not null)) end`;
+
+const hasCodes = "exists (select from mail_codes c where c.mail_id = m.mail_id)";
+
+/** SQL for whether a mail `m` that was given up still has all that it said, and a valid code if it has any. */
+export const mailIsKept = `case when m.sealed is null then m.kind in ('${plainNotices.join("', '")}')
+      else m.kind = 'registration_known' or ${hasCodes} end`;
+
 const lease = (sql: Sql, { leaseSeconds }: Turn) => sql`
   update mail_messages m set attempts = m.attempts + 1, due = now() + make_interval(secs => ${leaseSeconds})
   from due d where m.mail_id = d.id
   returning m.mail_id as id, m.owner, m.user_id as "userId", m.attempts, m.kind, m.email, m.language, m.sealed,
-    m.expiration_date as expiration, case when m.kind in ('organization_invitation', 'registration', 'registration_known') then ''
-      else (select u.username from all_users u
-        where u.user_id = m.user_id and (not u.deleted or u.erasure_date is not null)) end as "loginName",
-    m.sealed is null or m.kind = 'registration_known' or exists (select from mail_codes c where c.mail_id = m.mail_id) as "isNeeded"`;
+    m.expiration_date as expiration, ${sql.unsafe(mailLoginName)} as "loginName",
+    m.sealed is null or m.kind = 'registration_known' or ${sql.unsafe(hasCodes)} as "isNeeded"`;
 
 /** Deletes a mail that was delivered or is obsolete. */
 export const forgetMail = (sql: Sql, { id }: LeasedMail) => sql`delete from mail_messages where mail_id = ${id}`;
@@ -49,17 +58,23 @@ export const postponeMail = (
   update mail_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives up on a mail, unless another worker has taken it since. Its codes stay valid, in case it arrived after all. */
+/** Gives up on a mail, unless another worker has taken it since. Its codes stay valid, in case it arrived after all, and so it can be sent again. */
 export const buryMail = (sql: Sql, { id, attempts }: LeasedMail, failure: string) => sql`
-  update mail_messages set dead = now(), failure = ${failure}, sealed = null
+  update mail_messages set dead = now(), failure = ${failure}
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;
 
 export const mailHealth = (sql: Sql) => outboxHealth(sql, { table: "mail_messages" });
 
-/** Deletes mails that were given up long ago. */
-export const mailChores = ({ sql }: { sql: Sql }): readonly Chore[] => [
+/** Deletes mails that were given up long ago, and before that the codes in them, once they have expired. */
+export const mailChores = ({ sql, clock }: { sql: Sql; clock: () => Date }): readonly Chore[] => [
+  { name: "codes of dead mails", batch: async (most) => (await emptyDeadMails(sql, clock(), most)).count },
   { name: "dead mails", batch: async (most) => (await forgetDeadMails(sql, most)).count },
 ];
+
+const emptyDeadMails = (sql: Sql, now: Date, most: number) => sql`
+  update mail_messages set sealed = null where mail_id in (
+    select mail_id from mail_messages where dead is not null and sealed is not null and expiration_date <= ${now}
+    order by expiration_date limit ${most} for update skip locked)`;
 
 const forgetDeadMails = (sql: Sql, most: number) => sql`
   delete from mail_messages where mail_id in (

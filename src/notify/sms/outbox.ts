@@ -53,13 +53,13 @@ export const postpone = (
   update sms_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where phone_code_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives up on a message, unless another worker has taken it since. Its code stays valid, in case it arrived after all. */
+/**
+ * Gives up on a message, unless another worker has taken it since. Its code stays valid, in case it arrived after all, and with its sealed
+ * form the message can be sent again.
+ */
 export const bury = (sql: Sql, { id, attempts }: LeasedSms, failure: string) => sql`
-  with buried as (
-    update sms_messages set dead = now(), failure = ${failure}
-    where phone_code_id = ${id} and attempts = ${attempts} and dead is null returning phone_code_id
-  )
-  update phone_codes c set sealed = null from buried b where c.phone_code_id = b.phone_code_id`;
+  update sms_messages set dead = now(), failure = ${failure}
+  where phone_code_id = ${id} and attempts = ${attempts} and dead is null`;
 
 export const smsHealth = (sql: Sql) => outboxHealth(sql, { table: "sms_messages" });
 
