@@ -224,18 +224,20 @@ export const projectFolds = {
   },
 } satisfies NounFolds<"project">;
 
-const project = ({ id, name, active, grantRequired, ...row }: ProjectRow) => ({
+const project = ({ id, name, active, grantRequired, grantId, ...row }: ProjectRow) => ({
   id,
   details: details({ id, ...row }),
   name,
   state: stateOfProject(active),
   grantRequired,
+  ...(grantId === null ? {} : { projectGrantId: grantId }),
 });
 
 type Scope = { readonly organization: string; readonly reach: Reach };
 
+const columns = `p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed`;
+
 const listed = {
-  columns: `p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed`,
   alias: "p",
   id: "p.project_id",
   name: "p.name",
@@ -248,6 +250,7 @@ function ownList(sql: Sql, query: NamedQuery, { organization, reach }: Scope): N
   return {
     ...listed,
     ...query,
+    columns: `${columns}, null::text as "grantId"`,
     table: sql`projects p`,
     few: some && sql`(select * from projects where project_id = any(${some}) offset 0) p`,
     scope: { column: "p.owner", value: organization },
@@ -259,11 +262,14 @@ function grantedList(sql: Sql, query: NamedQuery, { organization, reach }: Scope
   const within = reach.whole ? sql`true` : sql`g.project_grant_id = any(${[...reach.projectGrants]})`;
   const granted = sql`g.granted_organization_id = ${organization} and ${within}
     and ${sql.unsafe(organizationIsThere("g.owner"))} offset 0`;
+  const all = sql`select p.*, g.project_grant_id as grant_id
+    from project_grants g join projects p on p.project_id = g.project_id`;
   return {
     ...listed,
     ...query,
-    table: sql`projects p`,
-    few: sql`(select p.* from project_grants g join projects p on p.project_id = g.project_id where ${granted}) p`,
+    columns: `${columns}, p.grant_id as "grantId"`,
+    table: sql`(${all} where g.granted_organization_id = ${organization}) p`,
+    few: sql`(${all} where ${granted}) p`,
     scope: undefined,
     terms: sql`(select t.* from project_grants g
       join terms t on t.noun = 'project' and t.scope = g.owner and t.object_id = g.project_id where ${granted}) w`,

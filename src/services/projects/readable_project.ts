@@ -9,13 +9,15 @@ export type ProjectRow = Versioned & {
   readonly name: string;
   readonly active: boolean;
   readonly grantRequired: boolean;
+  /** The project grant by which the organization has the project; null if it is its own. */
+  readonly grantId: string | null;
 };
 
 export type ReadableProject = ReturnType<typeof readableProject>;
 
 /** Finds a project that the organization of the call owns or was granted; fails if there is none. */
 export function readableProject(sql: Sql) {
-  const read = loadOne<{ organization: string; id: string }, ProjectRow & { grantId: string | null }>(sql, {
+  const read = loadOne<{ organization: string; id: string }, ProjectRow>(sql, {
     asked: "organization text, id text",
     select: `select n, p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created,
                p.changed, g.project_grant_id as "grantId"
