@@ -36,12 +36,14 @@ export const organizationBranding = ({ log, sql, clock }: Deps) => {
       const row = await brandingOf(call);
       refuseOvertakenPolicy(row, request);
       const { stored, secret } = brandingAfter(row, request);
-      if (row.isSet && isSame(row, stored)) return log.append(call, [], { details: details(row) });
+      const shown = shownColors(stored);
+      if (request.validateOnly || (row.isSet && isSame(row, stored)))
+        return log.append(call, [], { ...(row.isSet && { details: details(row) }), ...shown });
       const at = placeOf(row, { owner: organizationOf(call), stream: brandingStream, now: clock() });
       const { logoHash, logoType, faviconHash, faviconType, ...branding } = stored;
       const value = { branding, logoHash, logoType, faviconHash, faviconType };
       const set = factOf("organization", at, { case: "brandingSet", value }, secret);
-      return log.append(call, [set], { details: detailsAfter(at) });
+      return log.append(call, [set], { details: detailsAfter(at), ...shown });
     },
 
     async resetBranding(_request, call) {

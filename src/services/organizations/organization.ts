@@ -20,6 +20,7 @@ import { asRead } from "../writing/taken_name.ts";
 import { brandingFolds, brandingRules, organizationBranding } from "./branding.ts";
 import { organizationMetadata, organizationMetadataFolds, organizationMetadataRules } from "./organization_metadata.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
+import { organizationOverview } from "./overview.ts";
 import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
 
 export const organizationService = (deps: Deps) => {
@@ -41,6 +42,7 @@ export const organizationService = (deps: Deps) => {
     organizationUpdate(deps),
     organizationBranding(deps),
     organizationMetadata(deps),
+    organizationOverview(deps),
     {
       async createOrganization({ name, ownerUserId, ownLoginNames }, call) {
         const { takenBy = null, ownerExists = false } =

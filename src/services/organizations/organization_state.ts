@@ -6,7 +6,7 @@ import { detailsAfter, factOf, next, plainFact, type Versioned } from "../../eve
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { keepsOwnersElsewhere, ownersElsewhere } from "../members/member.ts";
+import { keepsOwnersElsewhere, ownersElsewhere } from "../members/last_owner.ts";
 import { activeStates } from "../writing/active_state.ts";
 import { dropImages } from "./brand_image.ts";
 import { whatItHas } from "./what_it_has.ts";

@@ -28,6 +28,11 @@ const ofUsers: readonly Step[] = [
              from $input i cross join lateral ${nextUsers} u join access_tokens t on t.user_id = u.user_id`,
   },
   {
+    makes: "machine_credential.removed",
+    select: `select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+             from $input i cross join lateral ${nextUsers} u join machine_credentials c on c.user_id = u.user_id`,
+  },
+  {
     makes: "user.deleted",
     isOneBatch: true,
     select: `select i.n, u.owner, u.user_id, u.version + 1, jsonb_build_object()
