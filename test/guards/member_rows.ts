@@ -6,12 +6,14 @@ export const memberRows: Readonly<Record<string, Row>> = {
     needs: "member.write",
     decides: "organization",
     reaches: "project",
+    freshSignIn: "or a token",
     request: async (f) => ({ userId: await f.newUser(), roles: [f.projectRole], projectId: f.projectId, ...f.grant }),
   },
   "MemberService.ChangeMember": {
     needs: "member.write",
     decides: "organization",
     reaches: "project",
+    freshSignIn: "or a token",
     request: async (f) => ({ userId: await f.newMember(), roles: [f.projectRole], projectId: f.projectId, ...f.grant }),
   },
   "MemberService.ListMembers": {
@@ -20,6 +22,7 @@ export const memberRows: Readonly<Record<string, Row>> = {
     reaches: "project",
     request: (f) => ({ projectId: f.projectId, ...f.grant }),
   },
+  "MemberService.ListRoles": { needs: "caller", decides: "nobody", request: () => ({}) },
   "MemberService.RemoveMember": {
     needs: "member.write",
     decides: "organization",

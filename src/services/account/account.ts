@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { type AccountService, ChangePasswordRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
 import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
 import { lateRule, refuse } from "../../errors.ts";
+import { permissionsGiven } from "../../guards/held_permissions.ts";
 import { handlers } from "../module.ts";
 import { organization } from "../organizations/organization.ts";
 import { passwordUserRead, policyViolations } from "../passwords/password.ts";
@@ -59,11 +60,11 @@ function shownRoles(memberships: readonly Membership[], own: string) {
 }
 
 /** The roles of a membership, each with the object it is held on. */
-function heldRoles({ scope, organization, project, id, roles }: Membership) {
+function heldRoles({ scope, organization, project, id, roles, only }: Membership) {
   const where = {
     ...(scope === "instance" ? {} : { organizationId: organization }),
     ...(project === undefined ? {} : { projectId: project }),
     ...(scope === "project_grant" ? { projectGrantId: id } : {}),
   };
-  return roles.map((role) => ({ role, ...where }));
+  return roles.map((role) => ({ role, ...where, permissions: permissionsGiven(role, only) }));
 }

@@ -37,8 +37,8 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
     return { count, secret: { userId, keptCreators: [userId, ...callers, ...kept] } };
   };
 
-  async function isLess({ creatorId }: Creations, target: Membership): Promise<boolean> {
-    return uncovered({ memberships: await membershipsOf(creatorId) }, [target]) !== undefined;
+  async function isLess({ creatorId, isHeldByOthers }: Creations, target: Membership): Promise<boolean> {
+    return isHeldByOthers || uncovered({ memberships: await membershipsOf(creatorId) }, [target]) !== undefined;
   }
 }
 
@@ -89,23 +89,32 @@ const endCodes = (sql: Sql, userId: string, creatorId: string) => sql`
 export const creatorId = (token: string): string => `coalesce(${token}.creator_id, (
     select e.actor from events e where e.owner = ${token}.owner and e.stream = ${token}.token_id and e.version = 1))`;
 
-type Creations = { readonly creatorId: string; readonly count: number };
+type Creations = {
+  readonly creatorId: string;
+  readonly count: number;
+  /** Whether the creator is a machine whose roles changed since: others may have held its credentials then, and have what it made. */
+  readonly isHeldByOthers: boolean;
+};
 
-// Tokens created with a token count as created by whoever created that one.
+// Tokens created with a token count as created by whoever created that one. Codes do not say when they were created, and end soon.
 const creationsRead = (sql: Sql) =>
   load<{ user: string; now: string }, Creations>(sql, {
     asked: `"user" text, now timestamptz`,
-    select: `select n, c.creator as "creatorId", count(*)::integer as count from asked cross join lateral (
+    select: `select g.n, g.creator as "creatorId", g.count, exists (
+        select from members m join users u on u.user_id = m.user_id and u.kind = 'machine'
+        where m.user_id = g.creator and m.changed > g.first) as "isHeldByOthers"
+      from (select n, c.creator, count(*)::integer as count, min(c.created) as first from asked cross join lateral (
         with recursive made as (
-          select t.token_id, ${creatorId("t")} as creator, t.expiration_date from access_tokens t where t.user_id = asked."user"
+          select t.token_id, ${creatorId("t")} as creator, t.expiration_date, t.created from access_tokens t where t.user_id = asked."user"
           union
-          select t.token_id, made.creator, t.expiration_date from made join access_tokens t on t.maker_id = made.token_id
+          select t.token_id, made.creator, t.expiration_date, t.created from made join access_tokens t on t.maker_id = made.token_id
         )
-        select creator, expiration_date from made
-        union all select creator_id, expiration_date from mail_codes where user_id = asked."user"
-        union all select creator_id, expiration_date from phone_codes where user_id = asked."user") c
+        select creator, expiration_date, created from made
+        union all select coalesce(creator_id, ''), expiration_date, created from machine_credentials where user_id = asked."user"
+        union all select creator_id, expiration_date, null from mail_codes where user_id = asked."user"
+        union all select creator_id, expiration_date, null from phone_codes where user_id = asked."user") c
       where c.creator <> asked."user" and coalesce(c.expiration_date, 'infinity') > asked.now
-      group by n, c.creator`,
+      group by n, c.creator) g`,
   });
 
 /** Ends the access tokens that a user outgrows with a role, and all tokens created with them. */
@@ -120,6 +129,15 @@ export const outgrownTokensEnd: Cascade = {
                union
                select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
              ) select * from made) m`,
+};
+
+/** Ends the client secrets and keys that a machine outgrows with a role. */
+export const outgrownCredentialsEnd: Cascade = {
+  makes: "machine_credential.removed",
+  extent: "few",
+  select: `select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from $input i join machine_credentials c on c.user_id = i.secret->>'userId'
+           where not i.secret->'keptCreators' ? coalesce(c.creator_id, '')`,
 };
 
 const codesOf = (table: string) => `delete from ${table} c using $input i

@@ -5,7 +5,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { roleKindName } from "../callers/ended_roles.ts";
 import { touchUser } from "../writing/touch_user.ts";
-import { isLastOwnerOf, keepsAnOwner } from "./member.ts";
+import { isLastOwnerOf, keepsAnOwner } from "./last_owner.ts";
 
 /** A user with the roles of each kind that an organization gave it, or may no longer give it. */
 export type Giver = Versioned & {
@@ -13,6 +13,8 @@ export type Giver = Versioned & {
     readonly kind: RoleKind;
     readonly isGiven: boolean;
     readonly endedBy: "user" | "administrator" | null;
+    /** Whether the roles in effect stayed, because only more of them were declined. */
+    readonly isKept: boolean | null;
     /** The job that is removing them, if there were too many for one call. */
     readonly jobId: string | null;
   }[];
@@ -35,6 +37,8 @@ const kindOf = (
 ): string => `json_build_object('kind', ${kind}, 'isGiven', exists (${given}),
         'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
           where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = '${roleKindName(kind)}'),
+        'isKept', (select e.kept from ended_roles e
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = '${roleKindName(kind)}'),
         'jobId', (select j.job_id from jobs j where j.ended is null and j.owner = asked.owner and j.stream = asked.id
           and j.type = 'user.roles_ended' and j.payload->>'organizationId' = asked.giver
           and j.payload->'kinds' ? '${roleKindName(kind)}' limit 1))`;
@@ -52,7 +56,8 @@ export const giverRead = (sql: Sql) =>
   });
 
 const giver = "i.payload->>'organizationId'";
-const ends = (kind: RoleKind) => `i.payload->'kinds' ? '${roleKindName(kind)}'`;
+const isKept = (fact: string) => `coalesce((${fact}.payload->>'kept')::boolean, false)`;
+const ends = (kind: RoleKind) => `not ${isKept("i")} and i.payload->'kinds' ? '${roleKindName(kind)}'`;
 
 const membershipsEnd = (scope: string): Step => ({
   makes: "member.removed",
@@ -80,14 +85,14 @@ const keepsAnOwnerBehind = keepsAnOwner(
   `not (i.payload->>'byAdministrator')::boolean and ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
 );
 
-// From then on, what rests gives nothing.
+// From then on, what rests gives nothing, unless only more of it was declined.
 const ended = [
   touchUser(),
-  `insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended)
-   select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time
+  `insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended, kept)
+   select f.stream, f.payload->>'organizationId', k.kind, (f.payload->>'byAdministrator')::boolean, f.time, ${isKept("f")}
    from $facts f cross join jsonb_array_elements_text(f.payload->'kinds') k (kind)
    on conflict (user_id, organization_id, kind) do update
-     set by_administrator = e.by_administrator or excluded.by_administrator`,
+     set by_administrator = e.by_administrator or excluded.by_administrator, kept = e.kept and excluded.kept`,
 ];
 
 export const roleGiverFolds = {

@@ -129,7 +129,8 @@ function kindsToEnd(giver: Giver, command: Command): readonly RoleKind[] {
 }
 
 /** Whether ended roles are still there, which would come back if they were allowed again. */
-const isBeingEnded = ({ isGiven, endedBy }: Giver["kinds"][number]): boolean => isGiven && endedBy !== null;
+const isBeingEnded = ({ isGiven, endedBy, isKept }: Giver["kinds"][number]): boolean =>
+  isGiven && endedBy !== null && !isKept;
 
 const stillThere = beingDeleted("organizationId");
 

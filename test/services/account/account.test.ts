@@ -43,6 +43,12 @@ const done = (answer: Answer) => {
   return answer.body;
 };
 
+let listed: { role: string; permissions: string[] }[];
+beforeAll(async () => {
+  listed = done(await postern.admin.get("/v1/roles")).roles;
+});
+const permissionsOf = (role: string) => listed.find((one) => one.role === role)?.permissions;
+
 test("GetMe tells a person who it is, where it belongs and what it may", async () => {
   const organizationId = await organization(postern);
   const { userId, username, client } = await signedUp(postern, { organizationId });
@@ -60,10 +66,20 @@ test("GetMe tells a person who it is, where it belongs and what it may", async (
   expect(roles).toHaveLength(2);
   expect(roles).toEqual(
     expect.arrayContaining([
-      { role: "ORG_OWNER", organizationId },
-      { role: "PROJECT_OWNER", organizationId, projectId },
+      { role: "ORG_OWNER", organizationId, permissions: permissionsOf("ORG_OWNER") },
+      { role: "PROJECT_OWNER", organizationId, projectId, permissions: permissionsOf("PROJECT_OWNER") },
     ]),
   );
+});
+
+test("GetMe tells the permissions that a limited token has by each role", async () => {
+  const { userId } = await machine(postern);
+  done(await postern.admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] }));
+  const limit = ["project.read", "user.read"];
+  const { token } = done(await postern.admin.post(`/v1/users/${userId}/tokens`, { permissions: limit }));
+  const { roles } = done(await postern.as(token).get("/v1/users/me"));
+  expect(roles).toMatchObject([{ role: "ORG_OWNER", permissions: expect.arrayContaining(limit) }]);
+  expect(roles[0].permissions).toHaveLength(2);
 });
 
 test("GetMe tells the roles in projects, of every organization, as many as it lists at most", async () => {
@@ -126,7 +142,7 @@ test("GetMe tells the roles of one's own organization first, whatever others gra
   const ownRole = { projectId: own, organizationId, roleKey: "viewer" };
   const me = done(await client.get("/v1/users/me"));
   expect([me.projectRoles[0], me.projectRoles.length, me.hasMoreProjectRoles]).toEqual([ownRole, 1000, true]);
-  expect(me.roles[0]).toEqual({ role: "PROJECT_OWNER", organizationId, projectId: own });
+  expect(me.roles[0]).toMatchObject({ role: "PROJECT_OWNER", organizationId, projectId: own });
   expect([me.roles.length, me.hasMoreRoles]).toEqual([3, false]);
   const inOwn = done(await client.get(`/v1/users/me?projectId=${own}`));
   expect([inOwn.projectRoles, inOwn.hasMoreProjectRoles]).toEqual([[ownRole], false]);
@@ -141,7 +157,9 @@ test("GetMe tells the roles of one's own organization first, whatever others gra
 test("GetMe serves machines and the administrator of the instance as well", async () => {
   const { userId, client } = await machine(postern);
   expect(done(await client.get("/v1/users/me")).user).toMatchObject({ id: userId, machine: { name: "Robot" } });
-  expect(done(await postern.admin.get("/v1/users/me")).roles).toEqual([{ role: "INSTANCE_OWNER" }]);
+  expect(done(await postern.admin.get("/v1/users/me")).roles).toEqual([
+    { role: "INSTANCE_OWNER", permissions: permissionsOf("INSTANCE_OWNER") },
+  ]);
 });
 
 test("a changed password signs in and the old one does not", async () => {

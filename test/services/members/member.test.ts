@@ -32,6 +32,20 @@ async function everywhere() {
   return { other, projectId, projectGrantId, ...(await machine(postern, { organizationId: third })) };
 }
 
+test("ListRoles tells each role with its scope and permissions", async () => {
+  const { roles } = answered(await (await machine(postern)).client.get("/v1/roles"));
+  expect(roles.map(({ role, scope }: { role: string; scope: string }) => `${role} ${scope}`)).toEqual([
+    ...["INSTANCE_OWNER ROLE_SCOPE_INSTANCE", "INSTANCE_VIEWER ROLE_SCOPE_INSTANCE"],
+    ...["ORG_OWNER", "ORG_USER_MANAGER", "ORG_VIEWER"].map((role) => `${role} ROLE_SCOPE_ORGANIZATION`),
+    ...["PROJECT_OWNER ROLE_SCOPE_PROJECT", "PROJECT_GRANT_OWNER ROLE_SCOPE_PROJECT_GRANT"],
+    ...["PROJECT_VIEWER ROLE_SCOPE_PROJECT", "PROJECT_GRANT_VIEWER ROLE_SCOPE_PROJECT_GRANT"],
+    "PROJECT_EVALUATOR ROLE_SCOPE_PROJECT",
+  ]);
+  expect(roles.at(-1).permissions).toEqual(["authorization.evaluate"]);
+  expect(roles[0].permissions).toContain("instance.write");
+  expect(roles[2].permissions).not.toContain("instance.read");
+});
+
 test("each scope has its members, with its own owner and its own roles", async () => {
   const { other, projectId, projectGrantId, userId } = await everywhere();
   const grant = { projectId, projectGrantId };

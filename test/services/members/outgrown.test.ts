@@ -73,6 +73,28 @@ test("a token that took the place of its maker is still of the administrator who
   expect(await whoIs(successor)).toBe(401);
 });
 
+test("what a machine made before its own roles grew ends, too: a lesser administrator may have held the machine then", async () => {
+  const { userId: hopId } = await machine(postern, { organizationId: acme });
+  await promote(hopId, ["ORG_USER_MANAGER"]);
+  const held = await tokenFrom(manager, hopId);
+  const machines = [await machine(postern, { organizationId: acme }), await machine(postern, { organizationId: acme })];
+  const [far = "", farther = ""] = machines.map(({ userId }) => userId);
+  const planted = await tokenFrom(held, far);
+  done(await held.post(`/v1/users/${far}/secrets`, {}));
+  await promote(far, ["ORG_USER_MANAGER"]);
+  const twice = await tokenFrom(planted, farther);
+  expect(await grown(hopId)).toBe(1);
+  expect(await whoIs(held)).toBe(401);
+  const later = await tokenFrom(await tokenFrom(owner, hopId), farther);
+  expect(await grown(far)).toBe(2);
+  expect((await promote(farther)).endedCredentials).toBe(1);
+  expect(await Promise.all([planted, twice, later].map(whoIs))).toEqual([401, 401, 200]);
+});
+
+/** Makes a member an owner; answers how much that ended. */
+const grown = async (userId: string) =>
+  done(await owner.put(`/v1/members/${userId}`, { roles: ["ORG_OWNER"] })).endedCredentials;
+
 test("codes that a lesser administrator was answered, or had sent, end too", async () => {
   const userId = await person();
   const invitation = done(await manager.post(`/v1/users/${userId}:invite`, { returnCode: {} })).verificationCode;
