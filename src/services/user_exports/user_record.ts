@@ -5,17 +5,19 @@ import type { Origin } from "../../events/log.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import { accessToken, tokensOf } from "../access_tokens/access_token.ts";
 import { event } from "../audit/event.ts";
-import { arePlace, userEvents } from "../audit/user_event.ts";
 import { application, applicationsOf } from "../consents/consent.ts";
 import { factor } from "../factors/factor.ts";
 import { type FactorRow, factorColumns } from "../factors/factor_read.ts";
 import { receivedForUser, receivedShown } from "../invitations/received_row.ts";
+import { type CredentialRow, credentialsOf } from "../machine_credentials/machine.ts";
+import { machineCredential } from "../machine_credentials/machine_credential.ts";
 import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "../members/user_role_list.ts";
 import type { Entry } from "../metadata/metadata.ts";
 import type { PagePart } from "../reading/page.ts";
 import { openConnections, session } from "../sessions/session.ts";
 import { user } from "../users/user.ts";
 import { type UserRow, userColumns } from "../users/user_row.ts";
+import { arePlace, userEvents } from "./events_of_user.ts";
 
 type RecordInit = MessageInitShape<typeof UserRecordSchema>;
 
@@ -221,5 +223,9 @@ export const sections: readonly Section[] = [
     select: ({ sql, userId }) =>
       sql`select key, value, shared from user_metadata where user_id = ${userId} order by key`,
     shown: (row) => row,
+  }),
+  few<"machineCredential", CredentialRow>("machineCredential", {
+    select: ({ sql, userId }) => credentialsOf(sql, userId),
+    shown: (row) => machineCredential(row),
   }),
 ];

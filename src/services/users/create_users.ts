@@ -14,7 +14,8 @@ import { type At, detailsAfter, type NewFact } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { mapInPieces, pause } from "../../security/pieces.ts";
 import { loginNameOf } from "../callers/login_name.ts";
-import type { MailSettings } from "../verification/mail_code.ts";
+import { placeOf } from "../passwords/password.ts";
+import type { MailSettings } from "../verification/mail.ts";
 import type { PhoneSettings } from "../verification/phone_code.ts";
 import { e164, notAPhone } from "../verification/phone_number.ts";
 import {
@@ -90,7 +91,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
 
   // One hash at a time: a batch takes one slot in the queue and leaves the others to sign-ins.
   async function creatable(request: NewUserRequest, findings: NewUserFindings, call: Call) {
-    const secret = await credentials(request, findings, call);
+    const secret = await credentials(request, findings, placeOf(call));
     const extras = { phone: phoneOf(request, settings), ...(secret && { secret }) };
     return placedBy({ at: place(request, call), extras }, findings);
   }

@@ -15,16 +15,9 @@ import { emailCodeMatches } from "../../security/mail_code.ts";
 import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
-import {
-  dropMailCodes,
-  keepMailCode,
-  type MailSends,
-  type MailSettings,
-  mailSendsColumns,
-  newEmailCode,
-  refuseTooManyMails,
-  reserveEmailAttempt,
-} from "../verification/mail_code.ts";
+import type { MailSettings } from "../verification/mail.ts";
+import { dropMailCodes, keepMailCode, newEmailCode, reserveEmailAttempt } from "../verification/mail_code.ts";
+import { type MailSends, mailSendsColumns, refuseTooManyMails } from "../verification/mail_limits.ts";
 import { type NoticeSettings, noticeSeconds, sendNotice } from "../verification/notice.ts";
 import {
   asksForCode,

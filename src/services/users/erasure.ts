@@ -10,7 +10,7 @@ import { loadOne } from "../../events/load.ts";
 import { lostRace } from "../../events/log.ts";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { isLastOwner } from "../members/member.ts";
+import { isLastOwner } from "../members/last_owner.ts";
 import { mayErase, restoreDaysOf } from "../policies/privacy_policy.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import type { UserRow } from "./user_row.ts";

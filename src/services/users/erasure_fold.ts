@@ -1,9 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { NounFolds, Step, Walk } from "../../events/fold.ts";
 import { personalFields } from "../../events/personal.ts";
-import { keepsAnOwnerAtHome } from "../members/member.ts";
+import { keepsAnOwnerAtHome } from "../members/last_owner.ts";
 import { endSignIns } from "../passwords/password.ts";
-import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
+import { browsersEnd, credentialsEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
 import { dropAllMailCodes } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode } from "../verification/phone_code.ts";
@@ -27,7 +27,7 @@ export const erasureFolds = {
       mailsUnsent,
       ...sendNotice("i.stream"),
     ],
-    cascades: [sessionsEnd, tokensEnd(), keepsAnOwnerAtHome("user.erasure_scheduled")],
+    cascades: [sessionsEnd, tokensEnd(), credentialsEnd, keepsAnOwnerAtHome("user.erasure_scheduled")],
   },
   restored: { views: [touchHidden("deleted = false, erasure_date = null")] },
   erased: {},
@@ -59,9 +59,9 @@ export const erasureSteps: readonly (Step | Walk)[] = [eventsOfUser, saysSo];
 
 const ofUser = (table: string): string => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
-/** What else is kept about a user for a while: who was sent what, which call was answered how, and where a job was begun from. */
+/** What else is kept about a user for a while: who was sent what, which machine acted for them, which call was answered how, and where a job was begun from. */
 export const leftBehind: readonly string[] = [
-  ...[mailsUnsent, ofUser("mail_sends"), ofUser("phone_sends")],
+  ...[mailsUnsent, ofUser("mail_sends"), ofUser("phone_sends"), ofUser("acting_machines")],
   "delete from idempotency t using $facts f where t.caller = f.stream",
   "update jobs j set origin = null from $facts f where j.owner = f.owner and j.stream = f.stream and j.actor = f.stream",
 ];

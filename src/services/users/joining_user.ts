@@ -5,6 +5,7 @@ import { messageRule, refuse, type Violation } from "../../errors.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { messageRules } from "../../guards/validate.ts";
 import { countedText, nameKey } from "../callers/login_name.ts";
+import { placeOf } from "../passwords/password.ts";
 import { takenName } from "../writing/taken_name.ts";
 import { createdFact, newUsers, refuseNew, wrongInUser } from "./new_user.ts";
 
@@ -24,6 +25,8 @@ export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
     // The rules of fields bring along those of the whole request, but only if one of them is broken.
     const wrong = [...(fields.length > 0 ? fields : wrongInUser(request)), ...othersAddress(request)];
     if (wrong.length > 0) throw refuse.invalid(wrong);
+    // Nobody knows who asks yet, so the hash takes the share of unknown callers, and not that of the organization.
+    const turn = placeOf(call);
     call.values.set(keys.organization, owner);
     const at = place(request, call);
     call.values.set(keys.caller, { userId: at.stream, organization: owner, memberships: [] });
@@ -31,7 +34,7 @@ export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
     const no = refusal(request, found, { call, path: "" });
     // Whoever has a code may learn that a name is taken, and not by whom.
     refuseNew(no?.reason === "LOGIN_NAME_TAKEN" ? takenName({ ...anonymous, name: person.username }) : no);
-    const secret = { ...(await credentials(request, found, call)), ownChoice: true };
+    const secret = { ...(await credentials(request, found, turn)), ownChoice: true };
     return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
   };
 }

@@ -16,7 +16,7 @@ import type { Secrets } from "../../security/secrets.ts";
 import { base32Bytes } from "../../security/totp.ts";
 import { loginNameOf } from "../callers/login_name.ts";
 import { secretContext } from "../factors/factor_read.ts";
-import { hashing, passwordSecret, placeOf, policyViolations } from "../passwords/password.ts";
+import { hashing, passwordSecret, type placeOf, policyViolations } from "../passwords/password.ts";
 import { type PolicyInForce, policyColumn, policyStreams } from "../policies/policy.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
 import type { PhoneSettings } from "../verification/phone_code.ts";
@@ -88,12 +88,12 @@ export function newUsers({ sql, ids, clock, secrets }: Pick<Deps, "sql" | "ids" 
     place: ({ userId }: NewUserRequest, call: Call): At => first(organizationOf(call), userId ?? ids(), clock()),
 
     /** Hashes a new user's password, or takes the hash in the request; undefined if it has neither. */
-    async credentials(request: NewUserRequest, { policy }: NewUserFindings, call: Call) {
+    async credentials(request: NewUserRequest, { policy }: NewUserFindings, turn: ReturnType<typeof placeOf>) {
       if (!isHuman(request)) return undefined;
       const { password, passwordHash, passwordChangeRequired: mustChange } = request;
       if (passwordHash) return { hash: passwordHash, imported: true, depth: policy.historyDepth, mustChange };
       if (!password) return undefined;
-      return { ...passwordSecret(await hashing(secrets.passwords.hash(password, placeOf(call))), policy), mustChange };
+      return { ...passwordSecret(await hashing(secrets.passwords.hash(password, turn)), policy), mustChange };
     },
   };
 }

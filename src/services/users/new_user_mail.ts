@@ -4,13 +4,9 @@ import type { NewFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Language } from "../../messages/language.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import {
-  type MailSends,
-  type MailSettings,
-  mailSendsColumns,
-  mailWaitSeconds,
-  newEmailCode,
-} from "../verification/mail_code.ts";
+import type { MailSettings } from "../verification/mail.ts";
+import { newEmailCode } from "../verification/mail_code.ts";
+import { type MailSends, mailSendsColumns, mailWaitSeconds } from "../verification/mail_limits.ts";
 
 /** A new user whose address is to be verified. */
 export type Addressee = {

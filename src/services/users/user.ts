@@ -10,11 +10,11 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
 import { type NameKey, nameAsked, nameOnlyKey, userNamed } from "../callers/login_name.ts";
 import { codesWait } from "../factors/factor_attempts.ts";
-import { isLastOwner } from "../members/member.ts";
+import { isLastOwner } from "../members/last_owner.ts";
 import { handlers } from "../module.ts";
 import { waitOf } from "../passwords/name_wait.ts";
 import { newPasswordHash } from "../passwords/new_password.ts";
-import { isLocked, passwordSecret, passwordUserRead } from "../passwords/password.ts";
+import { isLocked, passwordSecret, passwordUserRead, placeOf } from "../passwords/password.ts";
 import { isChangeBlocked } from "../passwords/password_change.ts";
 import { namedRule, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
@@ -24,7 +24,8 @@ import { activeStates } from "../writing/active_state.ts";
 import { userBatch, userBatchRules } from "./create_users.ts";
 import { emailRules, userEmail } from "./email.ts";
 import { userErasure } from "./erasure.ts";
-import { invitationRules, userInvitation } from "./invitation.ts";
+import { type FindSettings, findUserRules, userFinding } from "./find_user.ts";
+import { invitationRules, userInvitation } from "./invite_user.ts";
 import {
   addresseeOf,
   createdFact,
@@ -48,7 +49,7 @@ import { type UserRow, userColumns } from "./user_row.ts";
 import { userSignInRead } from "./user_sign_in.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
-export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings) => {
+export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings & FindSettings) => {
   const { log, sql, clock, secrets } = deps;
   const { findings, refusal, place, credentials } = newUsers(deps);
   const mails = newUserMails(deps, settings);
@@ -67,7 +68,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     userUpdates(deps),
     usernameChange(deps),
     userBatch(deps, settings),
-    handlers(userErasure(deps), userMetadata(deps)),
+    handlers(userErasure(deps), userMetadata(deps), userFinding(deps, settings)),
   );
 
   return handlers(parts, {
@@ -80,7 +81,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       const { ownLoginNames: ownLoginName } = found;
       const { phone, inactive } = request;
       const { secret: code, ...withPhone } = (await phoneOf({ id: at.stream, phone, inactive }, call.signal)) ?? {};
-      const secret = { ...code, ...(await credentials(request, found, call)) };
+      const secret = { ...code, ...(await credentials(request, found, placeOf(call))) };
       return mailed({ at, request, call }, (mail) =>
         log.append(
           call,
@@ -265,4 +266,5 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   ...userUpdateRules,
   ...usernameRules,
   ...userMetadataRules,
+  ...findUserRules,
 ];

@@ -1,10 +1,10 @@
 import type { NounFolds, Step } from "../../events/fold.ts";
 import { endCodesWait } from "../factors/factor_attempts.ts";
 import { dropFactorCredentials } from "../factors/factor_fold.ts";
-import { keepsAnOwnerAtHome } from "../members/member.ts";
+import { keepsAnOwnerAtHome } from "../members/last_owner.ts";
 import { roleGiverFolds } from "../members/role_giver.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "../passwords/password.ts";
-import { browsersEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
+import { browsersEnd, credentialsEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "../verification/phone_code.ts";
@@ -88,6 +88,11 @@ const latecomers: readonly Step[] = [
            from $input i join access_tokens t on t.user_id = i.stream`,
   },
   {
+    makes: "machine_credential.removed",
+    select: `select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from $input i join machine_credentials c on c.user_id = i.stream`,
+  },
+  {
     makes: "consent.withdrawn",
     select: `select i.n, c.owner, c.consent_id, c.version + 1,
              jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
@@ -102,6 +107,8 @@ const rowGone = "delete from all_users u using $facts f where u.owner = f.owner 
 // A trigger removes what stands for a name of the directory in its organization.
 const goneAtOnce = [
   ...[gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles"), gone("user_metadata")],
+  gone("machine_client_ids"),
+  gone("machine_delegations"),
   `delete from organization_login_names t using $facts f
    where t.owner = f.owner and t.user_id = f.stream and t.own`,
 ];
@@ -152,18 +159,45 @@ export const userFolds = {
     credentials: [
       ...replacePassword,
       ...clearAttempts,
-      ...dropMailCodes("password", "sign_in"),
+      ...dropMailCodes("password", "sign_in", "first_run", "recovery"),
       browsersEnd,
       ...sendNotice("i.stream"),
     ],
     cascades: [sessionsEnd, tokensEndBySetting],
   },
+  passwordRemoved: {
+    views: [touchUser()],
+    credentials: [
+      "delete from passwords p using $facts f where p.user_id = f.stream",
+      ...clearAttempts,
+      ...dropMailCodes("password", "sign_in", "first_run", "recovery"),
+      browsersEnd,
+    ],
+    cascades: [sessionsEnd],
+  },
   deactivated: {
     views: [touchUser("active = false")],
-    credentials: [...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
+    credentials: [
+      ...[...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
+      ...[gone("machine_tokens"), gone("exchanged_tokens")],
+    ],
     cascades: [sessionsEnd, keepsAnOwnerAtHome("user.deactivated")],
   },
   reactivated: { views: [touchUser("active = true")] },
+  clientIdAssigned: {
+    views: [
+      touchUser(),
+      `insert into machine_client_ids (client_id, owner, user_id) select f.payload->>'clientId', f.owner, f.stream from $facts f`,
+    ],
+  },
+  delegationSet: {
+    views: [
+      touchUser(),
+      `insert into machine_delegations as d (user_id, owner, served, targets)
+       select f.stream, f.owner, coalesce(f.payload->'servedResources', '[]'), coalesce(f.payload->'targetResources', '[]') from $facts f
+       on conflict (user_id) do update set served = excluded.served, targets = excluded.targets`,
+    ],
+  },
   locked: {
     views: [touchUser("locked = true, locked_until = (f.payload->>'until')::timestamptz")],
     credentials: spendAttempts,
@@ -176,11 +210,11 @@ export const userFolds = {
     views: [rowGone, ...goneAtOnce],
     credentials: [
       ...[gone("passwords"), gone("password_history"), ...clearAttempts, ...dropPhoneCode],
-      ...[...dropAllMailCodes, ...dropFactorCredentials, gone("known_browsers")],
+      ...[...dropAllMailCodes, ...dropFactorCredentials, gone("known_browsers"), gone("acting_machines")],
       browsersEnd,
     ],
     cascades: [
-      ...[sessionsEnd, tokensEnd(), keepsAnOwnerAtHome("user.deleted")],
+      ...[sessionsEnd, tokensEnd(), credentialsEnd, keepsAnOwnerAtHome("user.deleted")],
       ...whatRests.map((step) => ({ ...step, extent: "many" as const })),
     ],
     later: {

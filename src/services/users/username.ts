@@ -11,6 +11,7 @@ import { refuseOvertaken } from "../reading/update_mask.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { takenName } from "../writing/taken_name.ts";
 import { touchUser } from "../writing/touch_user.ts";
+import { mixesScripts } from "./mixed_scripts.ts";
 
 export const usernameChange = ({ log, sql, clock }: Deps) => {
   const userAndHolder = usernameRead(sql);
@@ -68,12 +69,13 @@ export const usernameRules = [messageRule(ChangeUsernameRequestSchema, wrongName
 const longestLoginName = 200;
 
 /**
- * Refuses a username whose compatibility form is too long, as it can be many times as long as the text typed, and one that ends like the
- * qualified name of another organization's user.
+ * Refuses a username whose compatibility form is too long, as it can be many times as long as the text typed, one that ends like the
+ * qualified name of another organization's user, and one that may look like another because it mixes alphabets.
  */
 export function wrongName({ username }: { readonly username: string }): Violation[] {
   const field = "username";
   if (namesOrganization(username)) return [{ field, text: "USERNAME_RESERVED", reason: "USERNAME_RESERVED" }];
+  if (mixesScripts(username)) return [{ field, text: "USERNAME_MIXED_SCRIPTS", reason: "USERNAME_MIXED_SCRIPTS" }];
   if ([...loginNameOf(username)].length <= longestLoginName) return [];
   const params = { max: longestLoginName };
   return [{ field, text: "TEXT_MAX_COMPATIBLE", params, reason: "USERNAME_TOO_LONG" }];

@@ -63,12 +63,14 @@ const again = "what the export says elsewhere";
 const giver = "the id of an administrator";
 const counter = "a count that ends by itself; the events say what was counted";
 const brief = "what lasts minutes, and gives access if it is known";
+const ofMachine = "which APIs a machine calls, which is no person";
 const unanswered = "it says nothing about the user";
 const unproven = "whose address it is, nobody knows before the invitation is accepted, and then it is deleted";
 
 /** Every table that has anything of a person. Binary columns are hashes, and sealed. */
 const decisions: Readonly<Record<string, Decision>> = {
   access_tokens: {},
+  acting_machines: { expiration_date: counter },
   all_users: { email_setter: giver, words: again },
   attempt_places: { key: counter },
   bearers: {},
@@ -76,6 +78,7 @@ const decisions: Readonly<Record<string, Decision>> = {
   consents: {},
   ended_roles: {},
   events: { origin: "where others called from is about them; the origins of the user's own calls are checked below" },
+  exchanged_tokens: {},
   factor_attempts: { user_id: counter },
   factor_enrolments: { user_id: brief, kind: brief, factor_id: brief },
   factor_secrets: {},
@@ -86,6 +89,10 @@ const decisions: Readonly<Record<string, Decision>> = {
   known_browsers: {},
   login_names: {},
   logout_messages: { message_id: unanswered, failure: "what an application answered" },
+  machine_client_ids: {},
+  machine_credentials: { creator_id: giver },
+  machine_delegations: { served: ofMachine, targets: ofMachine },
+  machine_tokens: {},
   mail_codes: { creator_id: giver },
   mail_messages: { failure: "what the provider answered" },
   mail_sends: {},

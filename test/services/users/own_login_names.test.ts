@@ -74,7 +74,7 @@ test("two organizations each have a jane, and the directory has one: each is fou
   expect(done(await byName(username, a)).user.ownLoginName).toBe(true);
   expect(done(await byName(username)).user.ownLoginName).toBe(false);
   expect(outcomeOf(await signIn(username, postern.organizationId))).toBe("SIGN_IN_FAILED");
-  const { token } = await recover(postern.config, username, b);
+  const { token } = await recover(postern.config, { wanted: username, organizationId: b });
   expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(ofB);
 });
 
@@ -262,4 +262,18 @@ test("a deleted user's name is free in its organization, and a replay of the log
   done(await signIn(username, a));
   await using client = oneConnection(postern.databaseUrl);
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
+});
+
+test("a node of before the upgrade that deletes a user frees the name in its organization, too", async () => {
+  const { username, a, b } = await janes();
+  const [name, other] = [unique("robot"), await customer()];
+  const machine = { username: name, name: "Robot" };
+  const { userId } = done(await postern.admin.post("/v1/users/machine", machine, inside(a)));
+  done(await create(other, name));
+  await using client = oneConnection(postern.databaseUrl);
+  // Such a node knows the directory only.
+  await client.sql`with gone as (delete from login_names where user_id = ${userId}) delete from users where user_id = ${userId}`;
+  done(await create(a, name));
+  for (const of of [a, other]) done(await signIn(name, of));
+  for (const of of [a, b, ""]) done(await signIn(username, of));
 });

@@ -8,13 +8,8 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
-import {
-  type MailSends,
-  type MailSettings,
-  mailSecret,
-  mailSendsColumns,
-  refuseTooManyMails,
-} from "../verification/mail_code.ts";
+import { type MailSettings, mailSecret } from "../verification/mail.ts";
+import { type MailSends, mailSendsColumns, refuseTooManyMails } from "../verification/mail_limits.ts";
 import { invitationSeconds, newPasswordCode } from "../verification/password_code.ts";
 import { exclusive } from "../verification/verification.ts";
 
