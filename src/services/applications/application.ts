@@ -21,17 +21,29 @@ import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { handlers } from "../module.ts";
-import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { type NamedRow, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { takenId } from "../users/new_user.ts";
 import { joined, type No } from "../writing/batch_refusal.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
 import { asRead, takenName } from "../writing/taken_name.ts";
 import { type apiApplicationFolds, apiConfigurationOf } from "./api_configuration.ts";
+import { applicationList, listedColumns } from "./application_list.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { apiComplianceOf, complianceOf } from "./compliance.ts";
+import type { documentApplicationFolds } from "./document_application.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { configurationOf, flowOf, flowViolations, settingViolations } from "./oidc_configuration.ts";
+import {
+  found as complianceFound,
+  isAsked,
+  judged,
+  judgedColumns,
+  judgedWithKey,
+  judgedWithoutKey,
+  problemsUnknown,
+  stillJudged,
+} from "./stored_compliance.ts";
 
 export const applicationService = (deps: Deps) => {
   const { log, sql, clock, ids } = deps;
@@ -57,7 +69,8 @@ export const applicationService = (deps: Deps) => {
       const at = first(owner, ids(), clock());
       const clientId = request.clientId ?? ids();
       const { secret, ...shown } = secretFor(request, oidc);
-      const fact = { case: "oidcCreated", value: { projectId, name, clientId, oidc } } as const;
+      const value = { projectId, name, clientId, oidc, compliance: complianceFound(compliance.complianceProblems) };
+      const fact = { case: "oidcCreated", value } as const;
       const answer = { appId: at.stream, details: detailsAfter(at), clientId, ...shown, ...compliance };
       const created = factOf("application", at, fact, secret);
       const refused = await log.appendIf<RefusedApplication>(call, created, answer, applicationCondition);
@@ -66,18 +79,21 @@ export const applicationService = (deps: Deps) => {
 
     async getApplication(request, call) {
       const row = found(await applicationOf(keyOf(request, call), call.signal), request);
-      return { application: application(row, call) };
+      return { application: application(row, call, clock()) };
     },
 
     async listApplications(request, call) {
       const { projectId: project } = request;
       const page = pageOf(ListApplicationsRequestSchema, request, 2);
-      const isThere = await projectForName({ ...unnamed, owner: organizationOf(call), project }, call.signal);
+      const owner = organizationOf(call);
+      const isThere = project === "" || (await projectForName({ ...unnamed, owner, project }, call.signal));
       if (!isThere) throw refuse.notFound("project", project);
       const query = queryByName(request, "folded(a.name)", ApplicationState);
-      const rows = await readNamed<ApplicationRow>(sql, [applicationList(sql, query, project)], page);
-      const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
-      return { applications: answered.map((row) => application(row, call)), nextPageToken };
+      const { compliance } = request.filter ?? {};
+      const list = applicationList(sql, query, { owner, project, compliance });
+      const { rows, nextPageToken } = cut(await readNamed<ApplicationRow>(sql, [list], page), page, keysOfName);
+      const listed = rows.map((row) => application(row, call, clock()));
+      return { applications: listed.filter(({ noneCompliant }) => isAsked(noneCompliant, compliance)), nextPageToken };
     },
 
     async rotateClientSecret(request, call) {
@@ -101,6 +117,8 @@ export const applicationService = (deps: Deps) => {
   } satisfies Partial<ServiceImpl<typeof ApplicationService>>);
 };
 
+const keysOfName = ({ key, id }: NamedRow) => [key, id];
+
 const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]
   .map((method) => `'${OidcAuthMethodTypeSchema.value[method]?.name}'`)
   .join(", ");
@@ -108,6 +126,7 @@ const methodsWithSecret = [OidcAuthMethodType.BASIC, OidcAuthMethodType.POST]
 const replaced = `(i.payload->>'previousSecretExpirationDate')::timestamptz`;
 
 const gone = [
+  `delete from resource_uris r using $facts f where r.app_id = f.stream`,
   `delete from application_keys k using $facts f where k.app_id = f.stream`,
   `delete from applications a using $facts f where a.owner = f.owner and a.app_id = f.stream`,
   `delete from client_ids c using $facts f where c.owner = f.owner and c.app_id = f.stream`,
@@ -120,18 +139,19 @@ export const applicationFolds = {
   ...applicationStateFolds,
   oidcCreated: {
     views: [
-      `insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+      `insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed, ${judgedColumns.names})
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', f.payload->'oidc',
-         f.version, f.time, f.time from $facts f`,
+         f.version, f.time, f.time, ${judgedColumns.problems}, ${judgedColumns.version} from $facts f`,
       `insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from $facts f`,
     ],
+    unknownBefore: problemsUnknown,
     credentials: [
       `insert into client_secrets (app_id, hash)
        select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`,
     ],
   },
   clientSecretRotated: {
-    views: [touch("applications", "app_id")],
+    views: [touch("applications", "app_id", stillJudged)],
     credentials: [
       `delete from client_secrets s using $input i
        where s.app_id = i.stream and (s.expiration_date is not null or ${replaced} <= i.time)`,
@@ -141,7 +161,7 @@ export const applicationFolds = {
     ],
   },
   oidcChanged: {
-    views: [touch("applications", "app_id", "name = f.payload->>'name', oidc = f.payload->'oidc'")],
+    views: [touch("applications", "app_id", `name = f.payload->>'name', oidc = f.payload->'oidc', ${judged}`)],
     // A secret is added only where there was none; an authentication method that needs none ends the existing ones.
     credentials: [
       `insert into client_secrets (app_id, hash)
@@ -155,13 +175,13 @@ export const applicationFolds = {
       `insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, version, created)
        select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
          f.payload->>'jwksUri', f.version, f.time from $facts f`,
-      touch("applications", "app_id"),
+      touch("applications", "app_id", judgedWithKey),
     ],
   },
   keyRemoved: {
     views: [
       `delete from application_keys k using $facts f where k.app_id = f.stream and k.key_id = f.payload->>'keyId'`,
-      touch("applications", "app_id"),
+      touch("applications", "app_id", judgedWithoutKey),
     ],
   },
   deleted: {
@@ -175,7 +195,7 @@ export const applicationFolds = {
     cascades: whatRests.map((step) => ({ ...step, extent: "many" as const })),
     later: { begins: gone, steps: whatRests, ends: [] },
   },
-} satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds>;
+} satisfies Omit<NounFolds<"application">, keyof typeof apiApplicationFolds | keyof typeof documentApplicationFolds>;
 
 export const applicationRules = [
   messageRule(CreateOidcApplicationRequestSchema, (request) => flowViolations(flowOf(request)), [
@@ -200,9 +220,13 @@ export type ApplicationRow = {
   name: string;
   clientId: string;
   oidc: JsonObject;
+  api: JsonObject | null;
   isApi: boolean;
+  isDocument: boolean;
   active: boolean;
   hasKey: boolean;
+  /** When the client secret before the current one expires, or expired. */
+  replacedUntil: Date | null;
   version: bigint;
   created: Date;
   changed: Date;
@@ -231,20 +255,23 @@ export function found<R extends ApplicationRow>(
 
 const isThere = <R extends ApplicationRow>(row: R | Absent): row is R => row.id !== null;
 
-function application(row: ApplicationRow, call: Call) {
-  const { id, projectId, name, clientId } = row;
+function application(row: ApplicationRow, call: Call, now: Date) {
+  const { id, projectId, name, clientId, replacedUntil: end } = row;
   const state = row.active ? ApplicationState.ACTIVE : ApplicationState.INACTIVE;
-  return { id, details: details(row), projectId, name, clientId, state, ...configurationShown(row, languageOf(call)) };
+  const until = end && end > now ? { previousSecretExpirationDate: timestampFromDate(end) } : {};
+  const about = { id, details: details(row), projectId, name, clientId, state, ...until };
+  return { ...about, ...configurationShown(row, languageOf(call)) };
 }
 
 function configurationShown(row: ApplicationRow, language: Language) {
   const oidc = configurationIn(row);
-  if (row.isApi) return { api: apiConfigurationOf(oidc), ...apiComplianceOf(oidc, language, row.hasKey) };
+  if (row.isDocument) return { bringsDocument: true, noneCompliant: false };
+  if (row.isApi) return { api: apiConfigurationOf(oidc, row.api), ...apiComplianceOf(oidc, language, row.hasKey) };
   return { oidc, ...complianceOf(oidc, language, row.hasKey) };
 }
 
 /** Ignores unknown values, which a newer node may have written. */
-export const configurationIn = ({ oidc }: ApplicationRow) =>
+export const configurationIn = ({ oidc }: Pick<ApplicationRow, "oidc">) =>
   fromJson(OidcConfigurationSchema, oidc, { ignoreUnknownFields: true });
 
 export const languageOf = (call: Call) => call.values.get(keys.language) ?? "en";
@@ -264,7 +291,8 @@ function secretFor({ clientSecretHash: hash }: CreateOidcApplicationRequest, oid
   return keepsSecret(oidc) ? newSecret() : {};
 }
 
-function after(time: Date, overlap: Duration | undefined): Date {
+/** The time at which an overlap ends. */
+export function after(time: Date, overlap: Duration | undefined): Date {
   const milliseconds = overlap ? Number(overlap.seconds) * 1000 + Math.trunc(overlap.nanos / 1e6) : 0;
   return new Date(time.getTime() + milliseconds);
 }
@@ -280,7 +308,8 @@ const unnamed = { name: "", client_id: null } as const;
 const takenColumns = `(
                select a.app_id from applications a
                where a.project_id = asked.project and ${asRead("a.name")} = ${asRead("asked.name")} limit 1) as "takenBy",
-               exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"`;
+               (exists (select from used_client_ids u where u.client_id = asked.client_id offset 0)
+                 or exists (select from burned_ids b where b.id = asked.client_id offset 0)) as "clientIdUsed"`;
 
 /** The condition of the fact that creates an application: the project exists, and name and client id are free. */
 export const applicationCondition: Condition = {
@@ -298,7 +327,7 @@ export const projectForNameRead = (sql: Sql) =>
              from asked join projects p on p.owner = asked.owner and p.project_id = asked.project`,
   });
 
-function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
+export function refuseTaken({ projectId, name, clientId }: NewNames, project: ProjectForName | undefined): void {
   if (!project) throw refuse.notFound("project", projectId);
   const no = joined(takenIn({ name, clientId }, project));
   if (no) throw refuse.because(no.reason, no);
@@ -346,38 +375,19 @@ export async function takenInRequest(
   return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
 }
 
-const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.is_api as "isApi",
-    a.active, a.version, a.created, a.changed,
-    exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"`;
-
 export const applicationColumns = `a.app_id as id, ${listedColumns}`;
 
 /** The application that a shared read looks up by its key. */
+// By its id alone: where most organizations have one application, the planner would read all of the organization's, whoever has thousands.
 export const ofApplication = `
     from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
-    left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`;
+    left join applications a on a.app_id = asked.app and (a.owner = p.owner and a.project_id = p.project_id) is true`;
 
 const applicationRead = (sql: Sql) =>
   loadOne<ApplicationKey, ApplicationRow | Absent>(sql, {
     asked: "owner text, project text, app text",
     select: `select n, ${applicationColumns} ${ofApplication}`,
   });
-
-const applicationList = (sql: Sql, query: NamedQuery, projectId: string): NamedList => ({
-  texts: query.texts,
-  words: query.words,
-  order: query.order,
-  active: query.active,
-  columns: listedColumns,
-  table: sql`applications a`,
-  alias: "a",
-  id: "a.app_id",
-  name: "a.name",
-  scope: { column: "a.project_id", value: projectId },
-  isAgeByBytes: true,
-  terms: sql`(select * from terms where noun = 'application' and scope = ${projectId}) w`,
-  ownWords: "a.words",
-});
 
 export function applicationNameTaken({ field, name, appId }: TakenApplicationName): No {
   const resource = { noun: "application", id: appId };

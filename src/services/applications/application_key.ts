@@ -1,4 +1,4 @@
-import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -16,6 +16,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { canonicalJwk, type JwkFault, jwkFaults } from "../../security/jwk.ts";
 import { isOutgoingUri } from "../writing/outgoing_uri.ts";
+import { ofApplication } from "./application.ts";
 import { refuseFirstParty } from "./first_party.ts";
 
 type Keys = Pick<
@@ -31,6 +32,7 @@ export const applicationKeys = ({ log, sql, clock, ids }: Deps) => {
     async addApplicationKey(request, call) {
       const row = await applicationOf(request, call);
       const added = keyFrom(request);
+      if (row.isDocument) throw refuse.because("APPLICATION_NOT_OIDC", { params: { id: row.id } });
       refuseFirstParty(row.oidc, call);
       refuseUnfit(row.keys, added);
       const keyId = ids();
@@ -73,11 +75,14 @@ export const applicationKeyRules = [
 function sourceViolations({ publicKey, jwksUri }: Source): Violation[] {
   if (publicKey && jwksUri !== undefined)
     return [{ field: "jwksUri", text: "FIELD_COMBINED", params: { other: "publicKey" }, reason: "MUTUALLY_EXCLUSIVE" }];
-  if (publicKey) return jwkFaults(membersOf(publicKey)).map(keyViolation);
+  if (publicKey) return publicKeyViolations(publicKey);
   if (jwksUri === undefined)
     return [{ field: "publicKey", text: "FIELD_OR", params: { other: "jwksUri" }, reason: "REQUIRED" }];
   return isOutgoingUri(jwksUri) ? [] : [{ field: "jwksUri", text: "KEY_SET_URI", reason: "JWKS_URI_INVALID" }];
 }
+
+/** What is wrong with the public key of a request. */
+export const publicKeyViolations = (key: JsonWebKey): Violation[] => jwkFaults(membersOf(key)).map(keyViolation);
 
 const keyViolation = ({ member, ...fault }: JwkFault): Violation => ({
   field: member ? `publicKey.${member}` : "publicKey",
@@ -90,11 +95,15 @@ function membersOf({ kty, kid, alg, n, e, crv, x, y }: JsonWebKey) {
   return { kty, ...Object.fromEntries(optional) };
 }
 
-function keyFrom({ publicKey, jwksUri = "" }: Source): Added {
-  if (!publicKey) return { case: "jwksUri", value: jwksUri };
+const keyFrom = ({ publicKey, jwksUri = "" }: Source): Added =>
+  publicKey ? { case: "publicKey", value: storedKey(publicKey) } : { case: "jwksUri", value: jwksUri };
+
+/** A public key as it is stored. */
+export function storedKey(key: MessageInitShape<typeof JsonWebKeySchema>): JsonWebKey {
+  const publicKey = create(JsonWebKeySchema, key);
   const { alg, use } = publicKey;
   const kept = { ...(alg === undefined ? {} : { alg }), ...(use === undefined ? {} : { use }), keyOps: ["verify"] };
-  return { case: "publicKey", value: create(JsonWebKeySchema, { ...canonicalJwk(membersOf(publicKey)), ...kept }) };
+  return create(JsonWebKeySchema, { ...canonicalJwk(membersOf(publicKey)), ...kept });
 }
 
 const mostKeys = 20;
@@ -120,7 +129,7 @@ type KeyRow = {
   readonly jwksUri: string | null;
 };
 
-type Row = Versioned & { readonly oidc: JsonObject; readonly keys: readonly KeyRow[] };
+type Row = Versioned & { readonly oidc: JsonObject; readonly isDocument: boolean; readonly keys: readonly KeyRow[] };
 type Absent = { readonly id: null };
 
 const applicationKey = ({ id, created, jwk, jwksUri }: KeyRow) => ({
@@ -137,10 +146,8 @@ const publicKeyOf = (jwk: JsonObject) =>
 const keysRead = (sql: Sql) =>
   loadOne<{ owner: string; project: string; app: string }, Row | Absent>(sql, {
     asked: "owner text, project text, app text",
-    select: `select n, a.app_id as id, a.owner, a.oidc, a.version, a.created, a.changed, coalesce((
+    select: `select n, a.app_id as id, a.owner, a.oidc, a.is_document as "isDocument", a.version, a.created, a.changed, coalesce((
                select jsonb_agg(jsonb_build_object('id', k.key_id, 'created', k.created, 'jwk', k.jwk, 'jwksUri', k.jwks_uri)
                  order by k.version)
-               from application_keys k where k.app_id = a.app_id), '[]') as keys
-             from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
-             left join applications a on a.owner = p.owner and a.app_id = asked.app and a.project_id = p.project_id`,
+               from application_keys k where k.app_id = a.app_id), '[]') as keys ${ofApplication}`,
   });

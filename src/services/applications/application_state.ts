@@ -4,6 +4,7 @@ import type { Call, Deps } from "../../deps.ts";
 import { plainFact, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { activeStateFolds, activeStates } from "../writing/active_state.ts";
+import { stillJudged } from "./stored_compliance.ts";
 
 type Named = { readonly projectId: string; readonly appId: string };
 type FoundApplication = Versioned & { readonly active: boolean };
@@ -17,7 +18,7 @@ export const applicationState = (deps: Deps, find: (named: Named, call: Call) =>
   } satisfies Partial<ServiceImpl<typeof ApplicationService>>;
 };
 
-export const applicationStateFolds = activeStateFolds("applications", "app_id") satisfies Pick<
+export const applicationStateFolds = activeStateFolds("applications", "app_id", stillJudged) satisfies Pick<
   NounFolds<"application">,
   "deactivated" | "reactivated"
 >;

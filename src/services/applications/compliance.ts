@@ -1,5 +1,10 @@
 import type { OidcConfiguration } from "../../../gen/postern/v1/application_pb.ts";
-import { OidcAppType, OidcAuthMethodType, OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
+import {
+  OidcAppType,
+  OidcAuthMethodType,
+  OidcGrantType,
+  OidcResponseType,
+} from "../../../gen/postern/v1/application_pb.ts";
 import { type ComplianceKey, type Language, text } from "../../messages/catalogue.ts";
 import { isDangerous, isLoopback, schemeOf } from "./web_origin.ts";
 
@@ -37,11 +42,12 @@ const isUsed = (list: UriList, oidc: OidcConfiguration): boolean =>
 export const complianceOf = (oidc: OidcConfiguration, language: Language, hasKey = false) =>
   described(problemsOf(oidc, hasKey), language);
 
-/** Describes the compliance of an API application, which has nothing to check but its authentication method. */
-export function apiComplianceOf(oidc: OidcConfiguration, language: Language, hasKey: boolean) {
-  const problems = problemsOf(oidc, hasKey).filter(({ key }) => key === "PRIVATE_KEY_JWT_WITHOUT_KEY");
-  return described(problems, language);
-}
+/** Finds the rules that an API application breaks, which has nothing to check but its authentication method. */
+export const apiProblemsOf = (oidc: OidcConfiguration, hasKey: boolean): Problem[] =>
+  problemsOf(oidc, hasKey).filter(({ key }) => key === "PRIVATE_KEY_JWT_WITHOUT_KEY");
+
+export const apiComplianceOf = (oidc: OidcConfiguration, language: Language, hasKey: boolean) =>
+  described(apiProblemsOf(oidc, hasKey), language);
 
 function described(problems: readonly Problem[], language: Language) {
   const complianceProblems = problems.map(({ key, fields }) => ({
@@ -93,6 +99,11 @@ const rules: readonly Rule[] = [
   },
   { key: "HTTP_ON_PUBLIC_WEB", inDevMode: false, broken: each((to, oidc) => isSignIn(to) && leaksCodes(to, oidc)) },
   {
+    key: "HTTP_ON_CONFIDENTIAL_WEB",
+    inDevMode: false,
+    broken: each((to, oidc) => isSignIn(to) && showsCodes(to, oidc)),
+  },
+  {
     key: "CUSTOM_SCHEME_ON_WEB",
     inDevMode: false,
     broken: each(({ kind }, { appType }) => appType === WEB && kind === "custom"),
@@ -120,6 +131,7 @@ const rules: readonly Rule[] = [
     inDevMode: false,
     broken: each((to, oidc) => isSignIn(to) && leaksTokens(to, oidc)),
   },
+  { key: "IMPLICIT_ACCESS_TOKEN", inDevMode: true, broken: tokensInUrls },
   {
     key: "USER_AGENT_WITH_AUTH_METHOD",
     inDevMode: true,
@@ -167,6 +179,17 @@ function lacksRedirectUris(oidc: OidcConfiguration): boolean {
 // OpenID Connect Core 1.0, 3.1.2.1: with the code flow, only confidential clients may use http.
 function leaksCodes(to: Redirect, { appType, authMethodType, grantTypes }: OidcConfiguration): boolean {
   return appType === WEB && authMethodType === NONE && grantTypes.includes(AUTHORIZATION_CODE) && isHttp(to);
+}
+
+// RFC 9700, 2.6: codes of confidential clients must not cross a network in the clear either.
+function showsCodes({ kind }: Redirect, { appType, authMethodType, grantTypes }: OidcConfiguration): boolean {
+  return appType === WEB && authMethodType !== NONE && grantTypes.includes(AUTHORIZATION_CODE) && kind === "http";
+}
+
+// RFC 9700, 2.1.2: access tokens in URLs leak and can be injected.
+function tokensInUrls({ responseTypes }: OidcConfiguration): FieldAtFault[] {
+  const index = responseTypes.indexOf(OidcResponseType.ID_TOKEN_TOKEN);
+  return index < 0 ? [] : [{ path: `responseTypes[${index}]` }];
 }
 
 // OpenID Connect Core 1.0, 3.2.2.1: with the implicit flow, only native applications may use http, on the loopback address.

@@ -34,6 +34,8 @@ export function completed(settings: Settings): OidcConfiguration {
     backChannelLogoutUri: settings.backChannelLogoutUri,
     firstParty: settings.firstParty,
     declaredClaims: settings.declaredClaims,
+    requirePushedAuthorizationRequests: settings.requirePushedAuthorizationRequests,
+    dpopBoundAccessTokens: settings.dpopBoundAccessTokens,
     ...(clockSkew ? { clockSkew } : {}),
     ...(accessTokenLifetime ? { accessTokenLifetime } : {}),
     ...(idTokenLifetime ? { idTokenLifetime } : {}),

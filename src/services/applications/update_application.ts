@@ -32,6 +32,7 @@ import {
 import { complianceOf } from "./compliance.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { completed, flowViolations, originsOf, settingViolations } from "./oidc_configuration.ts";
+import { found as complianceFound } from "./stored_compliance.ts";
 
 type Update = Pick<ServiceImpl<typeof ApplicationService>, "updateOidcApplication">;
 
@@ -41,7 +42,7 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
   return {
     async updateOidcApplication(request, call) {
       const row = found(await applicationToUpdate(lookupKeyOf(request, call), call.signal), request);
-      if (row.isApi) throw refuse.because("APPLICATION_NOT_OIDC", { params: { id: row.id } });
+      if (row.isApi || row.isDocument) throw refuse.because("APPLICATION_NOT_OIDC", { params: { id: row.id } });
       refuseOvertaken(row, request.expectedSequence);
       const { name, before, oidc } = updated(row, request);
       if (oidc.firstParty !== before.firstParty) refuseMark(call, `${path}firstParty`);
@@ -52,7 +53,8 @@ export const applicationUpdate = ({ log, sql, clock }: Deps) => {
       if (isSame || request.validateOnly) return log.append(call, [], { details: details(row), ...compliance });
       const at = next(row, clock());
       const { secret, ...shown } = keepsSecret(oidc) && !keepsSecret(before) ? newSecret() : {};
-      const changed = factOf("application", at, { case: "oidcChanged", value: { name, oidc } }, secret);
+      const value = { name, oidc, compliance: complianceFound(compliance.complianceProblems) };
+      const changed = factOf("application", at, { case: "oidcChanged", value }, secret);
       return log.append(call, [changed], { details: detailsAfter(at), ...shown, ...compliance });
     },
   } satisfies Update;

@@ -74,6 +74,7 @@ test("an application with a name and a redirect URI is a confidential web client
     noneCompliant: false,
     complianceProblems: [],
     state: "APPLICATION_STATE_ACTIVE",
+    bringsDocument: false,
     oidc: {
       redirectUris: ["https://portal.example/cb"],
       responseTypes: [response("CODE")],
@@ -93,6 +94,8 @@ test("an application with a name and a redirect URI is a confidential web client
       firstParty: false,
       declaredClaims: [],
       backChannelLogoutUri: "",
+      requirePushedAuthorizationRequests: false,
+      dpopBoundAccessTokens: false,
     },
   });
 });
@@ -122,6 +125,8 @@ test("every field is kept as it was given", async () => {
     firstParty: true,
     declaredClaims: [{ name: "desk", userMetadata: "desk", places: ["CLAIM_PLACE_USERINFO"] }],
     backChannelLogoutUri: "https://app.example/logout?tenant=1",
+    requirePushedAuthorizationRequests: true,
+    dpopBoundAccessTokens: true,
   };
   const { body } = await create(oidc);
   expect((await get(body.appId)).body.application.oidc).toEqual(oidc);
@@ -380,6 +385,22 @@ test("a rotated secret lives on for the overlap beside the new one, and those be
   const last = (await rotate(appId)).body;
   expect(last.previousSecretExpirationDate).toBe(last.details.changeDate);
   expect(await secretsOf(appId)).toEqual([{ hash: sha256(last.clientSecret), expirationDate: null }]);
+});
+
+test("an application says when the replaced secret expires, until it has", async () => {
+  const { appId } = (await create({})).body;
+  const shown = async () => {
+    const { application } = (await postern.admin.get(`${pathOf(projectId)}/${appId}`)).body;
+    const { applications } = (await postern.admin.get(pathOf(projectId))).body;
+    const listed = applications.find(({ id }: { id: string }) => id === appId);
+    expect(listed.previousSecretExpirationDate).toBe(application.previousSecretExpirationDate);
+    return application.previousSecretExpirationDate;
+  };
+  expect(await shown()).toBeUndefined();
+  const { previousSecretExpirationDate } = (await rotate(appId, { overlap: "3600s" })).body;
+  expect(await shown()).toBe(previousSecretExpirationDate);
+  await rotate(appId);
+  expect(await shown()).toBeUndefined();
 });
 
 test("rotations at the same time all count, and leave one secret in force", async () => {

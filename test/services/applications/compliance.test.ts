@@ -7,6 +7,7 @@ import {
   type OidcConfiguration,
   OidcConfigurationSchema,
   OidcGrantType,
+  OidcResponseType,
 } from "../../../gen/postern/v1/application_pb.ts";
 import { complianceOf, problemsOf } from "../../../src/services/applications/compliance.ts";
 import { isLoopback, originFault, originOf } from "../../../src/services/applications/web_origin.ts";
@@ -26,6 +27,12 @@ const keysOf = (changes: Configured) => Object.keys(placesOf(changes));
 
 test("a web application with the code flow and an https redirect URI is compliant", () => {
   expect(complianceOf(configured({}), "en")).toEqual({ noneCompliant: false, complianceProblems: [] });
+});
+
+test("an application that asks for access tokens in URLs is told that RFC 9700 advises against it", () => {
+  const [responseTypes, grantTypes] = [[OidcResponseType.ID_TOKEN, OidcResponseType.ID_TOKEN_TOKEN], [IMPLICIT]];
+  const places = { IMPLICIT_ACCESS_TOKEN: ["responseTypes[1]"] };
+  expect(placesOf({ responseTypes, grantTypes, devMode: true })).toEqual(places);
 });
 
 /**
@@ -85,6 +92,7 @@ const kinds = [
 const hiddenInDevMode = new Set([
   "HTTP_ON_USER_AGENT",
   "HTTP_ON_PUBLIC_WEB",
+  "HTTP_ON_CONFIDENTIAL_WEB",
   "CUSTOM_SCHEME_ON_WEB",
   "CUSTOM_SCHEME_ON_USER_AGENT",
   "NATIVE_HTTP_NOT_LOOPBACK",
@@ -130,11 +138,12 @@ const cases = kinds.flatMap((kind) =>
 type Case = (typeof cases)[number];
 
 function expected({ kind, app, grant, authMethodType, devMode }: Case): string[] {
-  const isOpen = app.appType === WEB && authMethodType === NONE && grant.grantTypes.includes(AUTHORIZATION_CODE);
+  const isCode = app.appType === WEB && grant.grantTypes.includes(AUTHORIZATION_CODE);
   const isImplicit = grant.grantTypes.includes(IMPLICIT) && kind.implicit.some((type) => type === app.appType);
   const ofUri = [
     ...kind[app.column],
-    ...(isOpen ? kind.open : []),
+    ...(isCode && authMethodType === NONE ? kind.open : []),
+    ...(isCode && authMethodType !== NONE && kind.kind === "http" ? ["HTTP_ON_CONFIDENTIAL_WEB"] : []),
     ...(isImplicit ? ["IMPLICIT_CUSTOM_OR_HTTP"] : []),
   ].filter((key) => !devMode || !hiddenInDevMode.has(key));
   return [

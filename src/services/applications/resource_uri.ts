@@ -1,0 +1,99 @@
+import type { Violation } from "../../errors.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { hrefOf, namesOfHost, resourceHolds } from "../callers/resource_in_force.ts";
+import { isLoopback } from "./web_origin.ts";
+
+/** Whether a URI can name an API (RFC 8707, 2): https, or http on the machine itself, in normal form, so that it is compared by bytes. */
+export function isResourceUri(uri: string): boolean {
+  const isSecure = uri.startsWith("https://") || (uri.startsWith("http://") && isLoopback(uri));
+  if (!isSecure || uri.includes("#") || !URL.canParse(uri)) return false;
+  const { href, username, password } = new URL(uri);
+  return href === hrefOf(uri) && username === "" && password === "";
+}
+
+/** Finds resource URIs that cannot name an API, and those that are there twice. */
+export function uriViolations(uris: readonly string[], path: string): Violation[] {
+  const hrefs = uris.map(hrefOf);
+  return uris.flatMap((uri, at): Violation[] => {
+    const field = `${path}resourceUris[${at}]`;
+    const earlier = hrefs.indexOf(hrefOf(uri));
+    const params = { other: `${path}resourceUris[${earlier}]` };
+    if (!isResourceUri(uri)) return [{ field, text: "RESOURCE_URI_INVALID", reason: "RESOURCE_URI_INVALID" }];
+    return earlier < at ? [{ field, text: "ITEM_REPEATED", params, reason: "REPEATED" }] : [];
+  });
+}
+
+/** Who wants URIs for which application; a new application has no id. */
+export type UriWish = {
+  readonly owner: string;
+  readonly appId: string | undefined;
+  readonly uris: readonly string[];
+  /** Whether an owner of the instance asks, who may give any URI. */
+  readonly isGiver: boolean;
+  /** The origin of the issuer, which is no API of anybody else. */
+  readonly issuer: string | undefined;
+  readonly path: string;
+};
+
+/** What an application's URIs are refused for, or else those that an owner of the instance has given. */
+export type JudgedUris = { readonly violations: readonly Violation[]; readonly given: string[] };
+
+/** Makes the judgement of the URIs that an application is to have. Those that it has already stay, whatever became of their domains. */
+export function urisJudged(sql: Sql) {
+  const read = uriRead(sql);
+  return async (wish: UriWish, signal: AbortSignal): Promise<JudgedUris> => {
+    const found = await Promise.all(
+      wish.uris.map((uri) => read({ owner: wish.owner, app: wish.appId ?? "", ...lookupOf(uri) }, signal)),
+    );
+    const judged = wish.uris.map((uri, at) => ({ uri, ...judgedUri(wish, uri, found[at]) }));
+    return {
+      violations: judged.flatMap(({ fault }, at) =>
+        fault ? [violation(fault, `${wish.path}resourceUris[${at}]`)] : [],
+      ),
+      given: judged.flatMap(({ uri, isGiven }) => (isGiven ? [uri] : [])),
+    };
+  };
+}
+
+type Fault = "RESOURCE_URI_ISSUER" | "RESOURCE_URI_TAKEN" | "RESOURCE_URI_HOST";
+
+const violation = (fault: Fault, field: string): Violation => ({ field, text: fault, reason: fault });
+
+function judgedUri({ isGiver, issuer }: UriWish, uri: string, found: FoundUri | undefined): JudgedUri {
+  const { isTaken = false, isHeld = false, isOwnDomain = false, isGiven = false } = found ?? {};
+  if (isHeld) return { isGiven: isGiven || (isGiver && !isOwnDomain && !isTaken) };
+  if (new URL(uri).origin === issuer) return { fault: "RESOURCE_URI_ISSUER", isGiven };
+  if (isTaken) return { fault: "RESOURCE_URI_TAKEN", isGiven };
+  if (isOwnDomain || isGiver) return { isGiven: !isOwnDomain };
+  return { fault: "RESOURCE_URI_HOST", isGiven };
+}
+
+type JudgedUri = { readonly fault?: Fault; readonly isGiven: boolean };
+
+/** What is known about a URI. */
+type FoundUri = {
+  /** Whether another application has it, of the same organization or, in force, of another one. */
+  readonly isTaken: boolean;
+  /** Whether the application itself has it. */
+  readonly isHeld: boolean;
+  /** Whether its host belongs to a domain of the organization. */
+  readonly isOwnDomain: boolean;
+  /** Whether the application has it from an owner of the instance. */
+  readonly isGiven: boolean;
+};
+
+const lookupOf = (uri: string) => ({ href: hrefOf(uri), names: namesOfHost(uri) });
+
+const uriRead = (sql: Sql) =>
+  loadOne<{ owner: string; app: string; href: string; names: readonly string[] }, FoundUri>(sql, {
+    asked: "owner text, app text, href text, names text[]",
+    select: `select n,
+        exists (select from resource_uris r where r.href = asked.href and r.app_id <> asked.app
+          and (r.owner = asked.owner or ${resourceHolds}) offset 0) as "isTaken",
+        exists (select from resource_uris r where r.href = asked.href and r.app_id = asked.app offset 0) as "isHeld",
+        exists (select from resource_uris r where r.href = asked.href and r.app_id = asked.app and r.given offset 0) as "isGiven",
+        asked.owner = (select d.owner from domains d where d.name = any(asked.names) and d.proven
+          order by length(d.name) desc limit 1) as "isOwnDomain"
+      from asked`,
+  });
