@@ -7,8 +7,19 @@ const own = async ({ newInvitation }: Fixture) => ({ invitationId: await newInvi
 const received = async ({ newReceivedInvitation }: Fixture) => ({ invitationId: await newReceivedInvitation() });
 
 const decide = { needs: "org.write", decides: "organization" } as const;
-const read = { needs: "user.read", decides: "organization" } as const;
 const write = { needs: "user.write", decides: "organization" } as const;
+// A role on a project or project grant reaches what was offered there: offers.test.ts.
+const read = {
+  needs: "user.read",
+  decides: "organization",
+  reaches: "own",
+  instead: ["member.read", "user.grant.read", "project.read"],
+} as const;
+const change = {
+  ...write,
+  reaches: "own",
+  instead: ["member.write", "user.grant.write", "project.grant.write"],
+} as const;
 const answer = { needs: "caller", decides: "nobody", request: () => ({ code: "not one" }) } as const;
 
 /** The rows of rpcs about invitations. */
@@ -20,8 +31,8 @@ export const invitationRows: Readonly<Record<string, Row>> = {
   },
   "InvitationService.GetInvitation": { ...read, request: own },
   "InvitationService.ListInvitations": { ...read, objectless: true, request: () => ({}) },
-  "InvitationService.ResendInvitation": { ...write, request: own },
-  "InvitationService.WithdrawInvitation": { ...write, request: own },
+  "InvitationService.ResendInvitation": { ...change, request: own },
+  "InvitationService.WithdrawInvitation": { ...change, request: own },
   "InvitationService.ListReceivedInvitations": {
     ...{ needs: "org.read", decides: "organization", objectless: true },
     request: () => ({}),

@@ -8,6 +8,7 @@ import { type PersonProblem, personFields, type Typed } from "../mail_pages/pers
 import type { PlainPage } from "../mail_pages/plain_page.ts";
 import { field, problemsOf } from "../pages/field.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
+import { offersIn } from "../pages/offered_roles.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 
 const path = paths.organizationInvitation;
@@ -59,7 +60,7 @@ export const overPage = (page: PlainPage, state: State): Response =>
 /** Who invites whom to what. */
 function whatIsOffered({ language }: Pick<PlainPage, "language">, invitation: OpenInvitation): Html {
   const { organizationName: organization, inviterName: inviter, email } = invitation;
-  const offers = offersIn({ language }, invitation, undefined);
+  const offers = offersIn({ language }, invitation);
   return html`<p>${pageText(inviter === "" ? "invited_text" : "invited_by", language, { inviter, organization })}
 ${pageText("invited_address", language, { email })}</p>
 ${offers.length === 0 ? nothing : html`<p>${pageText("invited_offers", language)}</p>`}
@@ -72,36 +73,9 @@ const listOf = (items: readonly string[]): Html =>
     : html`<ul>
 ${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
 
-const roleTexts: Readonly<Record<string, PageText>> = {
-  ORG_OWNER: "role_owner",
-  ORG_USER_MANAGER: "role_user_manager",
-  ORG_VIEWER: "role_viewer",
-  PROJECT_OWNER: "role_owner",
-  PROJECT_GRANT_OWNER: "role_owner",
-  PROJECT_VIEWER: "role_viewer",
-  PROJECT_GRANT_VIEWER: "role_viewer",
-  PROJECT_EVALUATOR: "role_evaluator",
-};
-
-/** What an invitation offers, or some of it, in words. */
-export function offersIn(
-  { language }: Pick<PlainPage, "language">,
-  invitation: OpenInvitation,
-  some: Accepted["notGiven"] | undefined,
-): readonly string[] {
-  const { organizationName, projectNames } = invitation;
-  const { memberships, grants } = some ? offersOf(some) : invitation;
-  const projectName = (id: string) => projectNames[id] ?? pageText("invited_place_gone", language);
-  const within = (place: string, roles: readonly string[]) =>
-    pageText("invited_roles", language, { place, roles: roles.join(", ") });
-  return [
-    ...memberships.map(({ projectId, roles }) => {
-      const names = roles.map((role) => (roleTexts[role] ? pageText(roleTexts[role], language) : role));
-      return within(projectId === "" ? organizationName : projectName(projectId), names);
-    }),
-    ...grants.map(({ projectId, roleKeys }) => within(projectName(projectId), roleKeys)),
-  ];
-}
+/** A part of what an invitation offers, in words. */
+export const partIn = (page: PlainPage, invitation: OpenInvitation, some: Accepted["notGiven"]): readonly string[] =>
+  offersIn(page, { ...invitation, ...offersOf(some) });
 
 function offersOf(some: Accepted["notGiven"]): Offers {
   return {
@@ -159,12 +133,17 @@ export function acceptPage(page: PlainPage, { invitation, session, account }: Ac
     title: "invited_title",
     body: html`${whatIsOffered(page, invitation)}
 <p>${pageText("invited_as", language, { name, organization })}</p>
-${account.isFor && !isEmpty ? acceptForm() : html`<p>${pageText(account.isFor ? "invited_nothing" : "invited_other", language)}</p>`}
+${answer()}
 ${otherWays(page, invitation, "other_account")}
 <p><a href="${path}?new=1">${pageText("invited_create", language)}</a></p>`,
   });
 
-  function acceptForm(): Html {
+  function answer(): Html {
+    if (account.match === "other") return html`<p>${pageText("invited_other", language)}</p>`;
+    if (isEmpty) return html`<p>${pageText("invited_nothing", language)}</p>`;
+    if (account.match === "unconfirmed")
+      return html`<p>${pageText("invited_unconfirmed", language)}</p>
+<a class="button" href="${paths.accountEmail}">${pageText("invited_confirm", language)}</a>`;
     return html`<form method="post" action="${path}">
 ${hiddenIn(page, invitation)}${hidden("user", session.userId)}
 <button name="action" value="accept">${pageText("accept", language)}</button>

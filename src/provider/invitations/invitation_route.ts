@@ -28,9 +28,9 @@ import {
   donePage,
   joinPage,
   type Outcome,
-  offersIn,
   outcomes,
   overPage,
+  partIn,
 } from "./invitation_page.ts";
 
 const path = paths.organizationInvitation;
@@ -145,12 +145,12 @@ function done(page: PlainPage, outcome: Outcome, { notGiven, invitation, cookies
   if (notGiven.length === 0) return redirect(`${path}?${outcome}=1`, { cookies: all });
   const isWaiting = ({ no }: Accepted["notGiven"][number]) => no.reason === "ACCEPTANCE_REQUIRED";
   const lists = {
-    notGiven: offersIn(
+    notGiven: partIn(
       page,
       invitation,
       notGiven.filter((one) => !isWaiting(one)),
     ),
-    notYet: offersIn(page, invitation, notGiven.filter(isWaiting)),
+    notYet: partIn(page, invitation, notGiven.filter(isWaiting)),
   };
   return donePage({ ...page, form: { ...page.form, cookies: all } }, outcome, lists);
 }

@@ -35,8 +35,8 @@ export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
   /** Accepts for the caller. The code proves the mailbox, and the address of the account that it is the same person's. */
   async function accept(invitation: OpenInvitation, call: Call): Promise<Accepted> {
     const { userId } = callerOf(call);
-    const { isFor } = await accountOf(invitation, userId, call);
-    if (!isFor) throw refuse.because("INVITATION_FOR_OTHER_ADDRESS");
+    const { match } = await accountOf(invitation, userId, call);
+    if (match !== "same") throw refuse.because(mismatches[match]);
     const judged = await judgedNow(invitation, userId);
     refuseVoid(judged);
     return accepted(invitation, { userId, judged }, call);
@@ -59,6 +59,11 @@ export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
     await log.append(call, [declined], undefined);
   }
 }
+
+const mismatches = {
+  other: "INVITATION_FOR_OTHER_ADDRESS",
+  unconfirmed: "INVITATION_ADDRESS_UNCONFIRMED",
+} as const;
 
 /** Makes the decision about what can be given, by what the inviter may give now. */
 function judging({ sql, clock }: Deps) {

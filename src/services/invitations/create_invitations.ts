@@ -22,8 +22,8 @@ import {
   refusedMore,
   refusedSend,
   type Within,
-} from "../verification/joining_mail.ts";
-import type { MailSettings } from "../verification/mail_code.ts";
+} from "../verification/joining_mail_limits.ts";
+import type { MailSettings } from "../verification/mail.ts";
 import {
   allEnded,
   joined,

@@ -1,40 +1,49 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type InvitationService, ListInvitationsRequestSchema } from "../../../gen/postern/v1/invitation_pb.ts";
-import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
+import { type Call, callerOf, type Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
-import { type JoiningSends, joiningSendsColumns, refusedMore, refusedSend } from "../verification/joining_mail.ts";
-import type { MailSettings } from "../verification/mail_code.ts";
+import {
+  type JoiningSends,
+  joiningSendsColumns,
+  refusedMore,
+  refusedSend,
+} from "../verification/joining_mail_limits.ts";
+import type { MailSettings } from "../verification/mail.ts";
 import { joined } from "../writing/batch_refusal.ts";
 import { receivedUntil } from "../writing/offer.ts";
 import { invitationMails, type OrganizationUse, useOf } from "./invitation_mail.ts";
-import { type InvitationRow, invitation, invitationRead, invitationsOf } from "./invitation_row.ts";
+import { reached } from "./invitation_reach.ts";
+import { type InvitationRow, invitation, invitationOf, invitationsOf } from "./invitation_row.ts";
 import { judge, refusalsOf } from "./offers.ts";
 
 /** What an organization does with its invitations. */
 export const invitationCalls = (deps: Deps, settings: MailSettings) => {
   const { log, sql, clock } = deps;
-  const read = invitationRead(sql);
   const sendsTo = sendsRead(sql, settings);
   const mailOf = invitationMails(deps, settings);
 
   return {
     async getInvitation({ invitationId }, call) {
-      return { invitation: invitation(await found(invitationId, call), clock()) };
+      return { invitation: invitation(await found(invitationId, call, "read"), clock()) };
     },
 
     async listInvitations(request, call) {
       const page = pageOf(ListInvitationsRequestSchema, request, 1);
-      const { rows, nextPageToken } = cut(await invitationsOf(sql, organizationOf(call), page), page, ({ id }) => [id]);
+      const { rows, nextPageToken } = cut(
+        await invitationsOf(sql, reached(sql, call, "read"), page),
+        page,
+        ({ id }) => [id],
+      );
       return { invitations: rows.map((row) => invitation(row, clock())), nextPageToken };
     },
 
     async resendInvitation({ invitationId }, call) {
-      const row = await found(invitationId, call);
+      const row = await found(invitationId, call, "write");
       await refuseGiving(row, call);
       if (row.email === "") return resentToReceiver(row, call);
       const use = await useOf(sql, row.owner, { settings, now: clock() });
@@ -47,7 +56,7 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
     },
 
     async withdrawInvitation({ invitationId }, call) {
-      const at = next(await found(invitationId, call), clock());
+      const at = next(await found(invitationId, call, "write"), clock());
       const withdrawn = factOf("invitation", at, { case: "withdrawn", value: {} });
       return log.append(call, [withdrawn], { details: detailsAfter(at) });
     },
@@ -61,8 +70,8 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
     return log.append(call, [resent], { details: detailsAfter(at), expirationDate });
   }
 
-  async function found(id: string, call: Call): Promise<InvitationRow> {
-    const row = await read({ owner: organizationOf(call), id }, call.signal);
+  async function found(id: string, call: Call, verb: "read" | "write"): Promise<InvitationRow> {
+    const row = await invitationOf(sql, reached(sql, call, verb), id);
     if (!row) throw refuse.notFound("invitation", id);
     return row;
   }

@@ -1,7 +1,8 @@
 import type { Call, Deps } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { joiningMails, sentBy, type Within, windowStart } from "../verification/joining_mail.ts";
-import type { MailSettings } from "../verification/mail_code.ts";
+import { joiningMails } from "../verification/joining_mail.ts";
+import { sentBy, type Within, windowStart } from "../verification/joining_mail_limits.ts";
+import type { MailSettings } from "../verification/mail.ts";
 import { mostInvitations } from "../writing/offer.ts";
 
 /** For how long an invitation can be accepted; the mail says so. */

@@ -1,9 +1,9 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { InvitationState } from "../../../gen/postern/v1/invitation_pb.ts";
 import { details, type Versioned } from "../../events/fact.ts";
-import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { Page } from "../reading/page.ts";
+import type { Reached } from "./invitation_reach.ts";
 import { expirationOf, type Offers } from "./offers.ts";
 
 export type InvitationRow = Versioned &
@@ -29,17 +29,17 @@ export const receivedColumns = `${columns}, '' as email`;
 /** Joins the address of the invitation `v`, if it has one. */
 export const itsAddress = "left join invitation_addresses a on a.invitation_id = v.invitation_id";
 
-export const invitationsOf = (sql: Sql, owner: string, { after, limit }: Page) => sql<InvitationRow[]>`
+export const invitationsOf = (sql: Sql, { owner, within }: Reached, { after, limit }: Page) => sql<InvitationRow[]>`
   select ${sql.unsafe(invitationColumns)} from invitations v ${sql.unsafe(itsAddress)}
-  where v.owner = ${owner} and ${after ? sql`v.invitation_id < ${after[0] ?? ""}` : sql`true`}
+  where v.owner = ${owner} and ${within} and ${after ? sql`v.invitation_id < ${after[0] ?? ""}` : sql`true`}
   order by v.invitation_id desc limit ${limit}`;
 
-export const invitationRead = (sql: Sql) =>
-  loadOne<{ owner: string; id: string }, InvitationRow>(sql, {
-    asked: "owner text, id text",
-    select: `select n, ${invitationColumns} from asked
-             join invitations v on v.owner = asked.owner and v.invitation_id = asked.id ${itsAddress}`,
-  });
+export async function invitationOf(sql: Sql, { owner, within }: Reached, id: string) {
+  const [row] = await sql<InvitationRow[]>`
+    select ${sql.unsafe(invitationColumns)} from invitations v ${sql.unsafe(itsAddress)}
+    where v.owner = ${owner} and v.invitation_id = ${id} and ${within}`;
+  return row;
+}
 
 /** What is offered, as messages have it. */
 export const offersShown = ({ memberships, grants }: Pick<Offers, "memberships" | "grants">) => ({

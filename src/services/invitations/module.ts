@@ -1,7 +1,7 @@
 import { InvitationService } from "../../../gen/postern/v1/invitation_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { handlers, serving } from "../module.ts";
-import type { MailSettings } from "../verification/mail_code.ts";
+import type { MailSettings } from "../verification/mail.ts";
 import { invitationAnswerCalls, invitationAnswers } from "./answer_invitation.ts";
 import { invitationBatch, invitationBatchLateRules, invitationBatchRules } from "./create_invitations.ts";
 import { invitationCalls, invitationRules } from "./invitation.ts";

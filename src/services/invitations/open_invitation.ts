@@ -5,6 +5,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { joiningCodeHash } from "../../security/mail_code.ts";
 import { inForce } from "../callers/in_force.ts";
+import { emailIsVouchedFor } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { type InvitationRow, invitationColumns, itsAddress } from "./invitation_row.ts";
 
@@ -64,19 +65,27 @@ const openRead = (sql: Sql) =>
       left join users u on u.user_id = v.inviter_id`,
   });
 
-/** An account: whether its address is the invited one, and the organization that it belongs to. */
-export type Account = { readonly isFor: boolean; readonly organizationName: string };
+/** Whether an account is the one that an invitation is for: its address is another, the same, or only its user says so. */
+export type Match = "other" | "same" | "unconfirmed";
 
-/** Makes the read of the account with which a user would accept an invitation. */
+/** An account: how its address matches the invited one, and the organization that it belongs to. */
+export type Account = { readonly match: Match; readonly organizationName: string };
+
+/**
+ * Makes the read of the account with which a user would accept an invitation. Its address counts if it is verified or if an administrator
+ * has set it. Otherwise whoever has a forwarded mail could name the invited address and accept with any account.
+ */
 export function accountsFor(sql: Sql) {
-  const read = loadOne<{ id: string }, { email: string | null; organizationName: string }>(sql, {
+  const read = loadOne<{ id: string }, { email: string | null; isVouchedFor: boolean; organizationName: string }>(sql, {
     asked: "id text",
-    select: `select n, u.email, h.name as "organizationName" from asked join users u on u.user_id = asked.id
-             join organizations h on h.organization_id = u.owner`,
+    select: `select n, u.email, coalesce(${emailIsVouchedFor("u")}, false) as "isVouchedFor", h.name as "organizationName"
+             from asked join users u on u.user_id = asked.id join organizations h on h.organization_id = u.owner`,
   });
   return async ({ email }: OpenInvitation, userId: string, call: Call): Promise<Account> => {
     const row = await read({ id: userId }, call.signal);
+    const organizationName = row?.organizationName ?? "";
     // Mail servers ignore case.
-    return { isFor: row?.email?.toLowerCase() === email.toLowerCase(), organizationName: row?.organizationName ?? "" };
+    if (row?.email?.toLowerCase() !== email.toLowerCase()) return { match: "other", organizationName };
+    return { match: row.isVouchedFor ? "same" : "unconfirmed", organizationName };
   };
 }

@@ -76,7 +76,7 @@ function judging({ sql, clock }: Deps) {
   };
 }
 
-/** Makes the fact that keeps an organization from offering more, if it has given the user no roles of the kind that was declined. */
+/** Makes the fact that keeps an organization from giving the user more roles of the kind that was declined, if it still may. */
 function barring({ sql, clock }: Deps) {
   const giverOf = giverRead(sql);
   return async ({ owner, userId, memberships }: OpenReceived, call: Call): Promise<NewFact[]> => {
@@ -85,8 +85,14 @@ function barring({ sql, clock }: Deps) {
     const giver = await giverOf(key, call.signal);
     const kind = memberships.length > 0 ? RoleKind.MEMBERSHIP : RoleKind.USER_GRANT;
     const ofKind = giver?.kinds.find((one) => one.kind === kind);
-    if (!giver || !ofKind || ofKind.isGiven || ofKind.endedBy) return [];
-    const value = { organizationId: owner, kinds: [kind], byAdministrator: userId !== callerOf(call).userId };
+    if (!giver || !ofKind || ofKind.endedBy) return [];
+    // What is in effect, or is accepted at this moment, stays.
+    const value = {
+      organizationId: owner,
+      kinds: [kind],
+      byAdministrator: userId !== callerOf(call).userId,
+      kept: true,
+    };
     return [factOf("user", next(giver, clock()), { case: "rolesEnded", value })];
   };
 }

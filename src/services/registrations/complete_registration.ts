@@ -23,7 +23,7 @@ export type OpenRegistration = Versioned &
     readonly organizationName: string;
     /** Whether the organization has proven a domain. */
     readonly hasDomain: boolean;
-    /** The hash of the cookie of the browser that asked, in hexadecimal; null if none did. */
+    /** The hash of the cookie of the browser that asked for the code, in hexadecimal; null if none did. */
     readonly browser: string | null;
     readonly policy: PolicyInForce;
   };
@@ -97,12 +97,11 @@ const openRead = (sql: Sql) =>
     asked: "hash text, now timestamptz",
     select: `select n, r.registration_id as id, r.owner, r.version, r.created, r.changed, c.email, h.name as "organizationName",
         exists (select from domains d where d.owner = r.owner and d.proven offset 0) as "hasDomain",
-        encode(a.browser, 'hex') as browser, ${policyColumn("r.owner")} as policy,
+        encode(c.browser, 'hex') as browser, ${policyColumn("r.owner")} as policy,
         ${admissionColumns({ owner: "r.owner", email: "c.email", domain: "split_part(lower(c.email), '@', 2)" })}
       from asked
       join mail_codes c on c.mac = decode(asked.hash, 'hex') and c.purpose = 'registration' and c.expiration_date > asked.now
       join registrations r on r.registration_id = c.user_id
-      join registration_addresses a on a.registration_id = r.registration_id
       join organizations h on h.organization_id = r.owner`,
   });
 

@@ -6,8 +6,6 @@ const expiration = "(f.payload->>'expirationDate')::timestamptz";
 // Its mails count against the limits of the organization.
 const keepCode = keepMailCodeOf("i.stream", "i.owner");
 
-const browser = "decode(i.secret->>'browser', 'hex')";
-
 /** A registration that is over leaves neither its address nor a code that works. */
 const over = {
   views: ["delete from registrations r using $facts f where r.owner = f.owner and r.registration_id = f.stream"],
@@ -27,18 +25,15 @@ export const registrationFolds = {
        select f.owner, f.stream, ${expiration}, f.version, f.time, f.time from $facts f`,
     ],
     credentials: [
-      `insert into registration_addresses (registration_id, owner, email, browser)
-       select i.stream, i.owner, i.secret->>'email', ${browser} from $input i where i.secret->>'email' is not null`,
+      `insert into registration_addresses (registration_id, owner, email)
+       select i.stream, i.owner, i.secret->>'email' from $input i where i.secret->>'email' is not null`,
       ...keepCode,
     ],
   },
   // An earlier code stays valid, so that whoever else types the address takes nothing away.
   resent: {
     views: [touch("registrations", "registration_id", `expiration_date = ${expiration}`)],
-    credentials: [
-      `update registration_addresses a set browser = ${browser} from $input i where a.registration_id = i.stream`,
-      ...keepCode,
-    ],
+    credentials: keepCode,
   },
   completed: over,
   expired: over,

@@ -10,16 +10,18 @@ import { hashToken } from "../../security/token.ts";
 import { canonicalDomain } from "../callers/canonical_domain.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
+import { joiningMails } from "../verification/joining_mail.ts";
 import {
   type JoiningSends,
-  joiningMails,
   joiningSendsColumns,
+  mostMails,
   refusedMore,
   refusedSend,
   sentBy,
   windowStart,
-} from "../verification/joining_mail.ts";
-import { emailCodeSeconds, type MailSettings } from "../verification/mail_code.ts";
+} from "../verification/joining_mail_limits.ts";
+import type { MailSettings } from "../verification/mail.ts";
+import { emailCodeSeconds } from "../verification/mail_code.ts";
 import { type Admission, admissionColumns, refuseOutsiders } from "./registration_audience.ts";
 
 /** The maximum number of requests for mails from one address per minute on this node; 0 sets no limit. */
@@ -27,6 +29,9 @@ export type RequestSettings = MailSettings & { readonly passwordResetsPerAddress
 
 /** The organization and the address to register, and the cookie of the browser that asks; a call has none. */
 export type AskedRegistration = Readonly<Record<"organizationId" | "email", string>> & { readonly browser?: string };
+
+/** How many mails of an organization one network can ask for within the window, on each node: a tenth of all of them. */
+const mostOfNetwork = mostMails / 10;
 
 export type RegistrationRequests = ReturnType<typeof registrationRequests>;
 
@@ -38,6 +43,8 @@ export function registrationRequests(deps: Deps, settings: RequestSettings) {
   const { log, sql, clock, failureRate, noteAttempt } = deps;
   const read = askedRead(sql, settings);
   const requests = failureRate("registrations", settings.passwordResetsPerAddressPerMinute);
+  const perMinute = (mostOfNetwork * 60) / settings.mailSendWindowSeconds;
+  const mails = failureRate("registration mails", perMinute, mostOfNetwork);
   const factFor = requestFacts(deps, settings);
 
   return async (asked: AskedRegistration, call: Call): Promise<void> => {
@@ -47,6 +54,8 @@ export function registrationRequests(deps: Deps, settings: RequestSettings) {
     const found = await read({ owner, email, domain: domainOf(email), since }, call.signal);
     if (!found) throw new Error("sends are always counted");
     refuseOutsiders(found);
+    // Otherwise one network could use up the mails of an organization, and nobody else could register.
+    countNetwork(mails, call, owner);
     const no = refusedMore(found.sent, settings, "");
     if (no) throw refuse.because(no.reason, no);
     if (!refusedSend(found, { settings, now }, "")) return log.append(call, [factFor(found, asked, call)], undefined);
@@ -70,9 +79,10 @@ function requestFacts(deps: Deps, settings: MailSettings) {
       const secret = mails.withoutCode({ ...of, kind: "registration_known" }, call);
       return factOf("attempt", first(owner, ids(), clock()), { case: "registrationRequested", value }, secret);
     }
-    const { expirationDate: date, secret } = mails.withCode({ ...of, kind: "registration" }, call);
+    const hash = browser === undefined ? undefined : hashToken(browser).toString("hex");
+    const { expirationDate: date, secret } = mails.withCode({ ...of, kind: "registration", browser: hash }, call);
     const value = { expirationDate: timestampFromDate(date) };
-    const asking = { ...secret, email, browser: browser === undefined ? null : hashToken(browser).toString("hex") };
+    const asking = { ...secret, email };
     return isPending(found)
       ? factOf("registration", next(found, clock()), { case: "resent", value }, asking)
       : factOf("registration", first(owner, ids(), clock()), { case: "created", value }, asking);

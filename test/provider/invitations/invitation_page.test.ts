@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
-import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
-import { administrator, done, invite, linkTo, newAddress, projectOf } from "../../services/invitations/invited.ts";
+import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
+import {
+  administrator,
+  codeTo,
+  done,
+  invite,
+  linkTo,
+  newAddress,
+  projectOf,
+} from "../../services/invitations/invited.ts";
 import { issuerOf } from "../application.ts";
 import { type Browser, hiddenIn, openBrowser, type Shown } from "../browser.ts";
 import { alertOf, titleOf } from "../mail_pages/mail_links.ts";
@@ -9,7 +17,7 @@ import { alertOf, titleOf } from "../mail_pages/mail_links.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
@@ -84,6 +92,7 @@ test("a login name that is taken, or none, is refused, and what was typed stays"
   expect(taken.text).not.toContain(other.userId);
   const none = await browser.submit(page, { ...ada, username: "two words", given_name: " " }, "join");
   expect([none.status, none.text.match(/role="alert"/g)?.length]).toEqual([400, 2]);
+  for (const label of ["Login name – ", "Given name – "]) expect(none.text).toContain(`role="alert">${label}`);
 });
 
 test("a new user cannot take somebody else's address for a login name, by which that person would sign in", async () => {
@@ -137,6 +146,22 @@ test("an account with another address cannot accept; its user can use another on
   expect(titleOf(await browser.submit(asPerson, {}, "accept"))).toBe("You have accepted");
   expect(await rolesOf(stranger.userId)).toEqual([]);
   expect(email).toContain(person.username);
+});
+
+test("an account that only says the invited address is its own is sent to confirm it, and then accepts", async () => {
+  const [person, { link, email }] = [await signedUp(postern), await invited()];
+  const browser = openBrowser(issuer);
+  await signIn(browser, await browser.open(`${issuer}/account`), person);
+  done(await person.client.post(`/v1/users/${person.userId}/email`, { email }));
+  const page = await browser.open(link);
+  expect(page.text).toContain(pageText("invited_unconfirmed", "en"));
+  expect(page.text).not.toContain('value="accept"');
+  const confirm = await browser.open(`${issuer}/account/email`);
+  expect(page.text).toContain('href="/account/email"');
+  const code = await codeTo(postern, email, { like: /^[2-9B-Z]{6}$/m });
+  await browser.submit(confirm, { code }, "confirm");
+  const accepted = await browser.submit(await browser.open(`${issuer}/invitation/organization`), {}, "accept");
+  expect(titleOf(accepted)).toBe("You have accepted");
 });
 
 test("a form answers the invitation that it was shown for, whatever link the browser has opened since", async () => {

@@ -251,6 +251,21 @@ test("an invitation binds roles to no other account than that of the invited add
   expect(refused(await postern.as().post("/v1/invitations:accept", { code }))).toEqual([401, "UNAUTHENTICATED"]);
 });
 
+test("an address that a user only says is theirs accepts nothing, until they have confirmed it", async () => {
+  const [{ owner, offers }, thief] = [await customer(), await personElsewhere()];
+  const email = newAddress();
+  await invite(owner.client, { email, ...offers });
+  const code = await codeTo(postern, email);
+  const accept = () => thief.client.post("/v1/invitations:accept", { code });
+  done(await thief.client.post(`/v1/users/${thief.userId}/email`, { email: email.toUpperCase() }));
+  expect(refused(await accept())).toEqual([400, "INVITATION_ADDRESS_UNCONFIRMED"]);
+  expect(await rolesOf(thief.userId)).toEqual([]);
+  const verificationCode = await codeTo(postern, email.toUpperCase(), { like: /^[2-9B-Z]{6}$/m });
+  done(await thief.client.post(`/v1/users/${thief.userId}/email:verify`, { verificationCode }));
+  done(await accept());
+  expect(await rolesOf(thief.userId)).toHaveLength(2);
+});
+
 test("the inviter learns nothing of whether an address is known", async () => {
   const [{ owner }, person] = [await customer(), await personElsewhere()];
   const items = [{ email: person.email }, { email: newAddress() }];

@@ -104,35 +104,6 @@ test("an owner of the organization decides, users see and decline what is for th
   expect(await given(between)).toBe(0);
 });
 
-test("what was declined cannot be offered again, until it is allowed", async () => {
-  const between = await both();
-  const { from, to } = between;
-  const again = () => from.owner.client.post(...gifts["a user grant"](from, to));
-  const allow = (client = to.person.client) =>
-    client.post(`/v1/users/${to.person.userId}/roles:allow`, { organizationId: from.organizationId });
-  done(await to.person.client.post(`${path}/${await offer("a user grant", between)}:decline`, { userId: "me" }));
-  expect(refused(await again())).toEqual([400, "ENDED_BY_RECEIVER"]);
-  // It is only about roles of that kind.
-  const membership = await offer("a membership of a project", between);
-  done(await allow());
-  const id = await offer("a user grant", between);
-  done(await to.owner.client.post(`${path}/${id}:decline`));
-  expect(refused(await again())).toEqual([400, "ENDED_BY_RECEIVER"]);
-  expect(refused(await allow())).toEqual([403, "PERMISSION_DENIED"]);
-  done(await allow(to.owner.client));
-  done(await accept(to, await offer("a user grant", between)));
-  done(await accept(to, membership));
-
-  // Where roles were accepted, declining more of them leaves those.
-  const more = { from: await giver(postern), to };
-  done(await from.owner.client.delete(`/v1/projects/${from.projectId}/members/${to.person.userId}`));
-  const viewer = done(await from.owner.client.post("/v1/members", { userId: to.person.userId, roles: ["ORG_VIEWER"] }));
-  done(await accept(to, viewer.invitationId));
-  done(await to.owner.client.post(`${path}/${await offer("a membership of a project", { from, to })}:decline`));
-  expect(await given(between)).toBe(2);
-  expect(await offer("a user grant", more)).toBeDefined();
-});
-
 type Between = { readonly from: Giver; readonly to: Receiver };
 type Attack = {
   readonly gift: Gift;

@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { createContextValues } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { RegistrationService } from "../../../gen/postern/v1/registration_pb.ts";
+import { keys } from "../../../src/deps.ts";
 import { newToken } from "../../../src/security/token.ts";
+import { unknownCallers } from "../../../src/security/turns.ts";
+import { registrationCompletions } from "../../../src/services/registrations/complete_registration.ts";
 import { expiredRegistrations } from "../../../src/services/registrations/registration_expiry.ts";
 import { type Client, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
@@ -331,4 +335,40 @@ test("with an organization, its registrations go", async () => {
   expect(["REGISTRATION_CLOSED", "CODE_INVALID"]).toContain(refused(await complete(code))[1]);
   await vi.waitFor(async () => expect(await leftOf(email)).toEqual({ addresses: 0, codes: 0 }), 60_000);
   expect(refused(await complete(code))).toEqual([400, "CODE_INVALID"]);
+});
+
+test("one network cannot use up the mails of an organization: it gets a tenth of them, and others go on", async () => {
+  await using open = await startPostern({
+    ...{ adminToken: settings.adminToken, masterKeys: settings.masterKeys },
+    ...{ passwordResetsPerAddressPerMinute: 0, trustedProxies: ["127.0.0.1"] },
+  });
+  const [organizationId, other] = [await registering(open), await registering(open)];
+  const { username } = await signedUp(open, { organizationId });
+  const askFrom = (address: string, email: string, at = organizationId) =>
+    open.as().post("/v1/registrations", { organizationId: at, email }, { "x-forwarded-for": address });
+  for (let n = 0; n < 100; n++) done(await askFrom("203.0.113.1", newAddress()));
+  for (const email of [newAddress(), `${username}@example.com`])
+    expect(refused(await askFrom("203.0.113.1", email))).toEqual([429, "RATE_LIMIT"]);
+  done(await askFrom("203.0.113.2", newAddress()));
+  done(await askFrom("203.0.113.1", newAddress(), other));
+});
+
+test("the password of whoever registers is hashed in the turn of unknown callers, by network", async () => {
+  const [organizationId, email] = [await registering(postern), newAddress()];
+  const code = await codeOfRegistration(postern, { organizationId, email });
+  const shares: unknown[] = [];
+  const { passwords, ...others } = handlers.deps.secrets;
+  const noted: typeof passwords = {
+    ...passwords,
+    hash(password, place) {
+      shares.push(place?.share);
+      return passwords.hash(password, place);
+    },
+  };
+  const deps = { ...handlers.deps, secrets: { ...others, passwords: noted } };
+  const { open, complete: completed } = registrationCompletions(deps, postern.config);
+  const values = createContextValues().set(keys.network, "203.0.113.1");
+  const call = { values, signal: new AbortController().signal, requestHeader: new Headers() };
+  await completed(await open(code, call), { ...newcomer, username: "" }, call);
+  expect(shares).toEqual([[unknownCallers, "203.0.113.1"]]);
 });
