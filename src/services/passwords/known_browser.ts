@@ -47,6 +47,17 @@ export type ProvenBrowser = UserBrowser & { readonly now: Date; readonly earlier
  */
 export type Remembered = { readonly replaced: readonly string[]; readonly wasKnown: boolean };
 
+/**
+ * SQL for the hash, as `hash`, of the cookie by which a browser is known to a user, for SQL expressions of the user's id and of the hashes of
+ * its cookies.
+ */
+export const knownBrowserOf = (user: string, browsers: string): string => `
+  select encode(k.hash, 'hex') as hash from unnest(string_to_array(${browsers}, ' ')) as value
+  join known_browsers k on k.hash = decode(value, 'hex')
+  left join passwords p on p.user_id = k.user_id
+  where k.user_id = ${user} and k.since is not distinct from p.changed and k.expiration_date > asked.now
+  limit 1`;
+
 // A user's first browser is not worth a notice.
 const [mail, count] = sendNotice("i.stream").map((text) => text.replaceAll("$input", "told"));
 

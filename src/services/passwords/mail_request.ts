@@ -17,23 +17,32 @@ export const forNobody: MailFor = {
   organizationId: null,
 };
 
-/** A request of anybody for a mail, with the id of the call and where it came from. */
-export type MailRequest = { readonly id: string; readonly of: MailFor; readonly language: Language };
+/** A request of anybody for a mail, with the hashes of the cookies by which the browser may be known, if it is to sign in with. */
+export type MailRequest = {
+  readonly id: string;
+  readonly of: MailFor;
+  readonly language: Language;
+  readonly browsers?: readonly string[];
+};
 
 // The worker clears a hundred at a time, so this many wait only if it cannot work.
 const mostWaiting = 10_000;
 
-/** Queues the request for the worker, whether or not an account exists. */
-export async function keepMailRequest(sql: Sql, { id, of, language }: MailRequest, call: Call): Promise<void> {
+/** Queues the request for the worker, with the id of the call and where it came from, whether or not an account exists. */
+export async function keepMailRequest(
+  sql: Sql,
+  { id, of, language, browsers = [] }: MailRequest,
+  call: Call,
+): Promise<void> {
   const { loginName, email, nameOrEmail, signInName, organizationId } = of;
   const callId = call.values.get(keys.requestId);
   const origin = callOrigin(call);
   const from = origin ? JSON.stringify(origin) : null;
   const { count } = await sql`
     insert into password_reset_requests (request_id, login_name, email, name_or_email, sign_in_name, organization_id, language,
-      call_id, origin)
+      call_id, origin, browsers)
     select ${id}, ${loginName}, ${email}, ${nameOrEmail}, ${signInName}, ${organizationId}, ${language}, ${callId},
-      ${from}::text::jsonb
+      ${from}::text::jsonb, ${browsers.length > 0 ? browsers.join(" ") : null}
     where not exists (select from password_reset_requests offset ${mostWaiting - 1})`;
   if (count === 0) throw refuse.because("OVERLOADED", { retrySeconds: 10 });
 }

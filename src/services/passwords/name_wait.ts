@@ -4,6 +4,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { countedText, type NameKey, nameAsked, nameKey, type TypedName, userNamed } from "../callers/login_name.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 import { instanceLockoutColumn, type Lockouts } from "../policies/policy.ts";
+import { knownBrowserOf } from "./known_browser.ts";
 
 /** The state of what was typed as a login name, whether it finds a user or not, for a browser that signs in with it. */
 export type Standing = {
@@ -28,12 +29,7 @@ export function standingRead({ sql, clock, secrets }: Pick<Deps, "sql" | "clock"
              cross join lateral (
                select coalesce(l.user_id, asked.nobody || coalesce('.' || l.organization, '')) as subject offset 0) f
              left join sign_in_failures s on s.subject = f.subject
-             left join lateral (
-               select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
-               join known_browsers k on k.hash = decode(value, 'hex')
-               left join passwords p on p.user_id = k.user_id
-               where k.user_id = l.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
-               limit 1) k on true`,
+             left join lateral (${knownBrowserOf("l.user_id", "asked.browsers")}) k on true`,
   });
   return async (typed: TypedName, browsers: readonly string[], signal: AbortSignal): Promise<Standing> => {
     const name = nameKey(typed);

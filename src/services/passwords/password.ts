@@ -70,13 +70,16 @@ export function isTried(user: PasswordUser): user is TriedUser {
 
 const dayMs = 86_400_000;
 
-/** Whether the password must be changed at sign-in, because it was created that way or because the policy says so. */
-export function mustChange({ policy, setAt, setByAdministrator, mustChange }: PasswordUser, now: Date): boolean {
-  if (mustChange) return true;
-  if (policy.changeAtNextSignIn && setByAdministrator) return true;
-  return (
-    policy.maximumAgeDays > 0 && setAt !== null && now.getTime() - setAt.getTime() >= policy.maximumAgeDays * dayMs
-  );
+/** Why the password must be changed at sign-in: it was created that way, or the policy says so. Undefined if it need not. */
+export function changeReason(
+  { policy, setAt, setByAdministrator, mustChange }: PasswordUser,
+  now: Date,
+): "first" | "administrator" | "age" | undefined {
+  if (mustChange) return "first";
+  if (policy.changeAtNextSignIn && setByAdministrator) return "administrator";
+  const { maximumAgeDays } = policy;
+  const isOld = maximumAgeDays > 0 && setAt !== null && now.getTime() - setAt.getTime() >= maximumAgeDays * dayMs;
+  return isOld ? "age" : undefined;
 }
 
 /** A new password, with the policy and the names to check it against. */

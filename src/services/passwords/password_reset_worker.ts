@@ -7,13 +7,8 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { inForce, userInForce } from "../callers/in_force.ts";
 import { nameAsked, nameKey, qualifiedName, userNamed } from "../callers/login_name.ts";
 import { policyOfUserColumn } from "../policies/policy.ts";
-import {
-  type MailSends,
-  type MailSettings,
-  mailSecret,
-  mailSendsRead,
-  mailWaitSeconds,
-} from "../verification/mail_code.ts";
+import { type MailSettings, mailSecret } from "../verification/mail.ts";
+import { type MailSends, mailSendsRead, mailWaitSeconds } from "../verification/mail_limits.ts";
 import { newPasswordCode, resetSeconds } from "../verification/password_code.ts";
 import { answerSignIn } from "./sign_in_mail.ts";
 
@@ -129,6 +124,8 @@ type ResetRequest = Lookup & {
   readonly id: string;
   readonly nameOrEmail: string | null;
   readonly signInName: string | null;
+  /** The hashes of the cookies by which the browser that asked for a code to sign in may be known. */
+  readonly browsers: string | null;
   /** The id of the call, and where it came from; nodes of release 0.1.0 keep neither. */
   readonly callId: string | null;
   readonly origin: Origin | null;
@@ -142,7 +139,7 @@ const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
   update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
   returning r.request_id as id, r.login_name as "loginName", r.email,
     r.name_or_email as "nameOrEmail", r.sign_in_name as "signInName", r.organization_id as "organizationId", r.language,
-    r.call_id as "callId", r.origin`;
+    r.browsers, r.call_id as "callId", r.origin`;
 
 const forget = (sql: Sql, id: string) => sql`delete from password_reset_requests where request_id = ${id}`;
 

@@ -2,6 +2,7 @@ import { enumFromJson } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type FactorRequirement,
+  type FactorRequirementJson,
   FactorRequirementSchema,
   type PolicyService,
 } from "../../../gen/postern/v1/policy_pb.ts";
@@ -71,7 +72,8 @@ type Stored = { readonly requirement: string };
 
 const factorTable: PolicyTable = { table: "factor_policies", columns: "requirement", stream: factorStream };
 
-const requirementOf = (name: string): FactorRequirement => enumFromJson(FactorRequirementSchema, name);
+const requirementOf = (name: string): FactorRequirement =>
+  enumFromJson(FactorRequirementSchema, name as FactorRequirementJson);
 
 /** Whether a factor policy keeps users from enrolling factors. */
 export const isEnrolmentOff = (requirement: string): boolean => requirement === "FACTOR_REQUIREMENT_OFF";

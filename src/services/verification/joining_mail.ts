@@ -1,54 +1,8 @@
 import { type Call, type Deps, keys } from "../../deps.ts";
 import { makeJoiningCode } from "../../security/mail_code.ts";
-import type { No } from "../writing/batch_refusal.ts";
-import { addressSendsColumns, type MailCodeSecret, type MailSettings, mailSecret, type NewMail } from "./mail_code.ts";
-
-/** How many mails of a purpose an organization can send within the window. */
-export const mostMails = 1_000;
-
-/** How many of them can go to the same address. */
-const mostToAddress = 3;
-
-/** What the mails are for by which people join an organization. */
-type JoiningPurpose = Extract<NewMail["purpose"], "invitation" | "registration">;
-
-/** The use of the sending limits by an organization's mails to an address. */
-export type JoiningSends = {
-  /** When the mail was sent that has to leave the window before the next one: of those to the address, and of the organization's to it. */
-  readonly addressLimit: Date | null;
-  readonly ownLimit: Date | null;
-  readonly nth: bigint;
-};
-
-/** The columns of the use of the limits by mails of `asked.owner` to the address of a SQL expression. */
-export const joiningSendsColumns = (email: string, purpose: JoiningPurpose, settings: MailSettings): string => `
-  (select s.time from mail_sends s where s.email = lower(${email}) and s.purpose = '${purpose}' and s.user_id = asked.owner
-   order by s.n desc offset ${mostToAddress - 1} limit 1) as "ownLimit",
-  ${addressSendsColumns({ email, purpose }, settings)}`;
-
-/** SQL for how many mails an organization has sent since a time, up to the most. */
-export const sentBy = (owner: string, purpose: JoiningPurpose, since: string): string => `
-  (select count(*)::integer from (
-    select from mail_sends s where (s.user_id, s.purpose, s.time)
-      between (${owner}, '${purpose}', ${since}) and (${owner}, '${purpose}', timestamptz 'infinity')
-    limit ${mostMails}) s)`;
-
-/** The beginning of the window in which mails count. */
-export const windowStart = ({ mailSendWindowSeconds }: MailSettings, now: Date): Date =>
-  new Date(now.getTime() - mailSendWindowSeconds * 1000);
-
-export type Within = { readonly settings: MailSettings; readonly now: Date };
-
-/** Finds why no mail can be sent to an address now. */
-export function refusedSend(sends: JoiningSends, { settings, now }: Within, field: string): No | undefined {
-  const busy = Math.max(sends.addressLimit?.getTime() ?? 0, sends.ownLimit?.getTime() ?? 0);
-  const retrySeconds = Math.ceil(busy / 1000 + settings.mailSendWindowSeconds - now.getTime() / 1000);
-  return retrySeconds > 0 ? { reason: "SEND_LIMIT", field, retrySeconds } : undefined;
-}
-
-/** Finds why an organization can send no more mails now. */
-export const refusedMore = (sent: number, { mailSendWindowSeconds }: MailSettings, field: string): No | undefined =>
-  sent >= mostMails ? { reason: "SEND_LIMIT", field, retrySeconds: mailSendWindowSeconds } : undefined;
+import type { JoiningPurpose } from "./joining_mail_limits.ts";
+import { type MailSettings, mailSecret, type NewMail } from "./mail.ts";
+import type { MailCodeSecret } from "./mail_code.ts";
 
 /** A mail by which somebody joins an organization. */
 export type JoiningMail = Pick<NewMail, "email" | "nth" | "kind"> & {
@@ -56,12 +10,14 @@ export type JoiningMail = Pick<NewMail, "email" | "nth" | "kind"> & {
   readonly organizationName: string;
   /** For how long its code is valid; the text of the mail says so. */
   readonly seconds: number;
+  /** The hash of the cookie of the browser that asked for it, in hexadecimal, if a browser did. */
+  readonly browser?: string | undefined;
 };
 
 /** Makes the code of such a mail and the mail that brings it, as its fact's secret holds them. */
 export function joiningMails(deps: Pick<Deps, "ids" | "clock" | "secrets">, settings: MailSettings) {
   const make = (of: JoiningMail, call: Call, code: string | undefined) => {
-    const { organizationName, seconds, ...rest } = of;
+    const { organizationName, seconds, browser: _, ...rest } = of;
     const id = deps.ids();
     const expirationDate = new Date(deps.clock().getTime() + seconds * 1000);
     const language = call.values.get(keys.language) ?? settings.mailLanguage;
@@ -80,6 +36,7 @@ export function joiningMails(deps: Pick<Deps, "ids" | "clock" | "secrets">, sett
         mac: hash.toString("hex"),
         mailId: id,
         expirationDate: expirationDate.toISOString(),
+        ...(of.browser !== undefined && { browser: of.browser }),
       };
       return { expirationDate, secret: { mailCode, mail } };
     },

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Call, type Deps, keys } from "../../deps.ts";
 import type { NoticeKind, NoticeTopic } from "../../messages/mail_texts.ts";
-import { languageOf, type MailSettings } from "./mail_code.ts";
+import { languageOf, type MailSettings } from "./mail.ts";
 
 /** Settings of the mails about changes to an account. */
 export type NoticeSettings = MailSettings & {

@@ -15,7 +15,8 @@ export function activeStates({ log, clock }: Pick<Deps, "log" | "clock">, factAt
   return { deactivate: to("deactivated"), reactivate: to("reactivated") };
 }
 
-export const activeStateFolds = (table: string, id: string) => ({
-  deactivated: { views: [touch(table, id, "active = false")] },
-  reactivated: { views: [touch(table, id, "active = true")] },
-});
+/** The folds of both facts, and what else they set. */
+export const activeStateFolds = (table: string, id: string, more?: string) => {
+  const set = (active: boolean) => touch(table, id, [`active = ${active}`, ...(more ? [more] : [])].join(", "));
+  return { deactivated: { views: [set(false)] }, reactivated: { views: [set(true)] } };
+};

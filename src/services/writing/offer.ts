@@ -15,7 +15,7 @@ export const receivedUntil = (now: Date): Date => new Date(now.getTime() + recei
 export const mostInvitations = 1_000;
 
 /** What an accepted invitation becomes. */
-type Kind = "member" | "user_grant" | "project_grant";
+export type Kind = "member" | "user_grant" | "project_grant";
 
 // As scalar subselects, both are looked up by their keys, whatever the size of the tables.
 /**
