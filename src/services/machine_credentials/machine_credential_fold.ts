@@ -1,0 +1,31 @@
+import { type NounFolds, touch } from "../../events/fold.ts";
+
+/** The folds of facts about a client secret or key: they write its row and what proves it. */
+export const machineCredentialFolds = {
+  created: {
+    views: [
+      `insert into machine_credentials (owner, credential_id, user_id, kid, jwk, access_token_type, expiration_date, creator_id,
+         version, created, changed)
+       select f.owner, f.stream, f.payload->>'userId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
+         coalesce(f.payload->>'accessTokenType', 'OIDC_TOKEN_TYPE_BEARER'), (f.payload->>'expirationDate')::timestamptz, f.actor,
+         f.version, f.time, f.time from $facts f`,
+    ],
+    credentials: [
+      "insert into machine_proofs (credential_id, hash) select i.stream, decode(i.secret->>'hash', 'hex') from $input i",
+    ],
+  },
+  replaced: {
+    views: [
+      touch("machine_credentials", "credential_id", "expiration_date = (f.payload->>'expirationDate')::timestamptz"),
+    ],
+  },
+  removed: {
+    views: ["delete from machine_credentials c using $facts f where c.owner = f.owner and c.credential_id = f.stream"],
+    // Its tokens go with it.
+    credentials: ["delete from machine_proofs p using $facts f where p.credential_id = f.stream"],
+  },
+  tokenRevoked: {
+    views: [touch("machine_credentials", "credential_id")],
+    credentials: ["delete from machine_tokens t using $input i where t.hash = decode(i.secret->>'hash', 'hex')"],
+  },
+} satisfies NounFolds<"machineCredential">;
