@@ -69,9 +69,11 @@ export async function userOfToken({ deps }: Pick<Runtime, "deps">, token: string
 export async function userOfPasswordFile(runtime: Checks, dataDir: string): Promise<string | undefined> {
   const password = await readSecret(join(dataDir, "admin-password"));
   if (password === undefined) return undefined;
-  const user = await adminOf(runtime);
+  const user = await firstAdministrator(runtime);
   return user && (await hasPassword(runtime, user, password)) ? user.id : undefined;
 }
+
+const endsPassword: ReadonlySet<string> = new Set(["user.password_changed", "user.password_removed", "user.deleted"]);
 
 /** Removes `admin-password` once the administrator has another password, which any node may have set. */
 export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDir" | "databaseUrl">): AsyncDisposable {
@@ -82,7 +84,7 @@ export function watchPasswordFile(runtime: Runtime, config: Pick<Config, "dataDi
   const looking = lookAgain({ everyMs: 60_000, restMs: 200, onError, look });
   const stop = tail.listen({
     events(events) {
-      if (events.some(({ type }) => type === "user.password_changed" || type === "user.deleted")) looking.poke();
+      if (events.some(({ type }) => endsPassword.has(type))) looking.poke();
     },
     lost: looking.poke,
   });
@@ -103,7 +105,7 @@ function passwordFileCheck(runtime: Runtime, { dataDir, databaseUrl }: Pick<Conf
   return async (): Promise<false> => {
     const password = await readSecret(path);
     if (password === undefined) return false;
-    const user = await adminOf(runtime);
+    const user = await firstAdministrator(runtime);
     if (user && user.since === verified) return false;
     if (user && (await hasPassword(runtime, user, password))) {
       verified = user.since;
@@ -141,11 +143,12 @@ async function check(checks: Checks, pending: Pending): Promise<CheckedFile | un
 
 async function isInForce(checks: Checks, file: AdminFile, secret: string): Promise<boolean> {
   if (file === "admin-token") return (await userOfToken(checks, secret)) !== undefined;
-  const user = await adminOf(checks);
+  const user = await firstAdministrator(checks);
   return user !== undefined && hasPassword(checks, user, secret);
 }
 
-async function adminOf({ deps: { sql } }: Pick<Runtime, "deps">): Promise<PasswordUser | undefined> {
+/** The administrator whom the first start created. */
+export async function firstAdministrator({ deps: { sql } }: Pick<Runtime, "deps">): Promise<PasswordUser | undefined> {
   const found = await userOfLoginNameRead(sql)({ loginName: adminLoginName });
   return found && passwordUserRead(sql)({ owner: found.owner, id: found.userId });
 }

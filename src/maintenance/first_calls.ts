@@ -34,15 +34,23 @@ export async function howToBegin(
       "-H 'content-type: application/json'",
       `-d ${body}`,
     ].join(" \\\n  ");
-  const password = await passwordCall(runtime, { call, holder, dataDir: config.dataDir });
+  const inFile = (await userOfPasswordFile(runtime, config.dataDir)) === holder.id;
+  const password = passwordCall({ call, holder, dataDir: config.dataDir, inFile });
   const texts = [password, applicationCall(call, holder), phoneCall(call, holder), grantCall(call, holder)];
   const calls = texts.map((text, index) => labelled(`${index + 1}. ${labels[index]}`, text));
-  return password.startsWith("# ") ? calls : [askForPassword, ...calls];
+  return password.startsWith("# ") ? calls : [inFile ? askForPassword : askForBoth, ...calls];
 }
 
-// Anything pasted along with this line would be read as the password.
+const readPassword = (name: string, shown: string) =>
+  `stty -echo; printf '${shown} password: '; read -r ${name}; stty echo; echo`;
+
+// Anything pasted along with one of these lines would be read as the password.
 const askForPassword = `# First choose the administrator's new password: paste this line alone, then type the password
-stty -echo; printf 'New password: '; read -r NEW_PASSWORD; stty echo; echo`;
+${readPassword("NEW_PASSWORD", "New")}`;
+
+const askForBoth = `# First enter the administrator's password, and choose a new one: paste each line alone, then type the password
+${readPassword("OLD_PASSWORD", "Present")}
+${readPassword("NEW_PASSWORD", "New")}`;
 
 const labels = [
   "Change the administrator's password to $NEW_PASSWORD",
@@ -66,6 +74,7 @@ type Holder = {
   readonly owner: string;
   readonly kind: string;
   readonly active: boolean;
+  readonly hasPassword: boolean;
   /** Until when wrong passwords keep the password from being changed. */
   readonly blockedUntil: Date | null;
   /** The first project in the user's organization that has the sample project's role. */
@@ -79,6 +88,7 @@ type Holder = {
 async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
   const [row] = await sql<Omit<Holder, "permissions">[]>`
     select u.user_id as id, u.owner, u.kind, ${sql.unsafe(userInForce)} as active, p.project_id as "projectId",
+      exists (select from passwords w where w.user_id = u.user_id) as "hasPassword",
       (select c.blocked_until from password_change_attempts c
        where c.user_id = u.user_id and c.blocked_until > now()) as "blockedUntil",
       (select n.name from generate_series(1, 1000) i cross join lateral (
@@ -98,12 +108,17 @@ async function holderOf(sql: Sql, userId: string): Promise<Holder | undefined> {
   return { ...row, permissions: permissionsOf(held.flatMap(({ roles }) => roles)) };
 }
 
-type PasswordPlace = { readonly call: CallText; readonly holder: Holder; readonly dataDir: string };
+/** The password call's user, and whether `admin-password` has the password. */
+type PasswordPlace = {
+  readonly call: CallText;
+  readonly holder: Holder;
+  readonly dataDir: string;
+  readonly inFile: boolean;
+};
 
-async function passwordCall(runtime: Runtime, { call, holder, dataDir }: PasswordPlace): Promise<string> {
+function passwordCall({ call, holder, dataDir, inFile }: PasswordPlace): string {
   if (holder.kind !== "human") return "# a machine user has no password to change";
-  if ((await userOfPasswordFile(runtime, dataDir)) !== holder.id)
-    return instead(call, holder, `${quoted(dataDir)}/admin-password does not hold the password`);
+  if (!holder.hasPassword) return instead(call, holder, "the user has no password");
   if (holder.blockedUntil)
     return instead(
       call,
@@ -114,17 +129,17 @@ async function passwordCall(runtime: Runtime, { call, holder, dataDir }: Passwor
     "PUT",
     "users/me/password",
     // Within double quotes, the shell removes a backslash at the end of a line together with the line break.
-    `"{\\"oldPassword\\": \\"$(cat ${quoted(dataDir)}/admin-password)\\", \\\n\\"newPassword\\": \\"${typedPassword}\\"}"`,
+    `"{\\"oldPassword\\": \\"${inFile ? `$(cat ${quoted(dataDir)}/admin-password)` : typed("OLD_PASSWORD")}\\", \\\n\\"newPassword\\": \\"${typed("NEW_PASSWORD")}\\"}"`,
   );
 }
 
 // JSON needs a backslash before quotation marks and backslashes.
-const typedPassword = `$(printf %s "$NEW_PASSWORD" | sed 's/[\\\\"]/\\\\&/g')`;
+const typed = (name: string) => `$(printf %s "$${name}" | sed 's/[\\\\"]/\\\\&/g')`;
 
 /** Says why the password cannot be changed, and how somebody with permission can set it. */
 function instead(call: CallText, { id, permissions }: Holder, why: string): string {
   if (!permissions.has("user.write")) return `# ${why}`;
-  const other = call("PUT", `users/${id}/password`, `"{\\"newPassword\\": \\"${typedPassword}\\"}"`);
+  const other = call("PUT", `users/${id}/password`, `"{\\"newPassword\\": \\"${typed("NEW_PASSWORD")}\\"}"`);
   return [`# ${why}; to set $NEW_PASSWORD:`, ...other.split("\n")].join("\n# ");
 }
 

@@ -11,16 +11,24 @@ import { nameAsked, nameKey, userNamed } from "../services/callers/login_name.ts
 import { removed } from "../services/factors/factor.ts";
 import { factorsRead } from "../services/factors/factor_read.ts";
 import { isLocked } from "../services/passwords/password.ts";
+import { linkFor } from "./administrator_link.ts";
 
-/** A new token for an administrator, and what was done for it. */
+/** A new token for an administrator, or a link in its place, and what was done for it. */
 export type Recovered = { readonly token: string; readonly lines: readonly string[] };
+
+/** The user to recover, by default the first administrator, and whether to make a link that signs them in. */
+export type ToRecover = {
+  readonly wanted?: string | undefined;
+  readonly organizationId?: string | undefined;
+  readonly link?: boolean;
+};
 
 /**
  * Creates a new token for the first administrator, or for the user with an id, a login name or an address, which is looked up in the
- * organization if one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their organization. Needs only the
- * database and the master key, and may run alongside the service.
+ * organization if one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their organization.
+ * On request, it makes a link in place of the token. Needs only the database and the master key, and may run alongside the service.
  */
-export async function recover(config: Config, wanted?: string, organizationId?: string): Promise<Recovered> {
+export async function recover(config: Config, { wanted, organizationId, link }: ToRecover = {}): Promise<Recovered> {
   // Standard output is reserved for the token, but the log goes there by default.
   await using runtime = await openRuntime(config, {
     logger: createLogger({ ...config, logLevel: "silent" }),
@@ -35,21 +43,22 @@ export async function recover(config: Config, wanted?: string, organizationId?: 
   const unlocked = await unlock(runtime, id);
   const factors = await removeFactors(runtime, { owner, id });
   const user = await userOf(runtime.deps.sql, { wanted: id });
-  const { token, tokenId } = await giveToken(runtime, user);
+  const given = await (link ? giveLink(runtime, config, user) : giveToken(runtime, user));
   const lines = [
     `user ${user.username} (${user.id}), ${roleOf(user)}`,
     ...(reopened ? [`its organization (${owner}) was deactivated, and is active now`] : []),
     reactivated ? "it was deactivated, and is active now" : "it was already active",
     unlocked ? "it was locked after wrong passwords, and is unlocked now" : "it was not locked",
     ...(factors > 0 ? [`removed its second factors (${factors})`] : []),
-    `created the access token ${tokenId}, which does not expire; it is only on standard output`,
+    given.line,
   ];
-  return { token, lines };
+  return { token: given.token, lines };
 }
 
 type Recoverable = Versioned & {
   readonly username: string;
   readonly active: boolean;
+  readonly kind: string;
   readonly locked: boolean;
   readonly lockedUntil: Date | null;
   readonly ownsInstance: boolean;
@@ -80,7 +89,7 @@ async function userOf(sql: Sql, of: Wanted | undefined): Promise<Recoverable> {
 const ownsInstance = `exists (
   select from members m where m.user_id = u.user_id and m.scope = 'instance' and 'INSTANCE_OWNER' = any(m.roles))`;
 
-const columns = `u.user_id as id, u.owner, u.username, u.active, u.locked, u.locked_until as "lockedUntil",
+const columns = `u.user_id as id, u.owner, u.kind, u.username, u.active, u.locked, u.locked_until as "lockedUntil",
   u.version, u.created, u.changed, ${ownsInstance} as "ownsInstance"`;
 
 const firstAdministrator = (sql: Sql) => sql<Recoverable[]>`
@@ -156,11 +165,28 @@ async function changeUser({ deps }: Runtime, userId: string, factFor: FactFor): 
   }
 }
 
-async function giveToken({ deps }: Runtime, { owner, id: userId }: Recoverable) {
+type Given = { readonly token: string; readonly line: string };
+
+async function giveToken({ deps }: Runtime, { owner, id: userId }: Recoverable): Promise<Given> {
   const { log, clock, ids } = deps;
   const token = newToken("pt");
   const at = first(owner, ids(), clock());
   const secret = { hash: hashToken(token).toString("hex") };
   const created = factOf("accessToken", at, { case: "created", value: { userId, name: "recover" } }, secret);
-  return log.append(systemCall(ids()), [created], { token, tokenId: at.stream });
+  const line = `created the access token ${at.stream}, which does not expire; it is only on standard output`;
+  return log.append(systemCall(ids()), [created], { token, line });
+}
+
+async function giveLink(runtime: Runtime, config: Config, { id, kind, username }: Recoverable): Promise<Given> {
+  if (kind !== "human") throw new StartError(`The user ${username} is a machine, which has no password`);
+  const userOfId = () => userOf(runtime.deps.sql, { wanted: id });
+  const link = await linkFor(runtime, config, { purpose: "recovery", userOf: userOfId });
+  if (link === undefined)
+    throw new StartError(
+      "PUBLIC_URL has to be an https URL without a path: without that, there are no pages to link to",
+    );
+  return {
+    token: link,
+    line: "made a link that signs the user in once, within ten minutes; it is only on standard output",
+  };
 }

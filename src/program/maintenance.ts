@@ -40,18 +40,22 @@ export const recover: Command = {
   options: [
     { name: "user", value: "USER", about: "the id, the login name or the email address of another user" },
     { name: "organization", value: "ID", about: "the organization of the user, if the login name is its own" },
+    { name: "link", about: "print a link to choose a new password or passkey, instead of a token" },
   ],
   description: [
     "Use it if you have lost the token or the administrator is locked out. It needs the database and the master key, and can run while the service is running. Standard output contains nothing but the token; the steps go to standard error.",
   ],
-  examples: [["postern recover > token", "save a new token in a file"]],
-  async run({ text }) {
+  examples: [
+    ["postern recover > token", "save a new token in a file"],
+    [
+      "postern recover --link",
+      "print a link that works once, within ten minutes, from any machine that reaches the pages",
+    ],
+  ],
+  async run({ text, has }) {
     const config = settings();
-    const { token, lines } = await (await import("../maintenance/recover.ts")).recover(
-      config,
-      text("user"),
-      text("organization"),
-    );
+    const wanted = { wanted: text("user"), organizationId: text("organization"), link: has("link") };
+    const { token, lines } = await (await import("../maintenance/recover.ts")).recover(config, wanted);
     process.stderr.write(`${lines.join("\n")}\n`);
     return print([token]);
   },

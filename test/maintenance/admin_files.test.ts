@@ -85,19 +85,21 @@ test.skipIf(!found("curl"))(
     const shell = run("sh", ["-c", `${askForPassword}; printf %s "$NEW_PASSWORD"`]);
     shell.child.stdin?.end(`${typed}\n`);
     expect((await shell).stdout).toBe(`New password: \n${typed}`);
-    expect(await paste(changePassword, { NEW_PASSWORD: typed })).toMatchObject({ details: { sequence: "2" } });
+    expect(await paste(changePassword, { NEW_PASSWORD: typed })).toMatchObject({ details: { sequence: "3" } });
     await eventually(() => !existsSync(data.passwordFile) || undefined, "the removal of the file");
     await eventually(() => node.output().includes(removed) || undefined, "the line of the log");
     expect([await signsIn(node.url, first), await signsIn(node.url, typed)]).toEqual([false, true]);
     for (const line of others) expect(await paste(line)).toMatchObject({ details: {} });
 
-    const [setPassword = "", ...again] = await printed(options);
+    const [askForBoth = "", changeAgain = "", ...again] = await printed(options);
     expect(again.filter(isCall)).toHaveLength(2);
     expect(again[2]).toMatch(/^# 4\. .*: the user already has roles in the project \w+$/);
     for (const line of again.slice(0, 2)) expect(await paste(line)).toMatchObject({ details: {} });
-    expect(setPassword).toMatch(/^# 1\. .*admin-password does not hold the password; to set \$NEW_PASSWORD:\n# curl /);
-    expect(await paste(setPassword)).toBeUndefined();
-    await paste(setPassword.replace(/^.*\n/, "").replaceAll(/^# /gm, ""), { NEW_PASSWORD: "Blue-Kettle-42" });
+    const both = run("sh", ["-c", `${askForBoth}; printf '%s, %s' "$OLD_PASSWORD" "$NEW_PASSWORD"`]);
+    both.child.stdin?.end(`${typed}\nBlue-Kettle-42\n`);
+    expect((await both).stdout).toBe(`Present password: \nNew password: \n${typed}, Blue-Kettle-42`);
+    const passwords = { OLD_PASSWORD: typed, NEW_PASSWORD: "Blue-Kettle-42" };
+    expect(await paste(changeAgain, passwords)).toMatchObject({ details: {} });
     expect(await signsIn(node.url, "Blue-Kettle-42")).toBe(true);
   },
 );

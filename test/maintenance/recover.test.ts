@@ -55,7 +55,7 @@ test("the factors of the user are removed, and the log says so", async () => {
   await using postern = await startPostern();
   const { userId, username, client, password } = await withTotp(postern);
   done(await client.post("/v1/users/me/factors:generateRecoveryCodes"));
-  const { token, lines } = await recover(postern.config, username);
+  const { token, lines } = await recover(postern.config, { wanted: username });
   expect(lines).toContain("removed its second factors (2)");
   expect(done(await postern.as(token).get("/v1/users/me/factors")).factors).toEqual([]);
   expect(done(await postern.as().post("/v1/sessions", { loginName: username, password })).pending).toBeUndefined();
@@ -69,7 +69,7 @@ test("the organization of the user is reactivated as well", async () => {
   const organizationId = await organization(postern);
   const { userId } = await machine(postern, { organizationId });
   done(await postern.admin.post(`/v1/organizations/${organizationId}:deactivate`));
-  const { token, lines } = await recover(postern.config, userId);
+  const { token, lines } = await recover(postern.config, { wanted: userId });
   expect(lines[1]).toBe(`its organization (${organizationId}) was deactivated, and is active now`);
   expect(done(await postern.as(token).get("/v1/users/me")).organization.state).toBe("ORGANIZATION_STATE_ACTIVE");
 });
@@ -82,17 +82,17 @@ test("a user is named by its id or its login name, and is reactivated", async ()
     [ada.username.toUpperCase(), ada.userId],
     [robot.userId, robot.userId],
   ] as const) {
-    const { token, lines } = await recover(postern.config, wanted);
+    const { token, lines } = await recover(postern.config, { wanted });
     expect(lines[0]).toMatch(/, not an owner of the instance: the token can do what the user's roles allow$/);
     expect(lines.slice(1, 3)).toEqual(["it was deactivated, and is active now", "it was not locked"]);
     expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(userId);
   }
   const squatter = { username: `${ada.username}-2`, name: "Robot", userId: ada.username };
   done(await postern.admin.post("/v1/users/machine", squatter));
-  await expect(recover(postern.config, ada.username)).rejects.toThrow(
+  await expect(recover(postern.config, { wanted: ada.username })).rejects.toThrow(
     /is the id of the user ".*-2" and the login name/,
   );
-  await expect(recover(postern.config, "nobody")).rejects.toThrow(
+  await expect(recover(postern.config, { wanted: "nobody" })).rejects.toThrow(
     'No user has the id, the login name or the email address "nobody"',
   );
 });

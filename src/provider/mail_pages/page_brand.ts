@@ -28,9 +28,10 @@ type PageOwner = {
  * Finds whose page it is: that of the application whose sign-in is waiting; otherwise, with a code from a mail, that of the organization of
  * its user. Only the reader of the mail has the code, so nobody else learns of the organization.
  */
-export function pageOwners({ deps }: ProviderParts) {
+export function pageOwners(parts: ProviderParts) {
+  const { deps } = parts;
   const { sql, clock, secrets } = deps;
-  const prove = requestProof(sql);
+  const prove = requestProof(parts);
   const brands = brandsRead(sql);
   const ownerOfCode = ownerOfCodeRead(sql);
 
@@ -45,7 +46,7 @@ export function pageOwners({ deps }: ProviderParts) {
   async function ownerOfRequest(pending: string): Promise<PageOwner | undefined> {
     try {
       const parameters = parametersIn(pending);
-      const proven = await prove(parameters, clock());
+      const proven = await prove(parameters, clock(), undefined);
       return { brand: proven.brand, proven, organizationId: organizationOfRequest(proven, parameters) };
     } catch (error) {
       // The application has been changed or deleted since; authorize will report it.

@@ -96,10 +96,25 @@ export function personProblem(error: unknown, language: Language, over: PageText
   const told = localized(error, language);
   const wrong = told.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
   const message = told.findDetails(LocalizedMessageSchema)[0]?.message ?? pageText("busy", language);
-  const problems = wrong.map(({ description, localizedMessage }) => localizedMessage?.message || description);
+  const problems = wrong.map(({ field: of, description, localizedMessage }) =>
+    withLabel(of, localizedMessage?.message || description, language),
+  );
   return {
     status: 400,
     problems: problems.length > 0 ? problems : [message],
     fields: wrong.map(({ field: of }) => of),
   };
+}
+
+const labels: Readonly<Record<string, PageText>> = {
+  username: "invited_name",
+  givenName: "given_name",
+  familyName: "family_name",
+  password: "password",
+};
+
+/** A problem after the label of its field: all problems stand above the form, and "Is required." may be said of several fields. */
+function withLabel(of: string, problem: string, language: Language): string {
+  const label = labels[of];
+  return label === undefined ? problem : `${pageText(label, language)} – ${problem}`;
 }

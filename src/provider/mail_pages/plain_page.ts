@@ -42,7 +42,7 @@ export type PlainPage = {
 };
 
 /** What a browser keeps for a page: the code or the sealed link of a mail, and the request that continues afterwards. */
-type KeptName = "code" | "link" | "mailed" | "invitation" | "registration" | "request";
+type KeptName = "code" | "link" | "mailed" | "invitation" | "registration" | "administrator" | "request";
 
 /** A page at a path: how it is shown, and what its form does. */
 export type PlainRoute = {
@@ -124,13 +124,14 @@ export type PlainContent = {
   readonly texts?: readonly PageText[];
   readonly problems?: readonly string[];
   readonly body?: Html;
+  readonly cookies?: readonly string[];
 };
 
 export function plainResponse({ http, language, form, brand, path }: PlainPage, content: PlainContent): Response {
-  const { status = 200, title, texts = [], problems = [], body = nothing } = content;
+  const { status = 200, title, texts = [], problems = [], body = nothing, cookies = [] } = content;
   // What a form has done is not done again.
   const here = http.method === "POST" && status === 200 ? undefined : `${path}${http.query && `?${http.query}`}`;
-  const look = { language, brand, here, cookies: form.cookies };
+  const look = { language, brand, here, cookies: [...form.cookies, ...cookies] };
   return pageResponse(look, {
     status,
     keepsOpener: keepsOpener(path),

@@ -1,8 +1,8 @@
 import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import type { PublicSettings } from "../../security/passkey.ts";
-import { isFullFactor } from "../factors/factor_read.ts";
-import { mustChange, type PasswordUser } from "../passwords/password.ts";
+import { hasFullFactor } from "../factors/factor_read.ts";
+import { changeReason, type PasswordUser } from "../passwords/password.ts";
 import { isEnrolmentOff, isFactorRequired } from "../policies/factor_policy.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import {
@@ -32,7 +32,8 @@ export type FirstStep = {
 
 /** Refuses a sign-in without a new password if the user has to change the present one. */
 export function refuseUnchanged(user: PasswordUser, newPassword: string | undefined, now: Date): void {
-  if (newPassword === undefined && mustChange(user, now)) throw refuse.because("PASSWORD_CHANGE_REQUIRED");
+  if (newPassword === undefined && changeReason(user, now) !== undefined)
+    throw refuse.because("PASSWORD_CHANGE_REQUIRED");
 }
 
 /** Makes what follows the first step of every sign-in: a question for a second factor, or a session. */
@@ -44,15 +45,14 @@ export const afterFirstStep = (deps: Deps, settings: PublicSettings & NoticeSett
   const confirm = confirmedSessions(deps);
 
   return async <A>(step: FirstStep, kind: SessionKind<A>): Promise<SignInOutcome<A>> => {
-    if (step.user.factorKinds.some((kind) => isFullFactor({ kind })))
-      return { pending: await pending.begin(step, step.call) };
+    if (hasFullFactor(step.user.factorKinds)) return { pending: await pending.begin(step, step.call) };
     return { answer: await signedIn(step, kind) };
   };
 
   /** Signs in a user without a factor. If one is required, the session may only enrol it, for which a browser needs pages. */
   async function signedIn<A>({ user, hashes, method, usedCode, call }: FirstStep, kind: SessionKind<A>): Promise<A> {
     const { rehashed, replaced } = hashes;
-    const enrolmentOnly = mustEnrol(user, kind);
+    const enrolmentOnly = enrolmentReason(user, kind) !== undefined;
     if (enrolmentOnly && kind.browser && !kind.enrolment) throw refuse.because("FACTOR_ENROLMENT_REQUIRED");
     // The fact that replaces a password already counts this sign-in.
     const since = replaced === undefined ? user.since : null;
@@ -68,12 +68,13 @@ export const afterFirstStep = (deps: Deps, settings: PublicSettings & NoticeSett
   }
 };
 
-/** Whether a user without a factor may only enrol one. */
-function mustEnrol(user: PasswordUser, { enrolment }: Pick<SessionKind<unknown>, "enrolment">): boolean {
+/** Why a user without a factor may only enrol one: this user must have one, or the policy or the application wants it. */
+export function enrolmentReason(
+  user: Pick<PasswordUser, "policy" | "requiresFactor" | "isAdministrator">,
+  { enrolment }: Pick<SessionKind<unknown>, "enrolment">,
+): "user" | "policy" | "application" | undefined {
   const { factorRequirement } = user.policy;
-  return (
-    user.requiresFactor ||
-    isFactorRequired(factorRequirement, user) ||
-    (enrolment === "wanted" && !isEnrolmentOff(factorRequirement))
-  );
+  if (user.requiresFactor) return "user";
+  if (isFactorRequired(factorRequirement, user)) return "policy";
+  return enrolment === "wanted" && !isEnrolmentOff(factorRequirement) ? "application" : undefined;
 }

@@ -30,9 +30,12 @@ type MailedCode = Readonly<Record<"challengeToken" | "code", string>> & {
 /** Sign-in with a mailed code, for calls and pages. */
 export type MailSignIn = {
   /** Asks for the mail. The response is the same whether or not anybody gets one. */
-  readonly start: (typed: TypedName, call: Call, language?: Language) => Promise<StartedSignIn>;
+  readonly start: (asked: AskedMail, call: Call, language?: Language) => Promise<StartedSignIn>;
   readonly complete: <A>(code: MailedCode, kind: SessionKind<A>) => Promise<SignInOutcome<A>>;
 };
+
+/** What was typed as the login name, and the hashes of the cookies by which the browser may be known; empty for a call. */
+type AskedMail = TypedName & { readonly browsers: readonly string[] };
 
 type StartedSignIn = { readonly challengeToken: string; readonly until: Date };
 
@@ -47,13 +50,13 @@ export const mailSignIn = (deps: Deps, settings: MailSignInSettings): MailSignIn
   const after = afterFirstStep(deps, settings);
 
   return {
-    async start(typed, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
+    async start({ browsers, ...typed }, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
       countNetwork(requests, call);
       const { login_name: name, organization: organizationId } = nameKey(typed);
       const asked = { id: ids(), until: new Date(clock().getTime() + signInCodeSeconds * 1000) };
       await keepMailRequest(
         sql,
-        { id: asked.id, of: { ...forNobody, signInName: name, organizationId }, language },
+        { id: asked.id, of: { ...forNobody, signInName: name, organizationId }, language, browsers },
         call,
       );
       return { challengeToken: sealAskedCode(secrets.keyring, asked), until: asked.until };
@@ -94,7 +97,7 @@ export const mailSignIn = (deps: Deps, settings: MailSignInSettings): MailSignIn
 export const mailSessions = (options: SessionLifetime & { readonly mails: MailSignIn }) =>
   ({
     async startMailSession({ loginName, organizationId }, call) {
-      const { challengeToken, until } = await options.mails.start({ loginName, organizationId }, call);
+      const { challengeToken, until } = await options.mails.start({ loginName, organizationId, browsers: [] }, call);
       return { challengeToken, expirationDate: timestampFromDate(until) };
     },
 

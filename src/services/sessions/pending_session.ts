@@ -7,9 +7,10 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { type PublicSettings, relyingParty, requestOptions } from "../../security/passkey.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { factorKindOf } from "../factors/factor.ts";
-import { isFullFactor } from "../factors/factor_read.ts";
+import { hasFullFactor } from "../factors/factor_read.ts";
 import { passkeysRead } from "../factors/passkey_enrolment.ts";
 import { type PasswordUser, passwordColumns, passwordUserRead } from "../passwords/password.ts";
+import { mailCodesOf } from "../policies/sign_in_policy.ts";
 import type { FirstMethod, UsedCode } from "./new_session.ts";
 
 /** A new hash of the same password at another cost, or the hash of its replacement. */
@@ -51,7 +52,7 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicS
      */
     async beginAgain({ owner, userId, methods }: SignedIn, call: Signalled) {
       const user = await userById({ owner, id: userId }, call.signal);
-      if (!user?.active || !user.factorKinds.some((kind) => isFullFactor({ kind }))) return undefined;
+      if (!user?.active || !hasFullFactor(user.factorKinds)) return undefined;
       return begin({ user, hashes: {}, method: methods.includes("pwd") ? "pwd" : "otp", isKnown: true }, call);
     },
 
@@ -142,7 +143,10 @@ const keep = (sql: Sql, { user, hashes, method, isKnown, usedCode, mac, challeng
     ${JSON.stringify(hashes)}::text::jsonb, ${now}::timestamptz, ${end}::timestamptz, ${isKnown}::boolean, ${method}::text
   where not exists (select from code) or exists (select from spent)`;
 
-/** Finds the user of a pending sign-in, unless the password was changed since. */
+// What a session in the browser began goes on: its sign-in was complete before.
+const takesFirstStep = `(s.method <> 'otp' or s.is_known or ${mailCodesOf("u")})`;
+
+/** Finds the user of a pending sign-in, unless the password was changed since, or mailed codes are no longer allowed and one began it. */
 const pendingRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, PendingUser>(sql, {
     asked: "macs text[], now timestamptz",
@@ -151,5 +155,5 @@ const pendingRead = (sql: Sql) =>
              join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
              join users u on u.user_id = s.user_id and ${userInForce}
              left join passwords p on p.user_id = u.user_id
-             where p.changed::text is not distinct from s.since and not exists (select from spent_challenges c where c.challenge = s.challenge)`,
+             where p.changed::text is not distinct from s.since and ${takesFirstStep} and not exists (select from spent_challenges c where c.challenge = s.challenge)`,
   });

@@ -11,6 +11,7 @@ import { passwordUserRead, type TriedUser } from "../passwords/password.ts";
 import { passwordGuesses } from "../passwords/password_guess.ts";
 import { type SignInCompletion, signInCompletion } from "./complete_session.ts";
 import { afterFirstStep, refuseUnchanged, type SignInOutcome } from "./first_step.ts";
+import { type LinkSignIn, linkSignIn } from "./link_session.ts";
 import { type MailSignIn, type MailSignInSettings, mailSignIn } from "./mail_session.ts";
 import type { SessionKind } from "./new_session.ts";
 import { type PasskeySignIn, passkeySignIn } from "./passkey_session.ts";
@@ -35,6 +36,7 @@ export type SignIns = {
   readonly complete: SignInCompletion;
   readonly passkeys: PasskeySignIn;
   readonly mails: MailSignIn;
+  readonly links: LinkSignIn;
   readonly pending: PendingSessions;
   readonly counts: SignInCounts;
 };
@@ -50,6 +52,7 @@ export function signInsOf(deps: Deps, settings: SignInSettings): SignIns {
     complete: signInCompletion(deps, { settings, proof, record }),
     passkeys: passkeySignIn(deps, { settings, proof }),
     mails: mailSignIn(deps, settings),
+    links: linkSignIn(deps, settings),
     pending: pendingSessions(deps, settings),
     counts,
   };

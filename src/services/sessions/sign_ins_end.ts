@@ -17,6 +17,14 @@ export const tokensEnd = (condition = "true"): Cascade => ({
            from $input i join access_tokens t on t.user_id = i.stream where ${condition}`,
 });
 
+/** Ends the client secrets and keys of a machine. */
+export const credentialsEnd: Cascade = {
+  makes: "machine_credential.removed",
+  extent: "few",
+  select: `select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from $input i join machine_credentials c on c.user_id = i.stream`,
+};
+
 /** Ends the user's browser sessions. Their refresh tokens may outlive the session that issued them, and so escape its cascade. */
 export const browsersEnd = `delete from browser_sessions b using $input i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'`;

@@ -13,6 +13,7 @@ import {
   setMailCodes,
   signInMails,
   withMailbox,
+  withoutPassword,
 } from "../../fixture/sign_in_mail.ts";
 import { type Answer, type Client, organization, type Postern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
@@ -101,6 +102,22 @@ test("a second factor is still asked for, and a mailed code never is one", async
   expect(outcomeOf(late)).toBe("CHALLENGE_INVALID");
 });
 
+test("what a mailed code began ends once codes are no longer allowed, and what a password began goes on", async () => {
+  const organizationId = await organization(postern);
+  const person = await withTotp(postern, { organizationId });
+  const { username: loginName, password } = person;
+  const email = `${loginName}@example.com`;
+  await proveEmail(postern, person.userId, email);
+  await setMailCodes(postern, organizationId);
+  const byMail = done(await complete(await asks({ ...person, email }))).pending;
+  const byPassword = done(await postern.as().post("/v1/sessions", { loginName, password })).pending;
+  await setMailCodes(postern, organizationId, false);
+  const answer = ({ token: pendingToken }: { token: string }) =>
+    postern.as().post("/v1/sessions:complete", { pendingToken, totpCode: person.code() });
+  expect(outcomeOf(await answer(byMail))).toBe("CHALLENGE_INVALID");
+  done(await answer(byPassword));
+});
+
 test("rules for passwords and factors apply: a required factor is enrolled first, and an old password is changed", async () => {
   const ada = await someone();
   const of = done(await ada.client.get("/v1/users/me")).organization.id;
@@ -132,17 +149,11 @@ test("rules for passwords and factors apply: a required factor is enrolled first
 });
 
 test("somebody without a password signs in, too, and with a second factor if there is one", async () => {
-  const organizationId = await organization(postern);
-  const username = unique("grace");
-  const human = { username, givenName: "Grace", familyName: "Hopper", email: `${username}@example.com` };
-  const made = await postern.admin.post("/v1/users:batchCreate", { items: [{ human }] }, inside(organizationId));
-  const { userId } = done(made).outcomes[0].created;
-  await proveEmail(postern, userId, human.email);
-  await setMailCodes(postern, organizationId);
-  const client = postern.as(done(await complete(await asks(human))).token);
-  expect(done(await client.get("/v1/users/me")).user.id).toBe(userId);
+  const grace = await withoutPassword(postern, { organizationId: await organization(postern) });
+  const client = postern.as(done(await complete(await asks(grace))).token);
+  expect(done(await client.get("/v1/users/me")).user.id).toBe(grace.userId);
   const codes = await enrolTotp(client).then(() => client.post("/v1/users/me/factors:generateRecoveryCodes"));
-  const { pending } = done(await complete(await asks(human)));
+  const { pending } = done(await complete(await asks(grace)));
   const answer = { pendingToken: pending.token, recoveryCode: done(codes).codes[0] };
   done(await postern.as().post("/v1/sessions:complete", answer));
 });
@@ -316,7 +327,7 @@ test("known, unknown, not allowed, locked and without a proven address are alike
   const call = { values: createContextValues(), signal: new AbortController().signal, requestHeader: new Headers() };
   const costs = async (name: string) => {
     handlers.heard();
-    const { challengeToken } = await mails.start({ loginName: name }, call);
+    const { challengeToken } = await mails.start({ loginName: name, browsers: [] }, call);
     const started = handlers.heard();
     const said: string[] = [];
     for (let n = 0; n < 6; n++) {

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId, systemCall } from "../../../src/deps.ts";
 import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
 import { unique } from "../../events/log_of.ts";
-import { type Answer, organization, type Postern, startPostern } from "../../harness.ts";
+import { type Answer, organization, type Postern, sharedPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { openHandlers } from "../../sent_statements.ts";
 import { countedHashes } from "./counted_hashes.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

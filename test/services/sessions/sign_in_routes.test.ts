@@ -124,7 +124,7 @@ test("a new password by a mailed code proves the address, and mails are asked fo
   await reset(ada.username, 1);
   expect(await whoIs(ada.email)).toBe(ada.userId);
   await reset(ada.email, 2);
-  const { token } = await recover(postern.config, ada.email);
+  const { token } = await recover(postern.config, { wanted: ada.email });
   expect(done(await postern.as(token).get("/v1/users/me")).user.id).toBe(ada.userId);
 });
 
