@@ -7,9 +7,9 @@ import { cover } from "./escalation.ts";
 import { fieldOf } from "./field.ts";
 import { freshSignIn } from "./fresh_sign_in.ts";
 import { denied, holding, type Lookups } from "./held_permissions.ts";
-import { inOrganization } from "./in_organization.ts";
+import { inOrganization, organizationWorkedIn } from "./in_organization.ts";
 import type { Step } from "./interceptor.ts";
-import { ofUser } from "./of_user.ts";
+import { ofUser, refuseInConsole } from "./of_user.ts";
 import { isPermission, type Permission } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
@@ -40,6 +40,7 @@ function permittedTo(method: DescMethod, lookups: Lookups): Step {
     case "anyone":
       return () => {};
     case "signedIn":
+      if (option.organization) return organizationWorkedIn;
       return isRead(method) ? () => {} : notLimited;
     case "permission":
       return withPermission({ method, option, permission: permissionOf(method, option.who.value), lookups });
@@ -48,9 +49,11 @@ function permittedTo(method: DescMethod, lookups: Lookups): Step {
   }
 }
 
-/** Refuses limited access tokens: changing one's own account requires no permission, so no list of permissions can allow it. */
+/** Refuses tokens of the console and limited access tokens: changing one's own account requires no permission, so no list of permissions can allow it. */
 const notLimited: Step = (_request, call) => {
-  if (callerOf(call).isLimited) throw denied("user.write");
+  const caller = callerOf(call);
+  refuseInConsole(caller);
+  if (caller.isLimited) throw denied("user.write");
 };
 
 function withPermission(rule: Rule): Step {

@@ -36,6 +36,7 @@ type Drops = (one: FoundCaller) => boolean;
 
 /**
  * Caches callers for seconds. A fact that revokes a caller drops it immediately on this node, and on other nodes when they read the fact.
+ * Whoever can be revoked without a fact is looked up each time.
  */
 export function callerCache(options: CallerCacheOptions): CallerCache {
   const { lookup, clock, elapsed = () => performance.now(), seconds, most = 10_000 } = options;
@@ -84,7 +85,7 @@ export function callerCache(options: CallerCacheOptions): CallerCache {
     if (!one || (one.expires && one.expires.getTime() <= now)) return undefined;
     if (found.size >= most) found.delete(found.values().next().value ?? "");
     found.add(hash);
-    if (seconds > 0 && !meanwhile.some((drops) => drops(one))) keep(hash, one, since);
+    if (seconds > 0 && isEndedByFacts(one) && !meanwhile.some((drops) => drops(one))) keep(hash, one, since);
     return one.caller;
   }
 
@@ -98,16 +99,21 @@ export function callerCache(options: CallerCacheOptions): CallerCache {
   }
 }
 
+// A token of the console ends without a fact if its code is presented again, or if its session gets too many.
+const isEndedByFacts = ({ caller }: FoundCaller): boolean => caller.consoleSessionId === undefined;
+
 /** Whether a fact in this stream invalidates the cached caller. */
 type Revokes = (one: FoundCaller, stream: string) => boolean;
 
 const nobody: Revokes = () => false;
 const everyone: Revokes = () => true;
 const user: Revokes = ({ caller }, stream) => caller.userId === stream;
-const session: Revokes = ({ caller }, stream) => (caller.sessionId ?? caller.application?.sessionId) === stream;
+const session: Revokes = ({ caller }, stream) =>
+  (caller.sessionId ?? caller.consoleSessionId ?? caller.application?.sessionId) === stream;
 const signOn: Revokes = ({ caller }, stream) => caller.application?.signOnId === stream;
 const application: Revokes = ({ caller }, stream) => caller.application?.appId === stream;
 const project: Revokes = ({ caller }, stream) => caller.application?.projectId === stream;
+const credential: Revokes = ({ caller }, stream) => caller.machineCredentialId === stream;
 const token: Revokes = ({ caller }, stream) => caller.tokenId === stream;
 
 const revokesBy = {
@@ -133,6 +139,7 @@ const revokesBy = {
   "user.email_code_requested": nobody,
   "user.email_verified": nobody,
   "user.password_code_requested": nobody,
+  "user.password_removed": user,
   "user.password_changed": user,
   "user.deactivated": user,
   "user.reactivated": user,
@@ -147,9 +154,17 @@ const revokesBy = {
   "user.roles_ended": user,
   "user.roles_allowed": nobody,
   "user.metadata_set": nobody,
+  "user.client_id_assigned": nobody,
+  // It concerns tokens that are not for our API.
+  "user.delegation_set": nobody,
   "access_token.created": nobody,
   "access_token.maker_changed": nobody,
   "access_token.revoked": token,
+  "machine_credential.created": nobody,
+  // A cached caller knows only the end that there was.
+  "machine_credential.replaced": credential,
+  "machine_credential.removed": credential,
+  "machine_credential.token_revoked": credential,
   "session.created": nobody,
   "session.ended": session,
   "session.unrestricted": session,
@@ -179,6 +194,7 @@ const revokesBy = {
   "application.oidc_changed": application,
   "application.api_created": nobody,
   "application.api_changed": nobody,
+  "application.document_created": nobody,
   "application.key_added": nobody,
   "application.key_removed": nobody,
   "application.client_secret_rotated": nobody,
@@ -251,6 +267,7 @@ const revokesBy = {
   "registration.resent": nobody,
   "registration.completed": nobody,
   "registration.expired": nobody,
+  "delivery.retried": nobody,
 } satisfies Record<FactType, Revokes>;
 
 const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));

@@ -1,7 +1,7 @@
 import { type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { fieldOf, textOf } from "./field.ts";
-import { given, holding, type Lookups } from "./held_permissions.ts";
+import { denied, given, holding, type Lookups } from "./held_permissions.ts";
 import type { Step } from "./interceptor.ts";
 import { type Missing, uncovered } from "./missing_permission.ts";
 import { permissions } from "./permissions.ts";
@@ -24,12 +24,13 @@ function coverGiven({ method, option }: Rule): Step {
   };
 }
 
-function coverUser({ method, option, lookups }: Rule): Step {
+function coverUser({ method, option, lookups, permission }: Rule): Step {
   const named = textOf(method.input, option.coversUser);
   const userOf = userFinder(option.coversUser, lookups);
   const when = option.coversUserWhen.map((name) => fieldOf(method.input, name));
   return async (request, call) => {
     const caller = callerOf(call);
+    if (caller.machineCredentialId !== undefined && isItself(caller, named(request))) throw denied(permission);
     if (coversEverybody(caller) || (when.length > 0 && !when.some((read) => read(request)))) return;
     const userId = await userOf(named(request));
     // A limited token must not escape its limits, by creating an unlimited token or by setting its user's password.
@@ -40,6 +41,9 @@ function coverUser({ method, option, lookups }: Rule): Step {
     if (missing) throw holdsMore(missing, caller, home);
   };
 }
+
+/** What a token of a machine does to the machine itself could outlast the credential that the token ends with. */
+const isItself = ({ userId }: Caller, id: string): boolean => id === "" || id === userId;
 
 /** Whether a role counts in its user's home organization: roles given by others do not restrict its administrators. */
 const isAtHome =

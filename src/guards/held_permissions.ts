@@ -15,8 +15,11 @@ export type Lookups = {
   readonly userOfSession: (id: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userGrant: (id: string) => Promise<UserGrantPlace | undefined>;
   readonly membershipsOf: (userId: string) => Promise<readonly Membership[]>;
-  /** Whether the caller may change its own account: people after a fresh sign-in, machines always. */
-  readonly signedInFreshly: (caller: Caller) => Promise<boolean>;
+  /** Whether the session of a user began recently enough for what needs a fresh sign-in; of machines, which do not sign in, always. */
+  readonly signedInFreshly: (of: {
+    readonly userId: string;
+    readonly sessionId: string | undefined;
+  }) => Promise<boolean>;
 };
 
 /** A login name, and the organization that it is looked up in; if empty, the directory of the instance. */
@@ -28,6 +31,34 @@ export type UserGrantPlace = {
   readonly projectId: string;
   readonly projectGrantId: string | null;
 };
+
+/** How far permissions reach in an organization. */
+export type Holding = {
+  /** In every organization. */
+  readonly isEverywhere: boolean;
+  /** In the whole organization. */
+  readonly isWhole: boolean;
+  /** At least for one object of the organization, or that it was granted. */
+  readonly isAnywhere: boolean;
+  readonly projects: readonly string[];
+  readonly projectGrants: readonly string[];
+};
+
+/** Finds how far the caller's permissions reach in an organization, where any one of them is enough. */
+export function heldIn(caller: Caller, organization: string, permissions: readonly Permission[]): Holding {
+  const held = permissions
+    .flatMap((permission) => holding(caller, permission))
+    .filter((one) => one.scope === "instance" || one.organization === organization);
+  const ids = (wanted: Membership["scope"]) => held.filter(({ scope }) => scope === wanted).map(({ id }) => id);
+  const isEverywhere = held.some(({ scope }) => scope === "instance");
+  return {
+    isEverywhere,
+    isWhole: isEverywhere || held.some(({ scope }) => scope === "organization"),
+    isAnywhere: held.length > 0,
+    projects: ids("project"),
+    projectGrants: ids("project_grant"),
+  };
+}
 
 const known = new WeakMap<Membership, ReadonlySet<Permission>>();
 
@@ -42,6 +73,11 @@ export function given(membership: Membership): ReadonlySet<Permission> {
   known.set(membership, found);
   return found;
 }
+
+/** The permissions that one role gives; for a limited access token, only those in its list. */
+export const permissionsGiven = (role: string, only?: readonly string[]): string[] => [
+  ...limited(permissionsOf([role]), only),
+];
 
 const limited = (all: ReadonlySet<Permission>, only: readonly string[] | undefined): ReadonlySet<Permission> =>
   only ? new Set([...all].filter((permission) => only.includes(permission))) : all;

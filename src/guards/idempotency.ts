@@ -12,6 +12,7 @@ import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Call, callerOf, keys } from "../deps.ts";
 import { reasonOf, refuse } from "../errors.ts";
 import { sameBytes } from "../security/compare.ts";
+import { oneAtATime } from "../security/one_at_a_time.ts";
 import type { Keyring } from "../security/seal.ts";
 
 /** A request with its call, which may have a key. */
@@ -107,20 +108,6 @@ function bodyReader(method: DescMethod): (request: Message, call: Call) => Buffe
   return (request, call) => {
     const named = organization ? call.requestHeader.get(place)?.trim() || callerOf(call).organization : "";
     return Buffer.concat([Buffer.from(`${named}\n`), toBinary(method.input, request)]);
-  };
-}
-
-/** Makes a mutex by name: work with the same name runs sequentially. */
-function oneAtATime() {
-  const last = new Map<string, Promise<unknown>>();
-  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const mine = (last.get(name) ?? Promise.resolve()).then(work, work);
-    last.set(name, mine);
-    try {
-      return await mine;
-    } finally {
-      if (last.get(name) === mine) last.delete(name);
-    }
   };
 }
 

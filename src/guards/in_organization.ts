@@ -1,11 +1,24 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Call, callerOf, keys, type Membership, type Reach } from "../deps.ts";
+import { type Call, type Caller, callerOf, keys, type Membership, type Reach } from "../deps.ts";
 import { type Noun, refuse } from "../errors.ts";
-import { textOf } from "./field.ts";
+import { fieldOf, textOf } from "./field.ts";
 import { denied, holding, type Lookups } from "./held_permissions.ts";
+import type { Step } from "./interceptor.ts";
+import { isPermission } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
 const header = "x-service-orgid";
+
+/**
+ * Notes the organization that the call works in, for a handler that shows only what the caller may read there. One in which the caller has
+ * no role is not noted: there is nothing to read, and the call must not use the organization's share of the capacity.
+ */
+export const organizationWorkedIn: Step = (_request, call) => {
+  const { organization: own, memberships } = callerOf(call);
+  const organization = call.requestHeader.get(header)?.trim() || own;
+  const belongs = ({ scope, organization: there }: Membership) => scope === "instance" || there === organization;
+  if (organization === own || memberships.some(belongs)) call.values.set(keys.organization, organization);
+};
 
 type Named = { readonly field: string; readonly id: string };
 
@@ -13,14 +26,16 @@ type Named = { readonly field: string; readonly id: string };
  * Finds the organization that the call works in, and requires the permission there: on the organization, on the instance, or on the object
  * that the request names.
  */
-export function inOrganization({ method, option, permission, lookups }: Rule) {
+export function inOrganization(rule: Rule) {
+  const { method, option, permission, lookups } = rule;
+  const holdingEnough = anyOf(rule);
   const isExempt = exemption({ method, option });
   const readers = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
 
   return async (request: Message, call: Call): Promise<void> => {
     const named = readers.map(({ field, read }) => ({ field, id: read(request) })).filter(({ id }) => id !== "");
     if (isExempt(request, call)) return;
-    const held = holding(callerOf(call), permission);
+    const held = holdingEnough(request, callerOf(call));
     if (held.length === 0) throw denied(permission);
     const organization = await workedIn(call, named);
     const there = held.filter((one) => one.scope === "instance" || one.organization === organization);
@@ -60,6 +75,20 @@ export function inOrganization({ method, option, permission, lookups }: Rule) {
       if (!(await reached(reach, object, lookups))) throw refuse.notFound(nounOf(object.field), object.id);
     }
   }
+}
+
+/** Makes a search for the memberships that give the permission, or one that is enough instead of it for the request. */
+function anyOf({ method, option, permission }: Rule): (request: Message, caller: Caller) => readonly Membership[] {
+  const others = option.instead.map((one) => {
+    if (!isPermission(one.permission))
+      throw new Error(`${method.name} names ${one.permission}, which is no permission`);
+    return { permission: one.permission, isEnough: one.when ? fieldOf(method.input, one.when) : () => true };
+  });
+  if (others.length === 0) return (_request, caller) => holding(caller, permission);
+  return (request, caller) => [
+    ...holding(caller, permission),
+    ...others.flatMap((other) => (other.isEnough(request) ? holding(caller, other.permission) : [])),
+  ];
 }
 
 /** Exempts the user that the request names, or everybody in their own organization. */

@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Call, callerOf, keys } from "../deps.ts";
+import { isRead } from "@postern/gateway";
+import { type Call, type Caller, callerOf, keys } from "../deps.ts";
 import { type Noun, refuse } from "../errors.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { denied, holding, type Lookups } from "./held_permissions.ts";
@@ -14,6 +15,7 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
     option.user,
     option.deletedUser ? { ...lookups, ownerOfUser: lookups.ownerOfAnyUser } : lookups,
   );
+  const isAct = !isRead(method);
   const isId = option.user === "user_id";
   const organizationIn = option.user === "login_name" ? textOf(method.input, "organization_id") : () => "";
   const ends = option.selfUnless.map((name) => fieldOf(method.input, name));
@@ -28,6 +30,7 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
       isId && id === caller.userId
         ? itself
         : await found({ id, organizationId: organizationIn(request) }, exempt || held.length > 0);
+    if (isAct && target?.userId === caller.userId) refuseInConsole(caller);
     if (!(exempt && target?.userId === caller.userId)) {
       if (held.length === 0) throw denied(permission);
       if (!target || !held.some((one) => one.scope === "instance" || reaches(one, target)))
@@ -39,6 +42,11 @@ export function ofUser({ method, option, permission, lookups }: Rule): (request:
   async function found(of: UserOf, matters: boolean): Promise<Target | undefined> {
     return matters ? find(of) : undefined;
   }
+}
+
+/** Refuses to change the caller's own account with a token of the console, which a page holds: the account has pages of its own. */
+export function refuseInConsole({ consoleSessionId }: Caller): void {
+  if (consoleSessionId !== undefined) throw refuse.because("OWN_ACCOUNT_IN_CONSOLE");
 }
 
 const reaches = ({ scope, id }: { scope: string; id: string }, { owner }: Target) =>

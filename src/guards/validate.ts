@@ -1,6 +1,6 @@
 import { type DescMessage, type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
-import { type Violation as Broken, createValidator, type Validator } from "@bufbuild/protovalidate";
+import { type Violation as Broken, createValidator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { isBeside, isWithin, type MessageRule, type Violation, type WrongField } from "../errors.ts";
 import { brokenInSteps, type Find, type FindInPieces, inPieces, isBatch } from "./batch_rules.ts";
@@ -22,13 +22,16 @@ export type Rules = {
 /** Returns the rules of a message type, made once per type. */
 export type RulesOf = (type: DescMessage) => Rules;
 
+// What the options of fields say is compiled once, whichever server of the process asks.
+const validator = createValidator({ regexMatch: patterns() });
+const compiled = new WeakMap<DescMessage, FieldRules>();
+
 /** Makes the rules of messages from their field options, compiling each type's for its first message. */
 export function messageRules(whole: readonly MessageRule[] = []): RulesOf {
-  const validator = createValidator({ regexMatch: patterns() });
   const known = new Map<DescMessage, Rules>();
   return (type) => {
     const own = whole.filter((rule) => rule.type === type);
-    const rules = known.get(type) ?? rulesOf(type, validator, own);
+    const rules = known.get(type) ?? rulesOf(type, own);
     known.set(type, rules);
     return rules;
   };
@@ -40,14 +43,12 @@ export function validate({ input }: DescMethod, rulesOf: RulesOf, late?: LateVio
   return refuseTogether(input, (message) => rules.inPieces?.(message) ?? rules(message), late);
 }
 
-function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageRule[]): Rules {
+function rulesOf(type: DescMessage, own: readonly MessageRule[]): Rules {
   // Compiling those of all types takes 110 ms and 3 MB, and a node needs few of them. The first takes 26 ms, the next 13 ms, and half of
   // them no time at all.
-  let compiled: FieldRules | undefined;
   let batch: FindInPieces | undefined;
   const rules = (message: Message, found: readonly WrongField[] = []) => {
-    compiled ??= fieldRulesOf(type, validator);
-    const [inspect, check] = compiled;
+    const [inspect, check] = fieldRulesOf(type);
     const values = inspect(message);
     const fields = check(message);
     return withWhole(message, found, fields.length === 0 ? values : [...values, ...fields]);
@@ -69,7 +70,7 @@ function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageR
   if (!isBatch(type)) return rules;
   return Object.assign(rules, {
     inPieces(message: Message) {
-      batch ??= inPieces(type, (one) => fieldRulesOf(one, validator));
+      batch ??= inPieces(type, fieldRulesOf);
       return batch?.(message)?.then((broken) => withWholeInSteps(message, broken));
     },
   });
@@ -78,12 +79,15 @@ function rulesOf(type: DescMessage, validator: Validator, own: readonly MessageR
 /** The compiled rules of a type: those for every value, and those that its fields declare. */
 type FieldRules = readonly [inspect: Find, check: Find];
 
-const fieldRulesOf = (type: DescMessage, validator: Validator): FieldRules => [
-  normalizer(type),
-  hasRules(type) ? fieldsOf(type, validator) : () => [],
-];
+function fieldRulesOf(type: DescMessage): FieldRules {
+  const known = compiled.get(type);
+  if (known) return known;
+  const rules = [normalizer(type), hasRules(type) ? fieldsOf(type) : () => []] as const;
+  compiled.set(type, rules);
+  return rules;
+}
 
-function fieldsOf(type: DescMessage, validator: Validator): (message: Message) => Violation[] {
+function fieldsOf(type: DescMessage): (message: Message) => Violation[] {
   return (message) => {
     const result = validator.validate(type, message);
     if (result.kind === "valid") return [];

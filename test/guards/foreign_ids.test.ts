@@ -29,6 +29,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   // A new one each time: it may become a member.
   user_id: () => other.newUser(),
   user_ids: () => other.userId,
+  ids: () => other.userId,
   actor_id: () => other.userId,
   about_user_id: () => other.userId,
   object_id: () => other.projectId,
@@ -38,10 +39,12 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   session_id: () => other.newSession(),
   factor_id: async () => (await other.newFactor()).factorId,
   token_id: async () => (await other.newToken()).tokenId,
+  credential_id: async () => (await other.newCredential()).credentialId,
   granted_organization_id: () => other.organizationId,
   app_id: () => other.newApp(),
   key_id: async () => (await other.newKey()).keyId,
   job_id: () => other.newJob(),
+  delivery_id: () => other.newDelivery(),
   subscription_id: () => other.newSubscription(),
   domain_id: () => other.newDomain(),
   invitation_id: () => other.newInvitation(),
@@ -87,7 +90,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The request with another value at a path; of a list, in its first item. */
 function withValue(request: Json, [first = "", ...rest]: readonly string[], value: string): Json {
   const key = jsonNameOf(first);
-  if (rest.length === 0) return { ...request, [key]: first.endsWith("_ids") ? [value] : value };
+  if (rest.length === 0) return { ...request, [key]: /(^|_)ids$/.test(first) ? [value] : value };
   const inner: unknown = request[key] ?? {};
   if (!Array.isArray(inner)) return { ...request, [key]: withValue(inner as Json, rest, value) };
   const [item, ...items] = inner as readonly Json[];
@@ -139,7 +142,7 @@ test.each(cases)(
     expect(answer).toEqual(await answerTo(method, path, newId()));
     const { status } = answer as { status: number };
     const isAnswered =
-      /^(List|AddUserGrants$|CreateInvitations$|Evaluate|GetMe$|RequestPasswordReset$|StartMailSession$)/.test(
+      /^(List|AddUserGrants$|CreateInvitations$|Evaluate|Explain|GetMe$|GetNames$|RequestPasswordReset$|StartMailSession$)/.test(
         method.name,
       );
     const isSignIn = method.name === "CreateSession";

@@ -6,6 +6,7 @@ import { permissions } from "../../src/guards/permissions.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { callRest } from "../fixture/rest_call.ts";
 import { type Answer, type Client, machine, organization, type Postern, sharedPostern, signedUp } from "../harness.ts";
+import { basic, issuerOf, post } from "../provider/application.ts";
 import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
 import { ownRows } from "./own_rows.ts";
@@ -13,12 +14,14 @@ import { ownRows } from "./own_rows.ts";
 let postern: Postern;
 let fixture: Fixture;
 let ownerId: string;
+let credentials: { readonly clientId: string; readonly clientSecret: string };
 beforeAll(async () => {
   postern = await sharedPostern();
   fixture = await fixtureOf(postern, await organization(postern));
   ownerId = (await machine(postern, fixture)).userId;
   const member = { userId: ownerId, roles: ["INSTANCE_OWNER"], instance: true };
   done(await postern.admin.post("/v1/members", member));
+  credentials = done(await postern.admin.post(`/v1/users/${ownerId}/secrets`));
 }, 60_000);
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
@@ -34,6 +37,12 @@ async function limited(userId: string, only: readonly string[]): Promise<Client>
   return postern.as(done(await postern.admin.post(`/v1/users/${userId}/tokens`, { permissions: only })).token);
 }
 
+/** The same with a token of the owner's client credentials, which names the permissions in its scope. */
+async function byCredentials(only: readonly string[]): Promise<Client> {
+  const form = { grant_type: "client_credentials", resource: issuerOf(postern), scope: only.join(" ") };
+  return postern.as(done(await post(postern.url, "/oauth/token", form, basic(credentials))).access_token);
+}
+
 test("a token can be limited to every permission there is, and to no other", () => {
   const rule = getOption(CreateAccessTokenRequestSchema.field.permissions, field).type;
   const items = rule.case === "repeated" ? rule.value.items?.type : undefined;
@@ -45,11 +54,14 @@ const unary = methods
   .map((method) => [nameOf(method), method] as const);
 const guarded = unary.filter(([name]) => !["anyone", "caller"].includes((rows[name] as Row).needs));
 
-describe("the token of an owner of the instance", () => {
+describe.each([
+  ["the token", (only: readonly string[]) => limited(ownerId, only)],
+  ["a token by client credentials", byCredentials],
+])("%s of an owner of the instance", (_, ofOwner) => {
   test.each(guarded)("without the permission cannot %s", async (name, method) => {
-    const { needs, request } = rows[name] as Row;
-    const others = permissions.filter((one) => one !== needs);
-    const answer = await callRest(await limited(ownerId, others), method, { ...(await request(fixture)) }, here());
+    const { needs, instead = [], request } = rows[name] as Row;
+    const others = permissions.filter((one) => one !== needs && !instead.includes(one));
+    const answer = await callRest(await ofOwner(others), method, { ...(await request(fixture)) }, here());
     expect([answer.status, answer.body.details?.[0]]).toMatchObject([
       403,
       { reason: "PERMISSION_DENIED", metadata: { permission: needs } },
@@ -58,10 +70,12 @@ describe("the token of an owner of the instance", () => {
 
   test.each(guarded.filter(([name]) => !/Member$/.test(name)))("with nothing else can %s", async (name, method) => {
     const { needs, request } = rows[name] as Row;
-    const answer = await callRest(await limited(ownerId, [needs]), method, { ...(await request(fixture)) }, here());
+    const answer = await callRest(await ofOwner([needs]), method, { ...(await request(fixture)) }, here());
     expect(resultOf(answer)).toEqual([200, undefined]);
   });
+});
 
+describe("the token of an owner of the instance", () => {
   test("gives a role only if every permission of the role is in its list", async () => {
     const roles = ["ORG_VIEWER"];
     const member = async () => ({ userId: await fixture.newUser(), roles });

@@ -45,13 +45,15 @@ const missing = 404;
 function expected(row: Row, role: string, place: NamedOrganization): number | "allowed" {
   if (row.needs === "anyone" || row.needs === "caller") return "allowed";
   if (row.ownOrganization && (place === "own" || place === "other")) return "allowed";
-  if (!given[role]?.(row.needs)) return denied;
+  if (![row.needs, ...(row.instead ?? [])].some((one) => given[role]?.(one))) return denied;
   const onInstance = role.startsWith("INSTANCE_");
   if (row.decides === "instance") return onInstance ? "allowed" : denied;
   if (row.decides === "nobody") return role.startsWith("PROJECT_") ? denied : "allowed";
   // No header has a say in it, and nothing says whether a project exists.
   if (row.decides === "project")
     return onInstance || place === "own" || place === "unknown header" ? "allowed" : denied;
+  // A role on a project reaches none of its organization's users.
+  if (row.decides === "user" && role.startsWith("PROJECT_") && !row.reaches) return missing;
   if (row.decides === "user")
     return onInstance || (place !== "other" && place !== "header of the target") ? "allowed" : missing;
   if (place === "unknown header") return denied;
@@ -140,9 +142,12 @@ test("every rpc has a row, and its row says what its access option says", () => 
     const freshSignIn = option.freshSignIn && (option.tokenStandsIn ? "or a token" : true);
     const says = who.case === "anyone" ? "anyone" : who.case === "signedIn" ? "caller" : who.value;
     const row = rows[nameOf(method)];
-    expect({ needs: row?.needs, freshSignIn: row?.freshSignIn ?? false }, nameOf(method)).toEqual({
+    const instead = option.instead.filter(({ when }) => !when).map(({ permission }) => permission);
+    const { needs, freshSignIn: fresh = false, instead: others = [] } = row ?? {};
+    expect({ needs, freshSignIn: fresh, instead: others }, nameOf(method)).toEqual({
       needs: says,
       freshSignIn,
+      instead,
     });
   }
 });

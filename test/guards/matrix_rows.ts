@@ -5,10 +5,14 @@ import type { Fixture } from "../fixture/organization.ts";
 import { apiApplicationRows } from "./api_application_rows.ts";
 import { brandingRows } from "./branding_rows.ts";
 import { consentRows } from "./consent_rows.ts";
+import { deliveryRows } from "./delivery_rows.ts";
 import { domainRows } from "./domain_rows.ts";
+import { explanationRows } from "./explanation_rows.ts";
 import { factorRows } from "./factor_rows.ts";
 import { invitationRows } from "./invitation_rows.ts";
 import { memberRows } from "./member_rows.ts";
+import { nameRows } from "./name_rows.ts";
+import { organizationRows } from "./organization_rows.ts";
 import { policyRows } from "./policy_rows.ts";
 import { subscriptionRows } from "./subscription_rows.ts";
 import { userGrantRows } from "./user_grant_rows.ts";
@@ -22,6 +26,8 @@ import { userGrantRows } from "./user_grant_rows.ts";
 export type Row = {
   /** The permission; `anyone` needs no token, `caller` any valid one. */
   readonly needs: string;
+  /** Other permissions, any one of which is enough. */
+  readonly instead?: readonly string[];
   /** `instance`, the organization worked in, the organization of the user that is named, or the project in question. */
   readonly decides: "nobody" | "instance" | "organization" | "user" | "project";
   /** The answer to a caller without a token, where anyone may call. */
@@ -119,50 +125,6 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "user.write",
     decides: "user",
     request: async (f) => ({ sessionId: await f.newSession() }),
-  },
-  "OrganizationService.CreateOrganization": {
-    needs: "instance.write",
-    decides: "instance",
-    request: () => ({ name: fresh("org") }),
-  },
-  "OrganizationService.GetOrganization": {
-    needs: "org.read",
-    decides: "organization",
-    ownPlace: true,
-    request: ({ organizationId }) => ({ organizationId }),
-  },
-  "OrganizationService.UpdateOrganization": {
-    needs: "org.write",
-    decides: "organization",
-    ownPlace: true,
-    request: ({ organizationId }) => ({ organizationId, organization: { name: fresh("org") } }),
-  },
-  "OrganizationService.GetOrganizationMetadata": {
-    needs: "org.metadata.read",
-    decides: "organization",
-    ownPlace: true,
-    request: ({ organizationId }) => ({ organizationId }),
-  },
-  "OrganizationService.SetOrganizationMetadata": {
-    needs: "org.metadata.write",
-    decides: "instance",
-    request: async (f) => ({ organizationId: await f.newOrganization(), entries: [{ key: "plan", value: "gold" }] }),
-  },
-  "OrganizationService.ListOrganizations": { needs: "org.read", decides: "nobody", request: () => ({}) },
-  "OrganizationService.DeactivateOrganization": {
-    needs: "instance.write",
-    decides: "instance",
-    request: async (f) => ({ organizationId: await f.newOrganization() }),
-  },
-  "OrganizationService.DeleteOrganization": {
-    needs: "instance.write",
-    decides: "instance",
-    request: async (f) => ({ organizationId: await f.newOrganization() }),
-  },
-  "OrganizationService.ReactivateOrganization": {
-    needs: "instance.write",
-    decides: "instance",
-    request: async (f) => ({ organizationId: await f.newOrganization() }),
   },
   "UserService.CreateHumanUser": { needs: "user.write", decides: "organization", objectless: true, request: human },
   "UserService.CreateMachineUser": {
@@ -303,6 +265,38 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   "UserService.ListAccessTokens": { needs: "user.write", decides: "user", request: ({ userId }) => ({ userId }) },
   "UserService.RevokeAccessToken": { needs: "user.write", decides: "user", request: async (f) => f.newToken() },
+  "MachineCredentialService.CreateMachineSecret": {
+    needs: "user.write",
+    decides: "user",
+    freshSignIn: true,
+    request: async (f) => ({ userId: await f.newMachine() }),
+  },
+  "MachineCredentialService.AddMachineKey": {
+    needs: "user.write",
+    decides: "user",
+    freshSignIn: true,
+    request: async (f) => ({ userId: await f.newMachine(), publicKey: newJwk() }),
+  },
+  "MachineCredentialService.ListMachineCredentials": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newMachine() }),
+  },
+  "MachineCredentialService.RemoveMachineCredential": {
+    needs: "user.write",
+    decides: "user",
+    request: async (f) => f.newCredential(),
+  },
+  "MachineCredentialService.SetMachineDelegation": {
+    needs: "app.write",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newMachine() }),
+  },
+  "MachineCredentialService.GetMachineDelegation": {
+    needs: "app.read",
+    decides: "user",
+    request: async (f) => ({ userId: await f.newMachine() }),
+  },
   "ProjectService.CreateProject": {
     needs: "project.write",
     decides: "organization",
@@ -326,6 +320,7 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "project.write",
     decides: "organization",
     reaches: "project",
+    freshSignIn: "or a token",
     request: async (f) => ({ projectId: await f.newProject() }),
   },
   "ProjectService.UpdateProject": {
@@ -452,6 +447,7 @@ export const rows: Readonly<Record<string, Row>> = {
     needs: "app.write",
     decides: "organization",
     reaches: "project",
+    freshSignIn: "or a token",
     request: async (f) => ({ projectId: f.projectId, appId: await f.newApp() }),
   },
   "ApplicationService.DeleteApplication": {
@@ -474,12 +470,16 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   ...userGrantRows,
   ...memberRows,
+  ...nameRows,
   ...apiApplicationRows,
   ...consentRows,
+  ...explanationRows,
   ...factorRows,
   ...policyRows,
   ...brandingRows,
+  ...organizationRows,
   ...subscriptionRows,
+  ...deliveryRows,
   ...domainRows,
   ...invitationRows,
   "EventService.ListEvents": { needs: "event.read", decides: "organization", objectless: true, request: () => ({}) },

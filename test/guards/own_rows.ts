@@ -6,6 +6,7 @@ export type OwnRow = {
     | "PHONE_MISSING"
     | "CODE_EXPIRED"
     | "TOKEN_NOT_FOUND"
+    | "USER_NOT_MACHINE"
     | "FACTOR_NOT_FOUND"
     | "CONNECTION_NOT_FOUND"
     | "INVITATION_NOT_FOUND"
@@ -45,6 +46,12 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "UserService.CreateAccessToken": { says: "OK" },
   "UserService.ListAccessTokens": { says: "OK" },
   "UserService.RevokeAccessToken": { says: "TOKEN_NOT_FOUND", request: { tokenId: "none" } },
+  "MachineCredentialService.CreateMachineSecret": denied,
+  "MachineCredentialService.AddMachineKey": denied,
+  "MachineCredentialService.ListMachineCredentials": { says: "USER_NOT_MACHINE" },
+  "MachineCredentialService.SetMachineDelegation": denied,
+  "MachineCredentialService.GetMachineDelegation": { says: "USER_NOT_MACHINE" },
+  "MachineCredentialService.RemoveMachineCredential": { ...denied, request: { credentialId: "none" } },
   "UserExportService.ExportUser": { says: "OK" },
   "UserRoleService.ListUserRoles": { says: "OK" },
   "UserRoleService.EndUserRoles": { says: "ORGANIZATION_NOT_FOUND", request: { organizationId: "none" } },
@@ -57,4 +64,6 @@ export const ownRows: Readonly<Record<string, OwnRow>> = {
   "MemberService.AddMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
   "MemberService.ChangeMember": { ...denied, request: { roles: ["ORG_OWNER"] } },
   "MemberService.RemoveMember": denied,
+  "ExplanationService.ExplainSignIn": { ...denied, request: { projectId: "none", appId: "none" } },
+  "ExplanationService.ExplainDecision": { says: "OK", request: { projectId: "none", roleKey: "viewer" } },
 };

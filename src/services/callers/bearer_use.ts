@@ -21,7 +21,7 @@ export function notingUse({ sql, clock }: Pick<Deps, "sql" | "clock">) {
 
   return async (hash: string, call?: Call) => {
     const found = await find(hash);
-    if (found && !found.caller.application) note(hash, found.lastUsed, call);
+    if (found?.caller.sessionId || found?.caller.tokenId) note(hash, found.lastUsed, call);
     return found;
   };
 

@@ -14,6 +14,8 @@ type BearerRow = {
   enrolmentOnly: boolean | null;
   permissions: string[] | null;
   application: TokenApplication | null;
+  consoleSessionId: string | null;
+  machineCredentialId: string | null;
   lastUsed: Date | null;
   memberships: Held[];
 };
@@ -34,18 +36,18 @@ const inForce = " and not exists (select from organizations d where d.organizati
 const ofBearer = `
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
     case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application,
-    coalesce(b.last_used, s.created) as last_used
+    coalesce(b.last_used, s.created) as last_used, null::text as console_session_id, null::text as machine_credential_id
   from bearers b
   left join sessions s on s.session_id = b.session_id
   left join access_tokens t on t.token_id = b.token_id
   where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null)`;
 
-// Access tokens that first-party applications have for this API, as long as user, session and application may have them. A user grant may
-// end before its user's token, and whoever caches the caller needs to know when.
+// Access tokens that first-party applications have for this API, bound to no key (RFC 9449), as long as user, session and application may
+// have them. A user grant may end before its user's token, and whoever caches the caller needs to know when.
 const ofApplication = `
   select u.user_id, null, null, least(g.expiration_date, ${mayUseUntil}), s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
-      'origins', to_jsonb(origins_of(a.oidc))), null
+      'origins', to_jsonb(origins_of(a.oidc))), null, null, null
   from sign_on_tokens g
   join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
   join browser_sessions v on v.session_id = o.session_id
@@ -54,19 +56,36 @@ const ofApplication = `
   join projects p on p.project_id = a.project_id and p.active
   join organizations h on h.organization_id = p.owner and h.active and not h.deleted
   join users u on u.user_id = o.user_id and ${mayUse}
-  where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())`;
+  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and (s.session_id is not null or v.expiration_date <= now())`;
+
+// Tokens of the console, as long as the session of the browser has not ended.
+const ofConsole = `
+  select s.user_id, null, null, c.expiration_date, s.enrolment_only, null, null, null, s.session_id, null
+  from console_sign_ons c
+  join browser_sessions v on v.session_id = c.session_id
+  join sessions s on s.session_id = c.session_id
+  where c.token_hash = decode(asked.hash, 'hex')`;
+
+// Access tokens that machines have for this API, limited to what they asked for, as long as the credential lasts.
+const ofMachine = `
+  select g.user_id, null, null, least(g.expiration_date, m.expiration_date), null, string_to_array(g.scope, ' '), null, null, null,
+    g.credential_id
+  from machine_tokens g
+  join machine_credentials m on m.credential_id = g.credential_id
+  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and g.for_api`;
 
 /**
- * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token, or a first-party
- * application's token in force.
+ * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token, a first-party
+ * application's token, a token of a machine or a token of the console in force.
  */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
     asked: "hash text",
     select: `select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
                b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application, b.last_used as "lastUsed",
+               b.console_session_id as "consoleSessionId", b.machine_credential_id as "machineCredentialId",
                ${memberships(inForce)}
-             from asked join lateral (${ofBearer} union all ${ofApplication}) b on true
+             from asked join lateral (${ofBearer} union all ${ofApplication} union all ${ofMachine} union all ${ofConsole}) b on true
              join users u on u.user_id = b.user_id and ${userInForce}`,
   });
   return async (hash: string) => {
@@ -78,6 +97,8 @@ export function callerRead(sql: Sql) {
       organization: row.organization,
       ...(row.sessionId === null ? {} : { sessionId: row.sessionId }),
       ...(row.tokenId === null ? {} : { tokenId: row.tokenId }),
+      ...(row.consoleSessionId === null ? {} : { consoleSessionId: row.consoleSessionId }),
+      ...(row.machineCredentialId === null ? {} : { machineCredentialId: row.machineCredentialId }),
       ...(only ? { isLimited: true } : {}),
       ...(row.enrolmentOnly ? { isEnrolling: true } : {}),
       ...(row.application ? { application: row.application } : {}),

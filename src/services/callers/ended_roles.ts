@@ -2,7 +2,14 @@ import { type RoleKind, RoleKindSchema } from "../../../gen/postern/v1/user_role
 
 export const roleKindName = (kind: RoleKind): string => RoleKindSchema.value[kind]?.name ?? "";
 
-/** The SQL condition that a user's roles of this kind from an organization have been ended. */
-export const isEnded = (kind: RoleKind, { user, giver }: { readonly user: string; readonly giver: string }): string =>
+type Roles = { readonly user: string; readonly giver: string };
+
+const ended = (kind: RoleKind, { user, giver }: Roles, which = ""): string =>
   `exists (select from ended_roles e
-      where e.user_id = ${user} and e.organization_id = ${giver} and e.kind = '${roleKindName(kind)}' offset 0)`;
+      where e.user_id = ${user} and e.organization_id = ${giver} and e.kind = '${roleKindName(kind)}'${which} offset 0)`;
+
+/** The SQL condition that an organization can give a user no roles of this kind: they have been ended, or more of them declined. */
+export const isEnded = (kind: RoleKind, roles: Roles): string => ended(kind, roles);
+
+/** The SQL condition that a user's roles of this kind from an organization have been ended, whatever is left of them. */
+export const givesNothing = (kind: RoleKind, roles: Roles): string => ended(kind, roles, " and not e.kept");

@@ -1,4 +1,4 @@
-import type { Caller, Deps } from "../../deps.ts";
+import type { Deps } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import { isMultiFactor } from "./authentication_class.ts";
 
@@ -22,6 +22,9 @@ export const isFreshSignIn = (
   now: Date,
 ): boolean => now.getTime() - authTime.getTime() <= freshSignInSeconds * 1000 && (!hasFactor || isMultiFactor(methods));
 
+/** A user, and the session whose sign-in counts, if there is one. */
+export type SignedInUser = { readonly userId: string; readonly sessionId: string | undefined };
+
 type Row = { readonly kind: string; readonly authTime: Date | null } & Omit<SignInState, "authTime">;
 
 /** Makes the check whether callers may change their own account: people need a fresh session, machines their token. */
@@ -33,7 +36,7 @@ export function freshSignInRead({ sql, clock }: Pick<Deps, "sql" | "clock">, set
              from asked join users u on u.user_id = asked."user"
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id`,
   });
-  return async ({ userId, sessionId }: Caller): Promise<boolean> => {
+  return async ({ userId, sessionId }: SignedInUser): Promise<boolean> => {
     const row = await read({ user: userId, session: sessionId ?? null });
     if (row?.kind !== "human") return true;
     const { authTime, ...signIn } = row;

@@ -1,5 +1,5 @@
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
-import { isEnded } from "./ended_roles.ts";
+import { givesNothing } from "./ended_roles.ts";
 
 /** The SQL condition that a user may sign in and call: user and organization are active. */
 export const inForce = (user: string): string =>
@@ -27,10 +27,10 @@ export const granteeIsInForce = `((select o.active from organizations o where o.
         and ${projectGrantIsThere})`;
 
 /** The SQL condition that the user of the user grant `g`, or its organization, has not ended what the organization `g.owner` grants. */
-export const grantIsLeft = `not ${isEnded(RoleKind.USER_GRANT, { user: "g.user_id", giver: "g.owner" })}`;
+export const grantIsLeft = `not ${givesNothing(RoleKind.USER_GRANT, { user: "g.user_id", giver: "g.owner" })}`;
 
 /** The same for the membership `m`. */
-export const membershipIsLeft = `not ${isEnded(RoleKind.MEMBERSHIP, { user: "m.user_id", giver: "m.owner" })}`;
+export const membershipIsLeft = `not ${givesNothing(RoleKind.MEMBERSHIP, { user: "m.user_id", giver: "m.owner" })}`;
 
 // By the clock of the database, so that it is one moment for all nodes.
 /** The SQL condition that the user grant `g` has ended, because its expiration date has passed. */
