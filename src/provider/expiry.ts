@@ -9,7 +9,11 @@ const marginSeconds = 60;
 
 const expired: Readonly<Record<string, DueRows>> = {
   "expired sign-ins to applications": { table: "sign_ons", key: "sign_on_id" },
+  "expired sign-ins to the console": { table: "console_sign_ons", key: "code_hash" },
   "expired access tokens of applications": { table: "sign_on_tokens", key: "hash" },
+  "expired access tokens of machines": { table: "machine_tokens", key: "hash" },
+  "expired access tokens on behalf of users": { table: "exchanged_tokens", key: "hash" },
+  "machines that acted for users long ago": { table: "acting_machines", key: "user_id, app_id, machine_id, api_id" },
   // A session's row is kept as long as anything obtained through it is in force, because deleting it would end that.
   "expired sessions of browsers": {
     table: "browser_sessions",
@@ -17,6 +21,7 @@ const expired: Readonly<Record<string, DueRows>> = {
     where: "not exists (select from sign_ons o where o.session_id = browser_sessions.session_id)",
   },
   "expired assertions": { table: "client_assertions", key: "app_id, hash" },
+  "expired pushed requests": { table: "pushed_requests", key: "hash" },
   // Approved codes are deleted with their sign-ins.
   "expired codes of devices": { table: "device_codes", key: "hash", where: "sign_on_id is null" },
 };

@@ -10,6 +10,7 @@ import { invitationRoute } from "./invitations/invitation_route.ts";
 import { endSessionRoutes } from "./logout/end_session.ts";
 import { choosePasswordRoutes } from "./mail_pages/choose_password.ts";
 import { confirmEmailRoute } from "./mail_pages/confirm_email.ts";
+import { firstRunRoute } from "./mail_pages/first_run.ts";
 import { forgottenPasswordRoute } from "./mail_pages/forgotten_password.ts";
 import { mailedSignInRoute } from "./mail_pages/mailed_sign_in.ts";
 import { restoreEmailRoute } from "./mail_pages/restore_email.ts";
@@ -20,19 +21,25 @@ import { shownRoute } from "./pages/page_route.ts";
 import { isOutage } from "./pages/request_notes.ts";
 import type { ProviderParts } from "./parts.ts";
 import { registrationRoutes } from "./registrations/registration_route.ts";
+import { clientDocuments, documentFetch } from "./request/client_document.ts";
 import { authorizeRoute } from "./sign_in/authorize.ts";
 import { signInRoute } from "./sign_in/sign_in.ts";
 import { signInSteps } from "./sign_in/steps.ts";
 import { documents } from "./tokens/documents.ts";
 
-type ServiceParts = ProviderParts & { readonly signIns: SignIns; readonly resets: PasswordResets };
+type ServiceParts = Omit<ProviderParts, "readDocument"> & {
+  readonly signIns: SignIns;
+  readonly resets: PasswordResets;
+};
 
 /** The routes of the provider: files that browsers and libraries load, and requests. */
 export type ProviderRoutes = { readonly files: readonly HttpRoute[]; readonly requests: readonly HttpRoute[] };
 
 /** The OpenID Provider: sign-in at the applications of this instance, as routes of its port. */
-export function providerRoutes(parts: ServiceParts): ProviderRoutes {
-  const { deps, settings, keys, issuer } = parts;
+export function providerRoutes(given: ServiceParts): ProviderRoutes {
+  const { deps, settings, keys, issuer } = given;
+  const readDocument = clientDocuments(documentFetch(settings), settings);
+  const parts = { ...given, readDocument };
   const maker = { keys, issuer, ids: deps.ids, settings };
   const steps = signInSteps({ ...parts, maker });
   const enrolment = enrolmentPages(parts, steps);
@@ -46,6 +53,7 @@ export function providerRoutes(parts: ServiceParts): ProviderRoutes {
       ...choosePasswordRoutes(parts),
       confirmEmailRoute(parts),
       restoreEmailRoute(parts),
+      firstRunRoute(parts),
       invitationRoute(parts, steps),
       ...registrationRoutes(parts, steps, enrolment),
     ],

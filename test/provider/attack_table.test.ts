@@ -170,6 +170,7 @@ describe.each([
       await sign({ aud: [`${issuer}/oauth/token`, "https://other.example"] }),
       await sign({ aud: [] }),
       await sign({ aud: [issuer, 7] }),
+      await sign({ aud: [issuer, `${issuer}/oauth/token`] }),
       await sign({}, signed.key, { typ: "at+jwt" }),
       await sign({}, signed.key, { typ: "logout+jwt" }),
       await sign({}, signed.key, { typ: "application/at+jwt" }),
@@ -195,7 +196,8 @@ describe.each([
     const more = [
       await sign({ iat: at + 30 }),
       await sign({ aud: [issuer] }),
-      await sign({ aud: [issuer, `${issuer}/oauth/token`] }),
+      await sign({ aud: `${issuer}/oauth/token` }),
+      await sign({ aud: [`${issuer}/oauth/token`] }),
       await sign({}, signed.key, { typ: "JWT" }),
       await sign({}, signed.key, { typ: "client-authentication+jwt" }),
       await sign({}, signed.key, { typ: "application/Client-Authentication+JWT" }),

@@ -33,8 +33,12 @@ export async function beginDevice(node: string, app: Application, more: object =
 }
 
 /** Asks for the tokens of a device. */
-export const poll = (node: string, { clientId }: Pick<Application, "clientId">, { device_code }: Codes, more = {}) =>
-  post(node, "/oauth/token", { grant_type: deviceGrantType, client_id: clientId, device_code, ...more });
+export const poll = (
+  node: string,
+  { clientId }: Pick<Application, "clientId">,
+  { device_code, headers = {} }: Pick<Codes, "device_code"> & { readonly headers?: Readonly<Record<string, string>> },
+  more = {},
+) => post(node, "/oauth/token", { grant_type: deviceGrantType, client_id: clientId, device_code, ...more }, headers);
 
 /** Enters a code in a browser. */
 export async function enterCode(node: string, user_code: string, browser = openBrowser(node)) {

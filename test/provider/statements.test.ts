@@ -6,6 +6,8 @@ import { keys, newId } from "../../src/deps.ts";
 import { providerChores } from "../../src/provider/expiry.ts";
 import { providerRoutes } from "../../src/provider/provider.ts";
 import { registeredOrigins } from "../../src/provider/request/cross_origin.ts";
+import { documentClientRead } from "../../src/provider/request/document_client.ts";
+import { clientAndCode, clientAndRefresh, clientAndToken } from "../../src/provider/tokens/grant_read.ts";
 import { signingKeys } from "../../src/provider/tokens/signing_keys.ts";
 import { passwordResetsOf } from "../../src/services/passwords/password_reset.ts";
 import { signInsOf } from "../../src/services/sessions/sign_in.ts";
@@ -96,6 +98,10 @@ test("a sign-in with a password takes twelve statements, one with a session thre
   expect([again.status, again.statements.length]).toEqual([303, 3]);
   await show("session", again.statements);
 
+  const named = await sent("/oauth/authorize", { query: `${search.slice(1)}&resource=https://api.example/` });
+  expect(named.statements.length).toBe(2);
+  await show("resource", named.statements);
+
   const code = again.location.searchParams.get("code") ?? "";
   const asks = { grant_type: "authorization_code", code, redirect_uri: app.redirectUri, code_verifier: verifier };
   const tokens = await sent("/oauth/token", { form: asks, headers: basic(app) });
@@ -182,6 +188,22 @@ test("a device takes two statements to begin, its code four, and each of its que
   const tokens = await sent("/oauth/token", { form: asks, headers: basic(app) });
   expect([tokens.status, tokens.statements.length]).toEqual([200, 2]);
   await show("device_tokens", tokens.statements);
+});
+
+const emptyDocument = {
+  ...{ redirectUris: [], postLogoutRedirectUris: [] },
+  ...{ dpopBoundAccessTokens: false, requirePushedAuthorizationRequests: false },
+};
+
+test("a client that brings its own document, and what it presents, are found by the statements of their file", async () => {
+  const { sql, clock } = handlers.deps;
+  const url = "https://app.example/client.json";
+  handlers.heard();
+  const named = { redirectUri: "https://app.example/cb", resource: "https://api.example/", organizationId: undefined };
+  expect(await documentClientRead(sql)({ url, document: emptyDocument, ...named })).toBe(undefined);
+  for (const presented of [clientAndCode, clientAndRefresh, clientAndToken])
+    expect(await presented(sql)(url, "none", clock())).toBe(undefined);
+  await show("client_document", handlers.heard());
 });
 
 test("expired things are cleared away by the statements of their file", async () => {

@@ -27,6 +27,7 @@ import { accountDelete, type Leaving } from "./account_delete.ts";
 import { accountEmail } from "./account_email.ts";
 import { accountFactors } from "./account_factors.ts";
 import { accountHome, type Ways } from "./account_home.ts";
+import { accountInvitations } from "./account_invitations.ts";
 import { type AccountPath, type AccountSection, type AccountView, closedPage } from "./account_page.ts";
 import { accountPassword } from "./account_password.ts";
 import { accountPhone } from "./account_phone.ts";
@@ -98,7 +99,7 @@ function sectionsOf(services: AccountServices, ways: Ways & { readonly leaving: 
   const ofUser = [accountProfile, accountEmail, accountPhone, accountPassword, accountFactors];
   return [
     accountHome(services, ways),
-    ...[...ofUser, accountSessions, accountApplications].map((of) => of(services)),
+    ...[...ofUser, accountSessions, accountApplications, accountInvitations].map((of) => of(services)),
     accountDelete(services, ways.leaving),
   ];
 }

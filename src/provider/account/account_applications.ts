@@ -7,7 +7,8 @@ import {
 import { pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
 import { type Html, html, nothing } from "../pages/html.ts";
-import { scopeSentences } from "../sign_in/consent.ts";
+import { keptIn } from "../request/resource.ts";
+import { keptSentences, scopeSentences } from "../sign_in/consent.ts";
 import { contextOfUser } from "../sign_in/user_call.ts";
 import {
   type AccountSection,
@@ -23,23 +24,36 @@ import type { AccountServices } from "./account_services.ts";
 
 const { method } = ConsentService;
 
-export function accountApplications({ consents }: AccountServices): AccountSection {
+export function accountApplications({ consents, resourcesNear }: AccountServices): AccountSection {
   const listed = ({ http, session }: AccountView) => {
     const request = create(ListConnectedApplicationsRequestSchema, { userId: session.userId, pageSize: mostShown });
     return consents.listConnectedApplications(request, contextOfUser(http, session, method.listConnectedApplications));
   };
-  return section(consents, listed);
+  const allowed = async ({ appId, scopes }: Listed, { language }: AccountView) => {
+    const { apis, ours } = keptIn(scopes);
+    const uris = apis.map(({ uri }) => uri);
+    const resources = uris.length === 0 ? [] : await resourcesNear(appId, uris);
+    const atApis = apis.flatMap((api, at) => keptSentences(api, resources[at] ?? null, language));
+    return [...scopeSentences(ours, null, language), ...atApis];
+  };
+  return section(consents, { listed, allowed });
 }
+
+/** What the section reads: the applications, and what each may do in words. */
+type Reads = {
+  readonly listed: ListOfUser;
+  readonly allowed: (application: Listed, view: AccountView) => Promise<readonly string[]>;
+};
 
 type ListOfUser = (view: AccountView) => ReturnType<AccountServices["consents"]["listConnectedApplications"]>;
 
-const section = (consents: AccountServices["consents"], listed: ListOfUser): AccountSection => ({
+const section = (consents: AccountServices["consents"], { listed, allowed }: Reads): AccountSection => ({
   path: paths.accountApplications,
   isSensitive: () => false,
 
   async show(view, failed) {
     const list = await listed(view);
-    const items = list.applications.map((one) => item(view, one));
+    const items = await Promise.all(list.applications.map(async (one) => item(view, one, await allowed(one, view))));
     const more = list.nextPageToken ? html`<p>${pageText("more_entries", view.language)}</p>` : nothing;
     return accountPage(view, accountForm(view, html`${listOf(view, items)}${more}`), failed);
   },
@@ -58,16 +72,28 @@ const section = (consents: AccountServices["consents"], listed: ListOfUser): Acc
 
 type Listed = Awaited<ReturnType<AccountServices["consents"]["listConnectedApplications"]>>["applications"][number];
 
-function item(view: AccountView, application: Listed): Html {
+function item(view: AccountView, application: Listed, allowed: readonly string[]): Html {
   const { language } = view;
-  const { appId, name, organizationName, scopes, consentDate, lastSignInDate, offlineSinceDate } = application;
-  const sentences = scopeSentences(scopes, null, language).map((sentence) => html`<li>${sentence}</li>`);
+  const { appId, name, organizationName, consentDate, lastSignInDate, offlineSinceDate } = application;
+  const sentences = allowed.map((sentence) => html`<li>${sentence}</li>`);
   return html`<h2>${name}</h2>
 <p>${pageText("application_of", language, { organization: organizationName })}</p>
 ${consentDate ? html`<p>${pageText("application_may", language)}</p><ul>${sentences}</ul>` : nothing}
 ${lastSignInDate ? dated("application_used", view, lastSignInDate) : nothing}
 ${offlineSinceDate ? html`<p>${pageText("application_offline", language)}</p>${dated("offline_since", view, offlineSinceDate)}` : nothing}
+${acting(view, application)}
 <button name="ask_application" value="${appId}" class="plain danger">${pageText("disconnect", language)}</button>`;
+}
+
+/** The machines that acted on the user's behalf. Disconnecting the application ends that, too. */
+function acting(view: AccountView, { actingMachines }: Listed): Html {
+  const { language } = view;
+  if (actingMachines.length === 0) return nothing;
+  const items = actingMachines.map(({ name, apiName, lastDate }) => {
+    const last = lastDate ? dated("acted_last", view, lastDate) : nothing;
+    return html`<li>${pageText("acting_at", language, { machine: name, api: apiName })}${last}</li>`;
+  });
+  return html`<p>${pageText("application_acting", language)}</p><ul>${items}</ul>`;
 }
 
 /** Asks for confirmation before disconnecting an application; undefined if it no longer is connected. */

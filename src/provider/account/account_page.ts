@@ -48,6 +48,7 @@ const titles: Readonly<Record<AccountPath, PageText>> = {
   [paths.accountFactors]: "account_factors",
   [paths.accountSessions]: "account_sessions",
   [paths.accountApplications]: "account_applications",
+  [paths.accountInvitations]: "account_invitations",
   [paths.accountDelete]: "account_delete",
 };
 

@@ -1,12 +1,15 @@
-import type { Deps } from "../../deps.ts";
+import type { Deps, Membership } from "../../deps.ts";
+import { holdsThere } from "../../guards/missing_permission.ts";
 import type { Language } from "../../messages/language.ts";
 import { ownPassword } from "../../services/account/own_password.ts";
-import { userOfSessionRead } from "../../services/callers/caller_lookups.ts";
+import { membershipsRead, userOfSessionRead } from "../../services/callers/caller_lookups.ts";
 import { consentService } from "../../services/consents/consent.ts";
 import { factorService } from "../../services/factors/factor.ts";
+import { receivedInvitations } from "../../services/invitations/received_invitation.ts";
 import { handlers } from "../../services/module.ts";
 import { passwordUserRead } from "../../services/passwords/password.ts";
 import { privacyPolicies } from "../../services/policies/privacy_policy.ts";
+import { projectNamesRead } from "../../services/projects/project_names.ts";
 import { sessionService } from "../../services/sessions/session.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import { emailRules, userEmail } from "../../services/users/email.ts";
@@ -17,6 +20,7 @@ import { phoneRules, userPhone } from "../../services/users/user_phone.ts";
 import type { CookieJar } from "../http/cookies.ts";
 import type { ProviderSettings } from "../http/settings.ts";
 import { languageCookie } from "../pages/language.ts";
+import { resourcesNearRead } from "../request/resource.ts";
 import { requestsOf } from "./account_attempt.ts";
 import type { AccountView } from "./account_page.ts";
 
@@ -35,12 +39,26 @@ export function accountServices({ deps, settings, signIns }: AccountParts, jar: 
     password: ownPassword(deps, settings),
     erasure: ownErasure(deps, settings),
     policies: privacyPolicies(deps),
+    invitations: receivedInvitations(deps),
+    projectNames: projectNamesRead(deps.sql),
+    resourcesNear: resourcesNearRead(deps.sql),
+    membershipsToDecide: decidingRead(deps),
     /** Makes requests, by the rules that the guards of calls enforce. */
     request: requestsOf([...emailRules, ...phoneRules(settings)]),
     userOfSession: userOfSessionRead(deps.sql),
     userOf: (view: AccountView) => ofView(readUser, view),
     passwordOf: (view: AccountView) => ofView(readPassword, view),
     languageCookie: (language: Language) => languageCookie(jar, language, deps.clock()),
+  };
+}
+
+/** Makes the read of the roles of a user who decides what their own organization accepts; undefined for anybody else. */
+function decidingRead({ sql }: Pick<Deps, "sql">) {
+  const membershipsOf = membershipsRead(sql);
+  return async ({ userId, owner: id }: AccountView["session"]): Promise<readonly Membership[] | undefined> => {
+    const memberships = await membershipsOf(userId);
+    const there = { scope: "organization", id, organization: id, roles: [] } as const;
+    return holdsThere({ memberships }, "org.write", there) ? memberships : undefined;
   };
 }
 

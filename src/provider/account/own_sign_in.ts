@@ -1,9 +1,9 @@
 import type { HttpRequest, Response } from "@postern/gateway";
 import { authenticationClasses } from "../../services/callers/authentication_class.ts";
+import { organizationScope } from "../../services/callers/scopes.ts";
 import { parametersIn } from "../http/parameters.ts";
 import type { ProviderSettings } from "../http/settings.ts";
 import { type OwnPath, ownClientId } from "../request/own_client.ts";
-import { organizationScope } from "../request/scopes.ts";
 import type { ClientSession } from "../sign_in/browser_session.ts";
 import { stepOf } from "../sign_in/browser_step.ts";
 import type { SignInSteps } from "../sign_in/steps.ts";

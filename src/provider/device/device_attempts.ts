@@ -10,7 +10,7 @@ export const minuteOf = (now: Date): Date => new Date(Math.floor(now.getTime() /
 export const secondsUntilNext = (now: Date): number =>
   Math.ceil((later(minuteOf(now), 60).getTime() - now.getTime()) / 1000);
 
-export type AttemptKind = "codes" | "guesses";
+export type AttemptKind = "codes" | "guesses" | "pushed requests";
 
 /** The key that attempts are counted under, for one network or for all. Readers of the table cannot tell the address. */
 export const attemptKey = (keyring: Keyring, kind: AttemptKind, network: string | undefined): Buffer =>

@@ -9,7 +9,8 @@ import { later, type ProviderSettings } from "../http/settings.ts";
 import { requestedScope } from "../request/authorization_request.ts";
 import { type Client, refuseGrantType } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
-import { asksForApi } from "../request/own_api.ts";
+import { resourceKeys, resourcesRead } from "../request/resource.ts";
+import { longestResource, resourcesNamed, type Target, targetIn } from "../request/target.ts";
 import { deviceGrant } from "../tokens/device_grant.ts";
 import { clientRead } from "../tokens/grant_read.ts";
 import { attemptKey, minuteOf, secondsUntilNext } from "./device_attempts.ts";
@@ -32,7 +33,6 @@ type Parts = {
 };
 
 const longestScope = 1_000;
-const longestResource = 1_000;
 // There are 25,600,000,000 user codes, so a new one is almost never in use already.
 const mostTries = 5;
 /** How many unapproved codes one application may have. */
@@ -42,15 +42,19 @@ const mostWaiting = 10_000;
 export function deviceAuthorizationEndpoint({ deps, settings, issuer, authenticate }: Parts) {
   const { sql, clock, ids, secrets } = deps;
   const clientOf = clientRead(sql);
+  const resourcesIn = resourcesRead(sql);
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<DeviceAuthorization> => {
     const client = await authenticate(await clientOf(proof.clientId, clock()), { proof, call, onClient });
     refuseGrantType(client, deviceGrant.type);
     bounded(form, "scope", longestScope);
     bounded(form, "resource", longestResource);
-    const forApi = asksForApi(client, form, issuer());
-    const { words, organizationId } = requestedScope(form, forApi);
-    const request = { client, scope: words.join(" "), organizationId, forApi, network: call.values.get(keys.network) };
+    const named = resourcesNamed(form, issuer());
+    const found = named.length > 0 ? await resourcesIn(client.projectId, named) : [];
+    const target = targetIn(client, form, { issuer: issuer(), found });
+    const { words, organizationId } = requestedScope(form, target);
+    const network = call.values.get(keys.network);
+    const request = { client, scope: words.join(" "), organizationId, ...target, network };
     for (let tries = 0; tries < mostTries; tries++) {
       const made = await tried(request);
       if (made) return made;
@@ -69,6 +73,7 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
       organizationId: of.organizationId ?? null,
       scope: of.scope,
       forApi: of.forApi,
+      resources: of.resources.length > 0 ? JSON.stringify(resourceKeys(of.resources)) : null,
       pollSeconds: settings.devicePollSeconds,
       now,
       expirationDate: later(now, settings.deviceCodeLifetimeSeconds),
@@ -93,11 +98,10 @@ export function deviceAuthorizationEndpoint({ deps, settings, issuer, authentica
   }
 }
 
-type Request = {
+type Request = Target & {
   readonly client: Client;
   readonly scope: string;
   readonly organizationId: string | undefined;
-  readonly forApi: boolean;
   readonly network: string | undefined;
 };
 
@@ -115,6 +119,8 @@ type NewDeviceCode = {
   readonly scope: string;
   /** Whether the device asks for access to our own API. */
   readonly forApi: boolean;
+  /** The APIs that the device asks for, as JSON; null without any. */
+  readonly resources: string | null;
   readonly pollSeconds: number;
   readonly now: Date;
   readonly expirationDate: Date;
@@ -140,9 +146,9 @@ async function write(sql: Sql, code: NewDeviceCode): Promise<Written> {
     ),
     made as (
       insert into device_codes
-        (hash, device_id, user_code_mac, app_id, organization_id, scope, for_api, poll_seconds, created, expiration_date)
+        (hash, device_id, user_code_mac, app_id, organization_id, scope, for_api, resources, poll_seconds, created, expiration_date)
       select ${code.hash}, ${code.deviceId}, ${code.mac}, ${code.appId}, ${code.organizationId}, ${code.scope},
-        ${code.forApi}::boolean, ${code.pollSeconds}::integer, ${now}, ${expirationDate} from counted, waiting where not "isFull"
+        ${code.forApi}::boolean, ${code.resources}::text::jsonb, ${code.pollSeconds}::integer, ${now}, ${expirationDate} from counted, waiting where not "isFull"
       on conflict (user_code_mac) do nothing returning hash
     )
     select exists (select from counted) as "isCounted", "isFull", exists (select from made) as "isMade" from waiting`;

@@ -1,6 +1,6 @@
 /**
  * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, its language, the code
- * and the sealed link of a mail, the code of a mail to sign in and the token of the sign-in that waits for it, the codes of an invitation
+ * and the sealed link of a mail, the code of an administrator's link, the code of a mail to sign in and the token of the sign-in that waits for it, the codes of an invitation
  * and of a registration, and the sealed authorization request that a password reset, a registration or a mailed code interrupted.
  */
 export type CookieName = keyof typeof values;
@@ -20,6 +20,7 @@ const values = {
   code: /^[2-9A-Z]{1,40}$/,
   invitation: /^[2-9A-Z]{1,40}$/,
   registration: /^[2-9A-Z]{1,40}$/,
+  administrator: /^[2-9A-Z]{1,40}$/,
   link: /^[\w-]{1,1000}$/,
   mailed: /^[2-9A-Z]{1,40}$/,
   challenge: /^[\w-]{1,400}$/,

@@ -15,6 +15,12 @@ export type FetchSettings = {
 /** Reads the text at an https URI registered by an application; throws if the URI may not be called or does not respond with a text. */
 export type FetchText = (uri: string) => Promise<string>;
 
+/** What is read of a document: its text, and the headers that say how long it may be kept. */
+export type DocumentResponse = { readonly text: string; readonly headers: IncomingHttpHeaders };
+
+/** Reads a JSON document at an https URI that a client names; throws if the URI may not be called or does not respond with one. */
+export type FetchDocument = (uri: string) => Promise<DocumentResponse>;
+
 /** Posts a form to an https URI registered by an application, and returns the response status; throws if the URI may not be called. */
 export type PostForm = (uri: string, form: Readonly<Record<string, string>>) => Promise<number>;
 
@@ -33,7 +39,24 @@ const mostBytes = 65_536;
 
 export function outwardFetch(settings: FetchSettings): FetchText {
   const call = outwardCall(settings);
-  return async (uri) => textOf(await call(uri, { method: "GET", headers: { accept: "application/json" } }));
+  return async (uri) => textOf(await call(uri, readsJson), mostBytes);
+}
+
+const readsJson = { method: "GET", headers: { accept: "application/json" } };
+
+/** Makes the function that reads documents of clients, up to so many bytes each. */
+export function outwardDocuments(settings: FetchSettings, most: number): FetchDocument {
+  const call = outwardCall(settings);
+  return async (uri) => {
+    const response = await call(uri, readsJson);
+    const { headers } = response;
+    // RFC 6839, 3.1.
+    if (!/^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(headers["content-type"] ?? "")) {
+      response.destroy();
+      throw new Error("the answer is no JSON");
+    }
+    return { text: await textOf(response, most), headers };
+  };
 }
 
 /** Makes the function that posts forms to URIs registered by applications. Of the response, it reads only the status. */
@@ -110,7 +133,7 @@ function responseOf(uri: string, options: RequestOptions, body: string): Promise
   });
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
+async function textOf(response: IncomingMessage, most: number): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
   if (response.statusCode !== 200) {
@@ -120,7 +143,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   for await (const part of response) {
     length += part.length;
     // Leaving the loop closes the connection.
-    if (length > mostBytes) throw new Error(`the response is larger than ${mostBytes} bytes`);
+    if (length > most) throw new Error(`the response is larger than ${most} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

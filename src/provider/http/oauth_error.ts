@@ -1,7 +1,8 @@
-/** The error codes of RFC 6749, RFC 6750, RFC 8628, RFC 8707 and OpenID Connect Core 1.0 that we send. */
+/** The error codes of RFC 6749, RFC 6750, RFC 8628, RFC 8707, RFC 9449 and OpenID Connect Core 1.0 that we send. */
 export type OauthErrorCode =
   | "invalid_request"
   | "invalid_client"
+  | "invalid_dpop_proof"
   | "invalid_grant"
   | "invalid_scope"
   | "invalid_target"

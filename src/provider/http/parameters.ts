@@ -15,8 +15,12 @@ const longestName = 100;
 /** The parameters of a request. One without a value counts as absent (RFC 6749, 3.1). */
 export type Parameters = {
   readonly get: (name: string) => string | undefined;
+  /** All values of a parameter that may be there more than once. */
+  readonly all: (name: string) => readonly string[];
   /** The names of repeated parameters; none of them has a value. */
   readonly repeated: readonly string[];
+  /** The names of all parameters, each once. */
+  readonly names: readonly string[];
 };
 
 /** Reads the parameters of a query or form; fails if there are too many, or if they contain characters that no text may have. */
@@ -25,7 +29,8 @@ export function parametersIn(text: string): Parameters {
     throw new OauthError("invalid_request", `there are more than ${mostParameters} parameters`);
   const values = new Map<string, string>();
   const repeated = new Set<string>();
-  for (const [name, value] of new URLSearchParams(text)) {
+  const given = new URLSearchParams(text);
+  for (const [name, value] of given) {
     if (name.length > longestName || /\0/.test(name + value))
       throw new OauthError("invalid_request", "a parameter has a name that is too long, or a NUL");
     if (values.has(name)) repeated.add(name);
@@ -33,17 +38,23 @@ export function parametersIn(text: string): Parameters {
   }
   return {
     get: (name) => (repeated.has(name) ? undefined : values.get(name) || undefined),
+    all: (name) => given.getAll(name).filter((value) => value !== ""),
     repeated: [...repeated],
+    names: [...values.keys()],
   };
 }
 
-/** Reads the parameters of a form; fails for another content type or a repeated parameter. */
-export function formIn(headers: { readonly "content-type"?: string | undefined }, body: Uint8Array): Parameters {
+/** Reads the parameters of a form; fails for another content type or a repeated parameter, unless it may be repeated. */
+export function formIn(
+  headers: { readonly "content-type"?: string | undefined },
+  body: Uint8Array,
+  mayRepeat: readonly string[] = [],
+): Parameters {
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded")
     throw new OauthError("invalid_request", "the body must be application/x-www-form-urlencoded");
   const parameters = parametersIn(Buffer.from(body).toString("utf8"));
-  const [twice] = parameters.repeated;
+  const twice = parameters.repeated.find((name) => !mayRepeat.includes(name));
   if (twice !== undefined) throw new OauthError("invalid_request", `${shown(twice)} is there twice`);
   return parameters;
 }

@@ -7,12 +7,14 @@ export const paths = {
   resource: "/.well-known/oauth-protected-resource",
   keys: "/oauth/keys",
   authorize: "/oauth/authorize",
+  pushedAuthorization: "/oauth/par",
   token: "/oauth/token",
   userinfo: "/oauth/userinfo",
   introspect: "/oauth/introspect",
   revoke: "/oauth/revoke",
   endSession: "/oauth/end-session",
   deviceAuthorization: "/oauth/device",
+  firstRun: "/first-run",
   device: "/device",
   signIn: "/sign-in",
   mailedSignIn: "/sign-in/code",
@@ -39,10 +41,14 @@ export const paths = {
   accountPassword: "/account/password",
   accountSessions: "/account/sessions",
   accountApplications: "/account/applications",
+  accountInvitations: "/account/invitations",
   accountFactors: "/account/factors",
   accountDelete: "/account/delete",
   addFactor: "/account/factors/add",
 } as const;
+
+/** Where the console is, which is no route of the provider, though one signs in to it there. */
+export const consolePath = "/console/";
 
 const onTheWay: readonly string[] = [
   ...[paths.authorize, paths.signIn, paths.mailedSignIn, paths.addFactor, paths.forgottenPassword],

@@ -10,10 +10,17 @@ export type ProviderSettings = FactorSignInSettings &
   NoticeSettings &
   PhoneSettings & {
     readonly publicUrl: string | undefined;
+    /** What the port serves in addition to operations; the console, if `console` is among it. */
+    readonly portServes: readonly string[];
+    /** The hosts whose clients may bring a document of their own; all with `*`. */
+    readonly clientDocumentHosts: readonly string[];
+    readonly clientDocumentsPerAddressPerMinute: number;
+    readonly clientDocumentsPerHostPerMinute: number;
     readonly passwordResetsPerAddressPerMinute: number;
     readonly codeLifetimeSeconds: number;
     readonly deviceCodeLifetimeSeconds: number;
     readonly devicePollSeconds: number;
+    readonly pushedRequestsPerAddressPerMinute: number;
     readonly deviceCodesPerAddressPerMinute: number;
     readonly deviceGuessesPerAddressPerMinute: number;
     readonly deviceGuessesPerMinute: number;

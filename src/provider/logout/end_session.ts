@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { keys } from "../../deps.ts";
 import type { Language } from "../../messages/language.ts";
 import { newToken } from "../../security/token.ts";
 import { type CookieJar, cookieJar } from "../http/cookies.ts";
@@ -12,6 +13,8 @@ import { asGet, refuseLong } from "../pages/query.ts";
 import { noteClient } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
 import { formExpired, queryOf } from "../request/begin_again.ts";
+import type { Client } from "../request/client.ts";
+import { isConsole } from "../request/console_client.ts";
 import { callOf } from "../request/endpoint.ts";
 import { formToken, isFormToken, sealRequest } from "../request/sealed_request.ts";
 import { logoutEnd, logoutForm } from "./logout_pages.ts";
@@ -31,7 +34,7 @@ type LogoutStep = {
 
 /**
  * The routes of a sign-out requested by an application (OpenID Connect RP-Initiated Logout 1.0): the endpoint, by GET and POST, and its
- * form. The form is shown unless the hint belongs to the session of this browser.
+ * form. The form is shown unless the hint belongs to the session of this browser, or the console asks for its own user.
  */
 export function endSessionRoutes(parts: ProviderParts): readonly HttpRoute[] {
   const { requested, submitted } = signingOut(parts);
@@ -62,9 +65,8 @@ function signingOut(parts: ProviderParts) {
   async function requested(http: HttpRequest): Promise<Response> {
     refuseLong(http.query);
     const step = await stepOf(http, http.query);
-    const { logout, sessions } = step;
-    const { ofBrowser } = sessions;
-    return ofBrowser && ofBrowser.id !== logout.hint?.sessionId ? asked(step, ofBrowser) : signedOut(step);
+    const { ofBrowser } = step.sessions;
+    return ofBrowser && !isWanted(step, ofBrowser) ? asked(step, ofBrowser) : signedOut(step);
   }
 
   function asked(
@@ -102,10 +104,27 @@ function signingOut(parts: ProviderParts) {
     const cookies = jar.setSessions(sessions.kept, step.cookies);
     const { location, application, brand } = logout;
     const look = { language, brand, cookies };
-    if (location === undefined || !application) return logoutEnd(look, "signed_out");
+    if (location === undefined || !application || isUnseen(application, sessions)) return logoutEnd(look, "signed_out");
     return onward({ ...look, location, application: application.name, byForm: http.method === "POST" });
   }
 }
+
+/**
+ * Whether the request itself shows that its user wants to sign out: by the hint of the session, or because a page of this origin sends it,
+ * which browsers say and no other page can make them say.
+ */
+function isWanted({ http, logout: { hint, application } }: LogoutStep, { id, userId }: OpenSession): boolean {
+  if (hint?.sessionId === id) return true;
+  const isOwnPage = http.headers["sec-fetch-site"] === "same-origin";
+  return isOwnPage && application !== undefined && isConsole(application) && hint?.userId === userId;
+}
+
+/**
+ * Whether a client may be anybody's, and no user of it signs out here: a link that names its document and an ID token of its own leads nobody
+ * elsewhere (RFC 9700, 4.11.2).
+ */
+const isUnseen = ({ bringsDocument }: Client, { ofBrowser }: FoundSessions): boolean =>
+  bringsDocument === true && ofBrowser === undefined;
 
 /** Makes the read of a sign-out: what is requested, and which sessions of the browser end. */
 function logoutSteps(parts: ProviderParts, jar: CookieJar) {
@@ -113,7 +132,7 @@ function logoutSteps(parts: ProviderParts, jar: CookieJar) {
   return async (http: HttpRequest, query: string): Promise<LogoutStep> => {
     // Also for the page of an error, even if nothing else in the query can be parsed.
     const language = chosenLanguage(http, uiLocalesIn(query));
-    const logout = await read(parametersIn(query));
+    const logout = await read(parametersIn(query), http.values.get(keys.network));
     noteBrand(http.values, logout.brand);
     if (logout.hint) noteClient(http.values, logout.hint);
     const cookies = jar.readSessions(http.headers.cookie);

@@ -1,42 +1,47 @@
-import type { Deps } from "../../deps.ts";
 import { type Parameters, shown } from "../http/parameters.ts";
 import { withQuery } from "../http/web_uri.ts";
 import type { Brand } from "../pages/brand.ts";
 import { brandsRead } from "../pages/brand_read.ts";
 import { PageError } from "../pages/page_error.ts";
+import type { ProviderParts } from "../parts.ts";
 import { type BrandedClient, brandedClientRead } from "../request/branded_client.ts";
 import type { Client } from "../request/client.ts";
+import { consoleClient, consoleClientId, consoleIssuerOf, isConsole } from "../request/console_client.ts";
+import { leavingClient } from "../request/document_client.ts";
+import { isAdmitted } from "../request/document_id.ts";
 import { blockingProblem } from "../request/redirect_uri.ts";
 import { claimsOfOwn } from "../tokens/jwt.ts";
-import type { SigningKeys } from "../tokens/signing_keys.ts";
 
 /** What the ID token hint of a sign-out names: a client, a user and a session. */
 export type LogoutHint = Readonly<Record<"clientId" | "userId" | "sessionId", string>>;
 
 /** A sign-out request (OpenID Connect RP-Initiated Logout 1.0, 2). */
 export type LogoutRequest = {
-  /** The hint, if it is an ID token issued by us, expired or not. */
+  /** The hint, if it is an ID token issued by us, expired or not; of the console, which has none, the user that it names. */
   readonly hint: LogoutHint | undefined;
   /** The requesting application, if it is active. */
   readonly application: Client | undefined;
   /** Whose the pages of the sign-out are. */
   readonly brand: Brand;
-  /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks. */
+  /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks, unless it is to the console, and if a document that would have to list it cannot be read. */
   readonly location: string | undefined;
 };
 
-type Parts = { readonly deps: Deps; readonly keys: SigningKeys; readonly issuer: () => string };
+type Parts = Pick<ProviderParts, "deps" | "keys" | "issuer" | "settings" | "readDocument">;
 
 const longestId = 200;
 const longestState = 2_000;
 
 /** Makes the parser of sign-out requests; fails for requests that no application may send. */
-export function logoutRequests({ deps, keys, issuer }: Parts) {
+export function logoutRequests(parts: Parts) {
+  const { deps, keys, issuer, settings } = parts;
+  const consoleIssuer = consoleIssuerOf(parts);
   const { sql, clock } = deps;
   const find = brandedClientRead(sql);
   const brands = brandsRead(sql);
+  const documented = documentedClient(parts);
 
-  return async (parameters: Parameters): Promise<LogoutRequest> => {
+  return async (parameters: Parameters, network: string | undefined): Promise<LogoutRequest> => {
     refuseMalformed(parameters);
     const hint = await hintOf(parameters.get("id_token_hint"));
     const named = parameters.get("client_id");
@@ -44,20 +49,31 @@ export function logoutRequests({ deps, keys, issuer }: Parts) {
     const found = await clientOf(hint?.clientId ?? named);
     const client = found?.client;
     if (named !== undefined && !client) throw new PageError("client_unknown");
-    const uri = parameters.get("post_logout_redirect_uri");
-    if (client && uri !== undefined) refuseUnlisted(client, uri);
-    const isProven = hint && client && uri !== undefined;
     const brand = found?.brand ?? (await brands.ofInstance());
     return {
-      hint,
+      hint: client && isConsole(client) ? userIn(parameters) : hint,
       application: client,
       brand,
-      location: isProven ? withState(uri, parameters.get("state")) : undefined,
+      location: client && (await locationFor(client, parameters, { isHinted: hint !== undefined, network })),
     };
   };
 
+  async function locationFor(client: Client, parameters: Parameters, { isHinted, network }: Asking) {
+    const uri = parameters.get("post_logout_redirect_uri");
+    if (uri === undefined) return undefined;
+    const isProven = isHinted || isConsole(client);
+    if (client.bringsDocument && !isProven) return undefined;
+    const listing = client.bringsDocument ? await documented(client, uri, network) : client;
+    if (!listing) return undefined;
+    refuseUnlisted(listing, uri);
+    return isProven ? withState(uri, parameters.get("state")) : undefined;
+  }
+
   async function clientOf(clientId: string | undefined): Promise<BrandedClient | undefined> {
     if (clientId === undefined || clientId.length > longestId) return undefined;
+    if (isAdmitted(settings, clientId)) return { client: leavingClient(clientId), brand: await brands.ofInstance() };
+    const served = clientId === consoleClientId ? consoleIssuer() : undefined;
+    if (served !== undefined) return { client: consoleClient(served), brand: await brands.ofInstance() };
     const found = await find({ clientId, organizationId: undefined, now: clock() });
     return found?.client.active ? found : undefined;
   }
@@ -72,6 +88,24 @@ export function logoutRequests({ deps, keys, issuer }: Parts) {
   }
 }
 
+/** Makes the read of a client with what its document says about a URI; undefined if it cannot be read, which keeps nobody from signing out. */
+function documentedClient({ readDocument }: Pick<Parts, "readDocument">) {
+  return ({ clientId }: Client, uri: string, network: string | undefined): Promise<Client | undefined> =>
+    readDocument(clientId, network).then(
+      (document) => leavingClient(clientId, { document, uri }),
+      () => undefined,
+    );
+}
+
+/** Whether a sign-out has a hint of ours, and the network that it comes from. */
+type Asking = { readonly isHinted: boolean; readonly network: string | undefined };
+
+/** The user whose sign-out the console asks for. It proves nothing, so it names no session. */
+function userIn(parameters: Parameters): LogoutHint | undefined {
+  const userId = parameters.get("logout_hint");
+  return userId === undefined ? undefined : { clientId: consoleClientId, userId, sessionId: "" };
+}
+
 function refuseMalformed(parameters: Parameters): void {
   const [twice] = parameters.repeated;
   if (twice !== undefined) throw new PageError("request_malformed", { problem: `${shown(twice)} is there twice` });
@@ -79,8 +113,10 @@ function refuseMalformed(parameters: Parameters): void {
     throw new PageError("request_malformed", { problem: `state is longer than ${longestState} characters` });
 }
 
-function refuseUnlisted({ oidc }: Client, uri: string): void {
+function refuseUnlisted(client: Client, uri: string): void {
+  const { oidc } = client;
   if (!oidc.postLogoutRedirectUris.includes(uri)) throw new PageError("logout_uri_unknown");
+  if (isConsole(client)) return;
   const problem = blockingProblem(oidc, uri, "postLogoutRedirectUris");
   if (problem) throw new PageError(problem, { uris: uri });
 }

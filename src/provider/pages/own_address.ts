@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpRoute } from "@postern/gateway";
+import { keys } from "../../deps.ts";
 import { isLoopback } from "../http/issuer.ts";
 import { redirect } from "../http/redirect.ts";
 import { PageError } from "./page_error.ts";
@@ -36,13 +37,12 @@ export const atOwnAddress =
 const wrongAddress = (issuer: string) => new PageError("wrong_address", { issuer }, { status: 403 });
 
 /** Where a browser opened a page: at the issuer, at another name of its loopback address, or elsewhere. */
-function placeOf(headers: HttpRequest["headers"], issuer: URL): "here" | "loopback" | "elsewhere" {
+export function placeOf(headers: HttpRequest["headers"], issuer: URL): "here" | "loopback" | "elsewhere" {
   const url = `${issuer.protocol}//${hostIn(headers) ?? issuer.host}`;
   if (!URL.canParse(url)) return "elsewhere";
   const { host: opened, hostname, port } = new URL(url);
   if (opened === issuer.host) return "here";
-  const isProxied = forwarding.some((name) => headers[name] !== undefined);
-  return isLoopback(hostname) && port === issuer.port && !isProxied ? "loopback" : "elsewhere";
+  return isLoopback(hostname) && port === issuer.port && !isForwarded(headers) ? "loopback" : "elsewhere";
 }
 
 /** The host that a browser asked for. Anybody can forge it, but learns only where the pages are, so no proxy has to be trusted for it. */
@@ -51,5 +51,22 @@ function hostIn(headers: HttpRequest["headers"]): string | undefined {
   return outer?.trim() ?? headers[":authority"] ?? headers.host;
 }
 
+/** Whether a proxy says that it forwards the request. */
+const isForwarded = (headers: HttpRequest["headers"]): boolean =>
+  forwarding.some((name) => headers[name] !== undefined);
+
+const loopbackAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/;
+
+/** Whether a request comes from this machine itself, and not through a proxy on it. */
+export const isOfThisMachine = ({ headers, values }: HttpRequest): boolean =>
+  loopbackAddress.test(values.get(keys.address) ?? "") && !isForwarded(headers);
+
 /** The headers that reveal a proxy. */
-const forwarding = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
+const forwarding = [
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "via",
+] as const;

@@ -1,13 +1,16 @@
 import { OidcAppType, OidcAuthMethodType, OidcResponseType } from "../../../gen/postern/v1/application_pb.ts";
 import { grantTypeOf } from "../../services/applications/oidc_configuration.ts";
+import { organizationScope, scopes } from "../../services/callers/scopes.ts";
 import { OauthError, type OauthErrorCode } from "../http/oauth_error.ts";
 import { jwtMaxLength, type Parameters, wordsOf } from "../http/parameters.ts";
 import type { Brand } from "../pages/brand.ts";
 import type { Client } from "./client.ts";
+import { isConsole, refuseUnlikeConsole } from "./console_client.ts";
 import type { DeviceRequest } from "./device_request.ts";
-import { apiScopes, asksForApi } from "./own_api.ts";
+import { apiScopes } from "./own_api.ts";
 import { wantsFactor } from "./requested_class.ts";
-import { organizationScope, scopes } from "./scopes.ts";
+import { allowedScopes, namesIn, type Resource } from "./resource.ts";
+import { longestResource, type Target, targetIn } from "./target.ts";
 
 /** The response types, as requests name them. */
 export type ResponseType = "code" | "id_token" | "id_token token";
@@ -26,6 +29,10 @@ export type ProvenRequest = {
   readonly brand: Brand;
   /** The organization in which people may create an account of their own on the way. */
   readonly registersIn?: string | undefined;
+  /** Whether its application pushes its requests, and this one is none of them. */
+  readonly isUnpushed?: boolean;
+  /** The resources that the request names, as found in the application's project. */
+  readonly named?: readonly (Resource | null)[];
 };
 
 /** An authentication request (OpenID Connect Core 1.0, 3.1.2.1). */
@@ -36,8 +43,12 @@ export type AuthorizationRequest = ProvenRequest & {
   readonly organizationId: string | undefined;
   /** Whether the request is for access to our own API. */
   readonly forApi: boolean;
+  /** The APIs that the request is for, if it names any: its access tokens are for one of them. */
+  readonly resources: readonly Resource[];
   readonly nonce: string | undefined;
   readonly challenge: string | undefined;
+  /** The key that must be proven to exchange the code, by its thumbprint (RFC 9449, 10). */
+  readonly jkt: string | undefined;
   readonly prompts: readonly Prompt[];
   /** The maximum number of seconds since the user authenticated. */
   readonly maxAge: number | undefined;
@@ -61,7 +72,6 @@ const longest: Readonly<Record<string, number>> = {
   login_hint: 200,
   id_token_hint: jwtMaxLength,
   ui_locales: 200,
-  resource: 1_000,
 };
 
 const types: Readonly<Record<ResponseType, OidcResponseType>> = {
@@ -93,11 +103,13 @@ export function authorizationRequest(
   if (proven.device) return forDevice(proven, proven.device);
   refuseForm(parameters);
   const { client } = proven;
+  if (proven.isUnpushed) throw invalid("the application must push its authorization requests");
+  if (isConsole(client)) refuseUnlikeConsole(parameters);
   const responseType = responseTypeFor(client, parameters);
-  const forApi = asksForApi(client, parameters, issuer);
+  const target = targetIn(client, parameters, { issuer, found: proven.named ?? [] });
   // RFC 9700, 2.1.2: a token that can administer the instance must not appear in the URL of a page.
-  if (forApi && responseType !== "code") throw invalid("resource needs the response_type code");
-  const { words: scope, organizationId } = requestedScope(parameters, forApi);
+  if (isFor(target) && responseType !== "code") throw invalid("resource needs the response_type code");
+  const { words: scope, organizationId } = requestedScope(parameters, target);
   const nonce = parameters.get("nonce");
   if (responseType !== "code") refuseImplicit(scope, nonce);
   return {
@@ -105,9 +117,10 @@ export function authorizationRequest(
     responseType,
     scope: scope.join(" "),
     organizationId,
-    forApi,
+    ...target,
     nonce,
     challenge: challengeIn(client, responseType, parameters),
+    jkt: keyIn(parameters),
     prompts: promptsIn(parameters),
     maxAge: maxAgeIn(parameters),
     wantsFactor: wantsFactor(parameters),
@@ -116,6 +129,8 @@ export function authorizationRequest(
   };
 }
 
+const isFor = ({ forApi, resources }: Target): boolean => forApi || resources.length > 0;
+
 const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationRequest => ({
   ...proven,
   responseType: "device",
@@ -123,13 +138,21 @@ const forDevice = (proven: ProvenRequest, device: DeviceRequest): AuthorizationR
   organizationId: device.organizationId ?? undefined,
   nonce: undefined,
   challenge: undefined,
+  jkt: undefined,
   prompts: [],
   maxAge: undefined,
   forApi: device.forApi,
+  resources: resourcesOfDevice(device),
   wantsFactor: false,
   loginHint: "",
   idTokenHint: undefined,
 });
+
+function resourcesOfDevice({ resources }: DeviceRequest): readonly Resource[] {
+  const known = (resources ?? []).filter((one) => one !== null);
+  if (known.length < (resources?.length ?? 0)) throw new OauthError("invalid_target", "a resource is gone");
+  return known;
+}
 
 const unsupported: Readonly<Record<string, OauthErrorCode>> = {
   request: "request_not_supported",
@@ -138,12 +161,15 @@ const unsupported: Readonly<Record<string, OauthErrorCode>> = {
 };
 
 function refuseForm(parameters: Parameters): void {
-  const [twice] = parameters.repeated;
+  // RFC 8707, 2.
+  const twice = parameters.repeated.find((name) => name !== "resource");
   if (twice !== undefined) throw invalid("a parameter is there twice");
   for (const [name, code] of Object.entries(unsupported))
     if (parameters.get(name) !== undefined) throw new OauthError(code, `${name} is not supported`);
   for (const [name, most] of Object.entries(longest))
     if ((parameters.get(name)?.length ?? 0) > most) throw invalid(`${name} is longer than ${most} characters`);
+  if (parameters.all("resource").some(({ length }) => length > longestResource))
+    throw invalid(`resource is longer than ${longestResource} characters`);
   const mode = parameters.get("response_mode");
   if (mode !== undefined && mode !== responseModeIn(parameters))
     throw invalid("response_mode does not fit response_type");
@@ -159,7 +185,15 @@ function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType
   const type = types[responseType];
   if (!oidc.responseTypes.includes(type) || !oidc.grantTypes.includes(grantTypeOf(type)))
     throw new OauthError("unauthorized_client", "the application is not registered for this response_type");
+  if (responseType === "id_token token" && oidc.dpopBoundAccessTokens)
+    throw new OauthError("unauthorized_client", "tokens of the application are bound to a key, which needs a code");
   return responseType;
+}
+
+function keyIn(parameters: Parameters): string | undefined {
+  const jkt = parameters.get("dpop_jkt");
+  if (jkt !== undefined && !/^[\w-]{43}$/.test(jkt)) throw invalid("dpop_jkt is no SHA-256 thumbprint in base64url");
+  return jkt;
 }
 
 /** The first organization that a request names, before it is checked. */
@@ -173,15 +207,20 @@ export const organizationOfRequest = ({ device }: ProvenRequest, parameters: Par
   device ? (device.organizationId ?? undefined) : organizationNamed(parameters);
 
 /**
- * The scopes of a request that have an effect, which those of our API only have in requests for it, and the organization that one of them
+ * The scopes of a request that have an effect, which those of an API only have in requests for it, and the organization that one of them
  * names.
  */
-export function requestedScope(parameters: Parameters, forApi = false) {
-  const known: readonly string[] = forApi ? [...scopes, ...apiScopes] : scopes;
+export function requestedScope(parameters: Parameters, { forApi, resources }: Target) {
+  const known: readonly string[] = [...scopes, ...(forApi ? apiScopes : []), ...namesIn(resources)];
   const all = [...new Set(wordsOf(parameters.get("scope") ?? ""))];
   const words = all.filter((word) => known.includes(word) || word.startsWith(organizationScope));
+  if (resources.length > 0 && allowedScopes({ scope: words.join(" "), resources }).length > mostAllowed)
+    throw new OauthError("invalid_scope", `scope and resource ask for more than ${mostAllowed} things`);
   return { words, organizationId: organizationIn(words) };
 }
+
+/** How much one request may ask the user to allow. */
+const mostAllowed = 100;
 
 function organizationIn(scope: readonly string[]): string | undefined {
   const [named, ...others] = scope.filter((word) => word.startsWith(organizationScope));

@@ -1,5 +1,6 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import {
+  OidcAuthMethodType,
   type OidcConfiguration,
   OidcConfigurationSchema,
   type OidcGrantType,
@@ -19,6 +20,8 @@ export type Client = {
   /** The SHA-256 hash of each active client secret, in hexadecimal. */
   readonly secrets: readonly string[];
   readonly keys: readonly ClientKey[];
+  /** Whether its client id is the URL of a document that says who it is. */
+  readonly bringsDocument?: boolean;
 };
 
 /** An application's public key, or the URI of its keys. */
@@ -34,6 +37,7 @@ export const clientOf = ({ oidc, ...row }: ClientRow): Client => ({
 /** The part of a question that reads the client `asked.client_id` at the time `asked.now`, as one json column. */
 export const clientColumn = `json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'bringsDocument', a.is_document,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
@@ -41,9 +45,13 @@ export const clientColumn = `json_build_object(
         from application_keys k where k.app_id = a.app_id), '[]')) as client`;
 
 /** The tables of a client's question. */
+// By the application's id alone: by its organization as well, the planner would read all applications of the organization.
 export const clientTables = `client_ids c on c.client_id = asked.client_id
-    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join applications a on a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`;
+
+/** Whether a client has no secret or key to prove that it is the one it says. */
+export const isPublic = ({ oidc }: Pick<Client, "oidc">): boolean => oidc.authMethodType === OidcAuthMethodType.NONE;
 
 /** Fails for a client that is not registered for a grant type. */
 export function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {

@@ -1,12 +1,11 @@
-import { decodeJwt, importJWK, type JWK, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { OidcAuthMethodType } from "../../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, keys } from "../../deps.ts";
-import type { Sql } from "../../postgres/pool/connect.ts";
 import { sameBytes } from "../../security/compare.ts";
 import { hashToken } from "../../security/token.ts";
 import { ClientRefused, OauthError } from "../http/oauth_error.ts";
 import { type Parameters, required } from "../http/parameters.ts";
 import { noteClient } from "../pages/request_notes.ts";
+import { acceptedAssertions, longestAssertion, subjectOf } from "./assertion.ts";
 import type { Client } from "./client.ts";
 import type { ClientKeys } from "./client_keys.ts";
 
@@ -19,7 +18,8 @@ export type ClientProof = { readonly clientId: string } & (
 
 const longestId = 200;
 const longestSecret = 200;
-const longestAssertion = 8_000;
+/** The grant type of RFC 7523, 2.1. */
+export const grantOfAssertion = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /** Reads a client's credentials; a request may use only one method (RFC 6749, 2.3). */
@@ -30,10 +30,17 @@ export function proofIn(authorization: string | undefined, form: Parameters): Cl
   if (ways.length > 1) throw new OauthError("invalid_request", "the client authenticates in more than one way");
   if (authorization !== undefined) return basicIn(authorization, form);
   if (assertion !== undefined) return assertionIn(assertion, form);
-  const clientId = required(form, "client_id", longestId);
+  const clientId = subjectOfGrant(form) ?? required(form, "client_id", longestId);
   return secret === undefined
     ? { method: "none", clientId }
     : { method: "post", clientId, secret: required(form, "client_secret", longestSecret) };
+}
+
+/** The subject of an assertion that is the grant itself, and identifies its client (RFC 7521, 4.1). */
+function subjectOfGrant(form: Parameters): string | undefined {
+  if (form.get("grant_type") !== grantOfAssertion || form.get("client_id") !== undefined) return undefined;
+  const subject = subjectOf(form.get("assertion") ?? "");
+  return subject !== undefined && subject.length <= longestId ? subject : "";
 }
 
 function basicIn(authorization: string, form: Parameters): ClientProof {
@@ -70,16 +77,6 @@ function assertionIn(assertion: string, form: Parameters): ClientProof {
   return { method: "assertion", clientId, assertion };
 }
 
-function subjectOf(assertion: string): string | undefined {
-  try {
-    const { sub } = decodeJwt(assertion);
-    // JSON can contain a lone surrogate or a NUL, but no text in the database can.
-    return typeof sub === "string" && sub.isWellFormed() && !sub.includes("\0") ? sub : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 const methodOf: Readonly<Record<number, ClientProof["method"]>> = {
   [OidcAuthMethodType.BASIC]: "basic",
   [OidcAuthMethodType.POST]: "post",
@@ -94,17 +91,18 @@ export type ClientClaim = {
   readonly onClient: (client: Client) => void;
 };
 
-/** A client's request for tokens or about one: its form, the client's credentials, and its call. */
-export type TokenQuestion = ClientClaim & { readonly form: Parameters };
+/** A client's request for tokens or about one: its form, the client's credentials, its call, and the proof of a key if it has one. */
+export type TokenQuestion = ClientClaim & { readonly form: Parameters; readonly dpop: string | undefined };
 
 /** Returns the authenticated client, or fails. */
 export type Authenticate = (client: Client | undefined, claim: ClientClaim) => Promise<Client>;
 
 /** Makes the authentication of clients, only by the method that each is registered for. */
 export function clientAuthentication(
-  { sql, clock }: Pick<Deps, "sql" | "clock">,
+  deps: Pick<Deps, "sql" | "clock">,
   { issuer, keysOf }: { readonly issuer: () => string; readonly keysOf: ClientKeys },
 ): Authenticate {
+  const accepted = acceptedAssertions(deps, issuer);
   return async (client, { proof, call, onClient }) => {
     if (client) onClient(client);
     if (!client?.active) throw new ClientRefused();
@@ -129,9 +127,8 @@ export function clientAuthentication(
   }
 
   async function isAssertion(client: Client, assertion: string): Promise<boolean> {
-    const claims = await assertedClaims(client, assertion, { issuer: issuer(), now: clock(), keysOf });
-    if (typeof claims?.jti !== "string" || claims.exp === undefined) return false;
-    return isFirst(sql, { appId: client.appId, jti: claims.jti, expirationDate: new Date(claims.exp * 1000) });
+    const of = { by: client.appId, clientId: client.clientId, keysOf: (kid?: string) => keysOf(client, kid) };
+    return (await accepted(of, assertion, "a jti")) !== undefined;
   }
 }
 
@@ -152,68 +149,4 @@ function isSecret({ secrets }: Client, secret: string): boolean {
   const hash = hashToken(secret);
   const matches = secrets.map((kept) => sameBytes(Buffer.from(kept, "hex"), hash));
   return matches.includes(true);
-}
-
-/** The signature algorithms accepted for client assertions. */
-export const assertionAlgorithms = [
-  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-  ...["ES256", "ES384", "ES512", "EdDSA"],
-] as const;
-
-// A client's clock may be a minute fast; libraries make assertions valid for an hour.
-const aheadSeconds = 60;
-const longestLifeSeconds = 3_600 + aheadSeconds;
-const toleranceSeconds = 5;
-const assertionTypes: readonly unknown[] = [undefined, "jwt", "client-authentication+jwt"];
-
-/** The claims of an assertion signed for us with one of the client's keys (RFC 7523, 3); undefined if it is invalid. */
-async function assertedClaims(
-  client: Client,
-  assertion: string,
-  { issuer, now, keysOf }: { issuer: string; now: Date; keysOf: ClientKeys },
-): Promise<JWTPayload | undefined> {
-  const audiences = [issuer, `${issuer}/oauth/token`];
-  const verified = await jwtVerify(assertion, async ({ kid, alg }) => keyOf(await keysOf(client, kid), kid, alg), {
-    algorithms: [...assertionAlgorithms],
-    issuer: client.clientId,
-    subject: client.clientId,
-    audience: audiences,
-    requiredClaims: ["exp", "jti"],
-    currentDate: now,
-    clockTolerance: toleranceSeconds,
-  }).catch(() => undefined);
-  if (!verified || !isForNobodyElse(verified, audiences)) return undefined;
-  const { exp = Number.POSITIVE_INFINITY, iat = 0 } = verified.payload;
-  const seconds = now.getTime() / 1000;
-  return exp <= seconds + longestLifeSeconds && iat <= seconds + aheadSeconds ? verified.payload : undefined;
-}
-
-/** Whether an assertion names only us, and is not another kind of JWT that the client signs, meant for somebody else. */
-function isForNobodyElse(
-  { payload: { aud }, protectedHeader: { typ } }: JWTVerifyResult,
-  audiences: readonly string[],
-) {
-  const type = typeof typ === "string" ? typ.toLowerCase().replace(/^application\//, "") : typ;
-  return assertionTypes.includes(type) && [aud].flat().every((one) => one !== undefined && audiences.includes(one));
-}
-
-/** The key that an assertion names, or the client's only one. */
-function keyOf(jwks: readonly JWK[], kid: string | undefined, alg: string) {
-  const [named, ...others] = kid === undefined ? jwks : jwks.filter((jwk) => jwk.kid === kid);
-  if (!named || others.length > 0 || (named.alg !== undefined && named.alg !== alg)) throw new Error("no such key");
-  const { kty, n, e, crv, x, y } = named;
-  const members = Object.entries({ kty, n, e, crv, x, y }).filter(([, value]) => value !== undefined);
-  return importJWK(Object.fromEntries(members) as JWK, alg);
-}
-
-type Assertion = { readonly appId: string; readonly jti: string; readonly expirationDate: Date };
-
-/** Whether an assertion is used for the first time, on any node. */
-async function isFirst(sql: Sql, { appId, jti, expirationDate }: Assertion): Promise<boolean> {
-  // Kept for as long as the clock tolerance would accept it.
-  const until = new Date(expirationDate.getTime() + 2 * toleranceSeconds * 1000);
-  const made = await sql`
-    insert into client_assertions (app_id, hash, expiration_date) values (${appId}, ${hashToken(jti)}, ${until})
-    on conflict do nothing`;
-  return made.count === 1;
 }

@@ -89,7 +89,7 @@ export const preflightResponse = (origin: string | undefined) => ({
       : {
           "access-control-allow-methods": "GET, POST",
           // Swagger UI sends x-requested-with to the token endpoint. It has no effect here.
-          "access-control-allow-headers": "authorization, content-type, x-requested-with",
+          "access-control-allow-headers": "authorization, content-type, dpop, x-requested-with",
           "access-control-max-age": "600",
         }),
   },

@@ -9,6 +9,7 @@ import type { ProvenRequest } from "./authorization_request.ts";
 import { type BrandedRow, brandColumn } from "./branded_client.ts";
 import { clientColumn, clientOf } from "./client.ts";
 import { type DeviceRequest, deviceIn } from "./device_request.ts";
+import { resourcesOf } from "./resource.ts";
 
 const longestId = 200;
 
@@ -18,7 +19,7 @@ export function deviceProof(sql: Sql) {
   const find = loadOne<{ id: string; now: string }, Row>(sql, {
     asked: "id text, now timestamptz",
     select: `select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.for_api as "forApi", d.expiration_date as "expirationDate", ${clientColumn}, ${brandColumn("d.organization_id")},
+      d.for_api as "forApi", ${resourcesOf("d.resources", "a.project_id")} as resources, d.expiration_date as "expirationDate", ${clientColumn}, ${brandColumn("d.organization_id")},
       ${whereRegistrationIsOpen("coalesce(d.organization_id, a.owner)")} as "registersIn"
       from asked join device_codes d on d.device_id = asked.id and ${waiting} and d.expiration_date > asked.now
       join applications a on a.app_id = d.app_id

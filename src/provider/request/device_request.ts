@@ -1,6 +1,7 @@
 import { shownUserCode } from "../../security/user_code.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
+import type { Resource } from "./resource.ts";
 
 /** The device sign-in that a request is for, while it waits for its user. */
 export type DeviceRequest = {
@@ -11,6 +12,8 @@ export type DeviceRequest = {
   readonly organizationId: string | null;
   /** Whether the device asked for access to our own API. */
   readonly forApi: boolean;
+  /** The APIs that the device asked for; null for one that the project has no more. */
+  readonly resources: readonly (Resource | null)[] | null;
   readonly expirationDate: Date;
 };
 

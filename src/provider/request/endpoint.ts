@@ -5,6 +5,7 @@ import { formMaxBytes } from "../http/parameters.ts";
 import { isOutage, noteFailure } from "../pages/request_notes.ts";
 import type { Client } from "./client.ts";
 import { allowedOrigin, forOrigin, type IsRegistered, mayReadRefusal, preflightResponse } from "./cross_origin.ts";
+import { dpopAlgorithms } from "./dpop_proof.ts";
 
 /** The response of an endpoint: JSON, or nothing. */
 export type Answer = { readonly status?: number; readonly body?: object };
@@ -18,7 +19,7 @@ export type EndpointParts = {
 export type Endpoint = {
   readonly path: string;
   readonly methods: readonly ("GET" | "POST")[];
-  /** How the endpoint authenticates, and so how it challenges clients that fail to. */
+  /** How the endpoint authenticates, and so how it challenges clients that fail to: by Bearer, tokens that are bound to a key as well. */
   readonly scheme: "Basic" | "Bearer";
   readonly handle: (request: HttpRequest, onClient: OnClient) => Promise<Answer>;
 };
@@ -66,9 +67,11 @@ export function oauthErrorOf(error: unknown): OauthError {
     : new OauthError("server_error", "the service failed");
 }
 
-// RFC 6749, 5.2 and RFC 6750, 3.1.
-function statusOf({ code }: OauthError): number {
+// RFC 6749, 5.2; RFC 6750, 3.1; RFC 9449, 5 and 7.1.
+function statusOf(scheme: Endpoint["scheme"], { code }: OauthError): number {
   switch (code) {
+    case "invalid_dpop_proof":
+      return scheme === "Bearer" ? 401 : 400;
     case "invalid_client":
     case "invalid_token":
       return 401;
@@ -84,20 +87,27 @@ function statusOf({ code }: OauthError): number {
 }
 
 function refused({ scheme }: Endpoint, { headers }: HttpRequest, error: OauthError): Response {
-  const status = statusOf(error);
+  const status = statusOf(scheme, error);
   const { code, description, retrySeconds } = error;
   const response = withRetry(jsonOf(status, { error: code, error_description: description }), retrySeconds);
   const isChallenged = scheme === "Bearer" ? status < 500 : status === 401 && headers.authorization !== undefined;
   if (!isChallenged) return response;
-  return { ...response, headers: { ...response.headers, "www-authenticate": challengeOf(scheme, error) } };
+  const challenge = scheme === "Basic" ? basicChallenge(error) : tokenChallenge(error, headers.authorization);
+  return { ...response, headers: { ...response.headers, "www-authenticate": challenge } };
+}
+
+const basicChallenge = (error: OauthError): string => `Basic realm="postern"${parametersOf(error)}`;
+
+/** The challenge of both schemes, with the error in that of the request (RFC 9449, 7.1). */
+function tokenChallenge(error: OauthError, authorization = ""): string {
+  const isDpop = /^dpop /i.test(authorization);
+  const [bearer, dpop] = isDpop ? ["", parametersOf(error)] : [parametersOf(error), ""];
+  return `Bearer realm="postern"${bearer}, DPoP realm="postern", algs="${dpopAlgorithms.join(" ")}"${dpop}`;
 }
 
 /** RFC 6750, 3.1: the challenge for a request without a token includes no error. */
-function challengeOf(scheme: Endpoint["scheme"], error: OauthError): string {
-  const realm = `${scheme} realm="postern"`;
-  if (error instanceof TokenMissing) return realm;
-  return `${realm}, error="${error.code}", error_description="${error.description}"`;
-}
+const parametersOf = (error: OauthError): string =>
+  error instanceof TokenMissing ? "" : `, error="${error.code}", error_description="${error.description}"`;
 
 const withRetry = (response: Response, seconds: number | undefined): Response =>
   seconds === undefined ? response : { ...response, headers: { ...response.headers, "retry-after": String(seconds) } };

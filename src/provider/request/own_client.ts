@@ -8,6 +8,7 @@ import {
 } from "../../../gen/postern/v1/application_pb.ts";
 import { paths } from "../http/paths.ts";
 import type { Client } from "./client.ts";
+import { isConsole } from "./console_client.ts";
 
 /** The client id of our own pages. No application has it, because their client ids contain no space. */
 export const ownClientId = "account pages";
@@ -21,6 +22,7 @@ export const accountPaths = [
   paths.accountFactors,
   paths.accountSessions,
   paths.accountApplications,
+  paths.accountInvitations,
   paths.accountDelete,
 ] as const;
 
@@ -50,9 +52,14 @@ export const ownClient: Client = {
 
 export const isOwnClient = ({ clientId }: Pick<Client, "clientId">): boolean => clientId === ownClientId;
 
+/** Whether a client is no application but a page of ours: the account pages or the console. */
+export const isBuiltIn = (client: Pick<Client, "clientId">): boolean => isOwnClient(client) || isConsole(client);
+
 /**
- * Whether users of an organization are asked for consent before another organization's application learns about them. First-party
- * applications belong to the instance.
+ * Whether users of an organization are asked for consent before an application learns about them: another organization's, or one that
+ * brings its own document. First-party applications belong to the instance.
  */
-export const isForeign = (client: Pick<Client, "clientId" | "owner" | "oidc">, owner: string): boolean =>
-  !isOwnClient(client) && !client.oidc.firstParty && client.owner !== owner;
+export const isForeign = (client: ConsentClient, owner: string): boolean =>
+  client.bringsDocument === true || (!isBuiltIn(client) && !client.oidc.firstParty && client.owner !== owner);
+
+type ConsentClient = Pick<Client, "clientId" | "owner" | "oidc" | "bringsDocument">;

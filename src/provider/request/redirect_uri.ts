@@ -13,6 +13,9 @@ export function registeredUri(oidc: OidcConfiguration, requested: string): strin
 // RFC 8252, 7.3 and RFC 9700, 2.1: the operating system chooses the port of a loopback URI, so any port matches.
 const loopbackUri = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
 
+/** Whether a redirect URI leads to a program on the user's own computer. */
+export const isLoopbackUri = (uri: string): boolean => loopbackUri.test(uri);
+
 const withoutPort = (uri: string): string | undefined =>
   loopbackUri.test(uri) ? uri.replace(loopbackUri, "$1") : undefined;
 
@@ -24,11 +27,13 @@ const blocks = {
   NO_REDIRECT_URIS: false,
   HTTP_ON_USER_AGENT: true,
   HTTP_ON_PUBLIC_WEB: true,
+  HTTP_ON_CONFIDENTIAL_WEB: false,
   CUSTOM_SCHEME_ON_WEB: true,
   CUSTOM_SCHEME_ON_USER_AGENT: true,
   NATIVE_HTTP_NOT_LOOPBACK: true,
   NATIVE_SCHEME_WITHOUT_DOT: false,
   IMPLICIT_CUSTOM_OR_HTTP: false,
+  IMPLICIT_ACCESS_TOKEN: false,
   USER_AGENT_WITH_AUTH_METHOD: false,
   NATIVE_WITH_AUTH_METHOD: false,
   PRIVATE_KEY_JWT_WITHOUT_KEY: false,

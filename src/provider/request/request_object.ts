@@ -10,9 +10,11 @@ export function withRequestObject(parameters: Parameters): Parameters {
   const object = parameters.get("request");
   if (object === undefined) return parameters;
   const claims = claimsIn(object);
-  const { repeated } = parameters;
+  const { repeated, all, names } = parameters;
   return {
     repeated,
+    all,
+    names,
     get: (name) => parameters.get(name) ?? (repeated.includes(name) ? undefined : textIn(claims, name)),
   };
 }

@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
-import { formMaxBytes, parametersIn } from "../http/parameters.ts";
+import { formMaxBytes } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { asGet, refuseLong } from "../pages/query.ts";
-import { stepOf } from "./browser_step.ts";
+import { browserOf, stepOf } from "./browser_step.ts";
 import type { SignInSteps } from "./steps.ts";
 
 /**
@@ -16,9 +16,10 @@ export const authorizeRoute = (steps: SignInSteps): HttpRoute => ({
 });
 
 async function begun(steps: SignInSteps, http: HttpRequest): Promise<Response> {
-  const { query } = http;
-  refuseLong(query);
-  const parameters = parametersIn(query);
-  const proven = await steps.prove(parameters, http);
-  return steps.proceed(proven, stepOf(steps.jar, http, { parameters, query }));
+  refuseLong(http.query);
+  const browser = browserOf(steps.jar, http);
+  const { isPushed, ...of } = await steps.open(http.query, browser);
+  const proven = await steps.prove(of.parameters, http);
+  const isUnpushed = !isPushed && proven.client.oidc.requirePushedAuthorizationRequests;
+  return steps.proceed({ ...proven, isUnpushed }, { ...stepOf(steps.jar, http, of), browser });
 }

@@ -35,7 +35,7 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
     ...callOf(http),
     language: chosenLanguage(http, of.parameters.get("ui_locales")),
     byForm: http.method === "POST",
-    browser: jar.read(cookie, "browser") ?? newToken("ob"),
+    browser: browserOf(jar, http),
     sessions: jar.readSessions(cookie),
     known: jar.readKnown(cookie),
     cookies: [],
@@ -45,6 +45,10 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
     isSignedIn: false,
   };
 }
+
+/** The value of a browser's cookie, a new one if it has none. */
+export const browserOf = (jar: CookieJar, { headers: { cookie } }: HttpRequest): string =>
+  jar.read(cookie, "browser") ?? newToken("ob");
 
 export const targetOf = ({ client, organizationId }: AuthorizationRequest): SessionClient => ({
   appId: client.appId,

@@ -3,7 +3,7 @@ import { pageText } from "../../messages/page.ts";
 import { paths } from "../http/paths.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { ClientSession } from "./browser_session.ts";
-import { destination, type Form, hiddenOf, signInPage } from "./sign_in_form.ts";
+import { destination, type Form, hiddenOf, loopbackWarning, signInPage } from "./sign_in_form.ts";
 
 /** The form for choosing one of the signed-in accounts, or another one. */
 export function accountsForm(form: Form, sessions: readonly ClientSession[]): Response {
@@ -37,11 +37,13 @@ export type ConsentQuestion = {
 export function consentForm(form: Form, { organization, sentences, session }: ConsentQuestion): Response {
   const { language, proven } = form;
   const application = proven.client.name;
+  const text = proven.client.bringsDocument ? "document_consent_text" : "consent_text";
   return signInPage(form, {
     title: pageText("consent_title", language, { application }),
-    body: html`<p>${pageText("consent_text", language, { application, organization })}</p>
+    body: html`<p>${pageText(text, language, { application, organization })}</p>
 <ul>
 ${sentences.map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
+${loopbackWarning(form)}
 <p>${pageText("continue_text", language, { name: session.qualifiedName })} ${pageText("consent_end", language)}</p>
 <form method="post" action="${paths.signIn}">
 ${hiddenOf(form)}

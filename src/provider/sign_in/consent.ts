@@ -2,25 +2,28 @@ import { loadOne } from "../../events/load.ts";
 import type { Language } from "../../messages/language.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { allRolesScope, organizationScope } from "../../services/callers/scopes.ts";
 import { wordsOf } from "../http/parameters.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
-import { isForeign, isOwnClient } from "../request/own_client.ts";
-import { allRolesScope, organizationScope } from "../request/scopes.ts";
+import { isBuiltIn, isForeign } from "../request/own_client.ts";
+import { allowedResources, allowedScopes, type KeptResource, namesIn, type Resource } from "../request/resource.ts";
 import type { ClientSession } from "./browser_session.ts";
 
 type Allowing = { readonly isAllowed: boolean };
+
+type Consenting = Pick<ClientSession, "permitted" | "allowed" | "owner">;
 
 /**
  * Whether to ask the user for consent: if the application belongs to another organization and asks for more than was allowed before, or if
  * it requests the prompt. Users who may not use the application are not asked.
  */
-export function asksConsent(request: AuthorizationRequest, session: ClientSession, { isAllowed }: Allowing): boolean {
+export function asksConsent(request: AuthorizationRequest, session: Consenting, { isAllowed }: Allowing): boolean {
   const { client, prompts } = request;
   if (isAllowed || !session.permitted) return false;
-  if (prompts.includes("consent") && !isOwnClient(client)) return true;
+  if (prompts.includes("consent") && !isBuiltIn(client)) return true;
   const { allowed } = session;
   // Even a request without scopes needs consent, because it tells the application who the user is.
-  const isCovered = allowed !== null && wordsOf(request.scope).every((scope) => allowed.includes(scope));
+  const isCovered = allowed !== null && allowedScopes(request).every((scope) => allowed.includes(scope));
   return isForeign(client, session.owner) && !isCovered;
 }
 
@@ -65,12 +68,31 @@ const sentences: Readonly<Record<string, PageText>> = {
 };
 
 /** What a consent page names: the scopes of the request, and roles and metadata if the application gets them without a scope. */
-export function askedScopes({ client: { oidc }, scope }: AuthorizationRequest): readonly string[] {
+export function askedScopes({ client: { oidc }, scope, resources }: AuthorizationRequest): readonly string[] {
   const sources = oidc.declaredClaims.map(({ source }) => source.case);
   const has = (...some: typeof sources) => some.some((one) => sources.includes(one));
   const withRoles = oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion || has("roles", "role");
   const withMetadata = has("userMetadata", "organizationMetadata");
-  return [...wordsOf(scope), ...(withRoles ? ["roles"] : []), ...(withMetadata ? [sharedMetadata] : [])];
+  const declared = namesIn(resources);
+  const ours = wordsOf(scope).filter((word) => !declared.includes(word));
+  return [...ours, ...(withRoles ? ["roles"] : []), ...(withMetadata ? [sharedMetadata] : [])];
+}
+
+/** What a request asks for at the APIs that it names, in the words of those. */
+export const resourceSentences = (request: ResourceScopes, language: Language): string[] =>
+  allowedResources(request).map(({ resource: { name, uri }, declared }) =>
+    declared
+      ? declared.texts[language] || (declared.texts.en ?? declared.name)
+      : pageText("scope_resource", language, { application: name, uri }),
+  );
+
+type ResourceScopes = Pick<AuthorizationRequest, "scope" | "resources">;
+
+/** What a consent keeps of an API, in its words; an API that is gone is only named, by its host. */
+export function keptSentences({ uri, names }: KeptResource, resource: Resource | null, language: Language): string[] {
+  if (resource) return resourceSentences({ scope: names.join(" "), resources: [resource] }, language);
+  const application = URL.canParse(uri) ? new URL(uri).host : uri;
+  return [pageText("scope_resource", language, { application, uri })];
 }
 
 /** The scopes of a request in plain words. The application learns who the user is in any case. */

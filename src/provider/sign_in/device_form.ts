@@ -9,14 +9,22 @@ import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { DeviceRequest } from "../request/device_request.ts";
 import { continueForm, type Form } from "./sign_in_form.ts";
 
-/** The form that asks whether to sign in a device: it names the application, the code, the user, and any access to our own API. */
-export function deviceConfirmation(form: Form, { userCode, forApi }: DeviceRequest, name: string): Response {
+/** What the page names besides the application and its device: the user, and what is asked for at other APIs, in their words. */
+export type DeviceQuestion = { readonly name: string; readonly sentences: readonly string[] };
+
+/** The form that asks whether to sign in a device: it names the application, the code, the user, and any access to APIs. */
+export function deviceConfirmation(
+  form: Form,
+  { userCode, forApi }: DeviceRequest,
+  { name, sentences }: DeviceQuestion,
+): Response {
   const { language, proven } = form;
   const application = proven.client.name;
   return pageResponse(form, {
     title: pageText("device_confirm_title", language, { application }),
     body: html`<p>${pageText("device_confirm_text", language, { code: userCode })}</p>
 ${forApi ? html`<p>${pageText("device_api", language)}</p>` : nothing}
+${sentences.length > 0 ? html`<p>${pageText("device_may", language, { application })}</p><ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>` : nothing}
 ${continueForm(form, name)}`,
   });
 }
@@ -35,6 +43,7 @@ export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, lo
       const texts = { title: "device_not_signed_in", text: "device_not_permitted" } as const;
       return { ...ending(look, { title: texts.title, text: texts.text, application: client.name }), status: 403 };
     }
+    case "invalid_target":
     case "expired_token":
       return deviceError(new PageError("device_over"), look);
     case "login_required":

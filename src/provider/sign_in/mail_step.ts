@@ -7,6 +7,7 @@ import { noteRefusal } from "../pages/request_notes.ts";
 import { organizationOfRequest } from "../request/authorization_request.ts";
 import { callOf } from "../request/endpoint.ts";
 import { wantsFactor } from "../request/requested_class.ts";
+import { hashesOfKnown } from "./known_browser.ts";
 import { limitProblem, mailProblem } from "./sign_in_problem.ts";
 import { type Answering, longestName, longestPassword, longestToken, type Submitted, signedIn } from "./submitted.ts";
 
@@ -31,7 +32,7 @@ export async function askMail(on: Answering, http: HttpRequest, submitted: Submi
   try {
     const named = await on.namesOf(asked, call.signal);
     const { challengeToken, until } = await signIns.mails.start(
-      { loginName, organizationId: named },
+      { loginName, organizationId: named, browsers: hashesOfKnown(step.known) },
       call,
       step.language,
     );

@@ -42,8 +42,9 @@ export function namesOfPage(sql: Sql) {
 }
 
 /**
- * Makes the question whether to offer a mailed code to whoever signs in with a name: by the policy of the organization that is looked in,
- * which depends on the domain of the name alone. Where none is known, a code is offered if any organization allows it.
+ * Makes the question whether to offer a mailed code to whoever signs in with a name: by the policy of the organization that the name is
+ * looked up in, which depends on its domain alone. A name of the directory may be that of a user of any organization, so a code is offered
+ * for it if any allows it.
  */
 export function mailOffers(sql: Sql) {
   const read = loadOne<{ organization: string | null; domain: string | null }, { offered: boolean }>(sql, {
@@ -56,7 +57,7 @@ export function mailOffers(sql: Sql) {
   });
   const namesOf = namesOfPage(sql);
   return async (typed: Typed, signal: AbortSignal): Promise<boolean> => {
-    const organizationId = typed.organizationId ?? (await namesOf(typed, signal));
+    const organizationId = await namesOf(typed, signal);
     const { organization, domain } = nameKey({ loginName: typed.loginName, organizationId });
     return (await read({ organization, domain }, signal))?.offered ?? false;
   };

@@ -8,6 +8,8 @@ import { hidden, html, pageResponse } from "../pages/html.ts";
 import type { Look } from "../pages/look.ts";
 import { leadingPage, onward } from "../pages/onward.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
+import { unusable } from "../request/client_document.ts";
+import { isOnLoopback } from "../request/document_client.ts";
 import type { ResponseParameters } from "../tokens/issue.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
 
@@ -34,10 +36,18 @@ export function authorizationResponse(
   return hasSuccessPage(request, parameters) ? leadingPage(to, "signed_in") : onward(to);
 }
 
-export const errorResponse = (request: ProvenRequest, error: OauthError, context: ResponseContext): Response =>
-  request.device
-    ? deviceFailed(request, error, context)
-    : authorizationResponse(request, { error: error.code, error_description: error.description }, context);
+export function errorResponse(request: ProvenRequest, error: OauthError, context: ResponseContext): Response {
+  if (request.device) return deviceFailed(request, error, context);
+  if (isUnseen(request.client) && !context.byForm) throw unusable(error.description);
+  return authorizationResponse(request, { error: error.code, error_description: error.description }, context);
+}
+
+/**
+ * Whether a client may be anybody's, and no page has said so: a program on the user's device, or one with a document that nobody has
+ * allowed yet (RFC 9700, 4.11.2). Who follows a link to us is not led elsewhere by it then.
+ */
+const isUnseen = (client: ProvenRequest["client"]): boolean =>
+  isOnLoopback(client) || (client.bringsDocument === true && client.appId === "");
 
 const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
   oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;

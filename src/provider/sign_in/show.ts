@@ -13,7 +13,7 @@ import { formSeconds, formToken, sealRequest } from "../request/sealed_request.t
 import { type ClientSession, typedName } from "./browser_session.ts";
 import type { BrowserStep } from "./browser_step.ts";
 import { accountsForm, consentForm } from "./choice_form.ts";
-import { askedScopes, consentNamesRead, scopeSentences } from "./consent.ts";
+import { askedScopes, consentNamesRead, resourceSentences, scopeSentences } from "./consent.ts";
 import type { Step } from "./decision.ts";
 import { deviceConfirmation } from "./device_form.ts";
 import { type FactorState, factorForm } from "./factor_form.ts";
@@ -85,7 +85,8 @@ export function signInPages({ deps, issuer, signIns }: ProviderParts & { readonl
 
   async function askConsent(request: AuthorizationRequest, step: BrowserStep, session: ClientSession) {
     const { owner, organization } = await namesOf(request, session, step.signal);
-    const sentences = scopeSentences(askedScopes(request), organization, step.language);
+    const ours = scopeSentences(askedScopes(request), organization, step.language);
+    const sentences = [...ours, ...resourceSentences(request, step.language)];
     return consentForm(formOf(request, step, session.sessionId), { organization: owner, sentences, session });
   }
 }
@@ -106,5 +107,7 @@ function formMaker({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: Coo
   };
 }
 
-const confirmation = ({ device }: AuthorizationRequest, form: Form, { qualifiedName }: ClientSession): Response =>
-  device ? deviceConfirmation(form, device, qualifiedName) : confirmationForm(form, qualifiedName);
+function confirmation(request: AuthorizationRequest, form: Form, { qualifiedName: name }: ClientSession): Response {
+  const sentences = resourceSentences(request, form.language);
+  return request.device ? deviceConfirmation(form, request.device, { name, sentences }) : confirmationForm(form, name);
+}

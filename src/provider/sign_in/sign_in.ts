@@ -1,17 +1,21 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { oneAtATime } from "../../security/one_at_a_time.ts";
+import { documentApplications } from "../../services/applications/document_application.ts";
 import { consents } from "../../services/consents/consent.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
-import { bounded, formIn, formMaxBytes, type Parameters, parametersIn, wordsOf } from "../http/parameters.ts";
+import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { organizationIn } from "../pages/organization_field.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import { PageError } from "../pages/page_error.ts";
 import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
-import { authorizationRequest, organizationOfRequest } from "../request/authorization_request.ts";
+import { authorizationRequest, organizationOfRequest, type ProvenRequest } from "../request/authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
+import { unusable } from "../request/client_document.ts";
 import { callOf } from "../request/endpoint.ts";
 import { wantsFactor } from "../request/requested_class.ts";
+import { allowedScopes } from "../request/resource.ts";
 import { type FormOf, isFormToken } from "../request/sealed_request.ts";
 import { type BrowserSession, browserSessions } from "./browser_session.ts";
 import { type BrowserStep, stepOf, targetOf } from "./browser_step.ts";
@@ -20,7 +24,7 @@ import { hashesOfKnown } from "./known_browser.ts";
 import { askMail, mailCode } from "./mail_step.ts";
 import { namesOfPage } from "./names_of_page.ts";
 import { factorProblem, signInProblem } from "./sign_in_problem.ts";
-import type { SignInSteps } from "./steps.ts";
+import { isAskedAnyway, type SignInSteps } from "./steps.ts";
 import {
   type Answering,
   type Asked,
@@ -38,8 +42,9 @@ type Parts = ProviderParts & { readonly signIns: SignIns };
 /** The route that the sign-in forms are posted to. */
 export function signInRoute(parts: Parts, steps: SignInSteps, enrolment: Enrolling): HttpRoute {
   const { deps, settings, issuer, signIns } = parts;
-  const reads = { give: consents(deps), namesOf: namesOfPage(deps.sql) };
-  const on = { deps, issuer, signIns, steps, enrolment, kindOf: browserSessions(deps, settings), ...reads };
+  const reads = { namesOf: namesOfPage(deps.sql), kindOf: browserSessions(deps, settings) };
+  const writes = { give: consents(deps), admit: documentApplications(deps), inTurn: oneAtATime() };
+  const on = { deps, issuer, signIns, steps, enrolment, ...reads, ...writes };
   return {
     path: paths.signIn,
     methods: ["GET", "HEAD", "POST"],
@@ -116,7 +121,7 @@ async function choose({ steps }: Answering, { form, step, proven }: Submitted): 
   const sessions = await steps.sessionsOf(step, proven.client);
   const inOrder = [...sessions.filter(isChosen), ...sessions.filter((session) => !isChosen(session))];
   const cookies = [...steps.jar.setSessions(inOrder, step.sessions)];
-  return steps.proceed(proven, { ...step, cookies, chosen, isConfirmed: !proven.device, isSignedIn: false });
+  return steps.proceed(proven, { ...step, cookies, chosen, isConfirmed: !isAskedAnyway(proven), isSignedIn: false });
 
   function isChosen({ sessionId }: BrowserSession): boolean {
     return sessionId === chosen;
@@ -125,16 +130,28 @@ async function choose({ steps }: Answering, { form, step, proven }: Submitted): 
 
 /** Records the user's consent, and continues. */
 async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitted): Promise<Response> {
-  const { give, issuer, steps } = on;
+  const { give, admit, inTurn, issuer, steps } = on;
   const request = authorizationRequest(proven, step.parameters, issuer());
   const sessions = await steps.sessionsOf(step, targetOf(request));
   const session = sessions.find(({ sessionId }) => sessionId === step.chosen);
-  const scopes = wordsOf(request.scope);
-  if (session?.permitted) {
-    const { owner, userId } = session;
-    await give({ owner, userId, appId: proven.client.appId, scopes }, callOfUser(http, session));
+  const scopes = allowedScopes(request);
+  if (!session?.permitted) return steps.proceed(proven, { ...step, isConfirmed: true, isAllowed: true });
+  const { owner, userId } = session;
+  const call = callOfUser(http, session);
+  // What a user may allow is counted before it is written.
+  const known = await inTurn(userId, async () => {
+    const known = proven.client.bringsDocument ? await admitted() : proven;
+    await give({ owner, userId, appId: known.client.appId, scopes }, call);
+    return known;
+  });
+  return steps.proceed(known, { ...step, isConfirmed: true, isAllowed: true });
+
+  /** The request of a client with a document, which is an application of the project from now on. */
+  async function admitted(): Promise<ProvenRequest> {
+    const problem = await admit(proven.client, call);
+    if (problem !== undefined) throw unusable(problem);
+    return steps.prove(step.parameters, http);
   }
-  return steps.proceed(proven, { ...step, isConfirmed: true, isAllowed: true });
 }
 
 async function password(on: Answering, http: HttpRequest, { form, step, proven }: Submitted): Promise<Response> {

@@ -9,7 +9,8 @@ import type { Look } from "../pages/look.ts";
 import { organizationField } from "../pages/organization_field.ts";
 import { passkeyForm } from "../pages/passkey_form.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
-import { isOwnClient } from "../request/own_client.ts";
+import { isOnLoopback } from "../request/document_client.ts";
+import { isBuiltIn, isOwnClient } from "../request/own_client.ts";
 import { forgottenForm, registerForm } from "./aside_form.ts";
 
 /** A sign-in form: the request that it returns, and its token. */
@@ -27,7 +28,7 @@ export const signInPage = (
   pageResponse(form, {
     ...content,
     formAction: formActionOf(form.proven.redirectUri),
-    keepsOpener: !isOwnClient(form.proven.client) && !form.proven.device,
+    keepsOpener: !isBuiltIn(form.proven.client) && !form.proven.device,
   });
 
 /** Where a sign-in leads to, in words. */
@@ -91,9 +92,13 @@ export function confirmationForm(form: Form, name: string): Response {
   const application = proven.client.name;
   return signInPage(form, {
     title: pageText("continue_title", language, { application }),
-    body: continueForm(form, name),
+    body: html`${loopbackWarning(form)}${continueForm(form, name)}`,
   });
 }
+
+/** The warning that any program on the user's device may be behind the request. */
+export const loopbackWarning = ({ proven: { client }, language }: Pick<Form, "proven" | "language">): Html =>
+  isOnLoopback(client) ? html`<p class="note">${pageText("document_loopback", language)}</p>` : nothing;
 
 /** Asks to continue as the signed-in user, to choose another account, or to cancel. */
 export const continueForm = (

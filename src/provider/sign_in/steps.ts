@@ -1,5 +1,5 @@
 import type { HttpRequest, Response } from "@postern/gateway";
-import { callOrigin } from "../../deps.ts";
+import { callOrigin, keys } from "../../deps.ts";
 import { workFor } from "../../security/current_share.ts";
 import { isMultiFactor } from "../../services/callers/authentication_class.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
@@ -17,8 +17,10 @@ import {
   type ProvenRequest,
 } from "../request/authorization_request.ts";
 import { denyDevice } from "../request/device_proof.ts";
+import { isOnLoopback } from "../request/document_client.ts";
 import { oauthErrorOf } from "../request/endpoint.ts";
 import { isForeign, isOwnClient } from "../request/own_client.ts";
+import { pushedRequests } from "../request/pushed_request.ts";
 import { requestProof } from "../request/request_proof.ts";
 import { issuing, type SessionOfUser } from "../tokens/issue.ts";
 import type { TokenMaker } from "../tokens/tokens.ts";
@@ -43,18 +45,18 @@ export function signInSteps(parts: Parts) {
   const { deps, settings, issuer } = parts;
   const { sql, clock } = deps;
   const { show, ...pages } = signInPages(parts);
-  const [prove, readSessions] = [requestProof(sql), browserSessionsRead(sql)];
+  const [prove, readSessions] = [requestProof(parts), browserSessionsRead(sql)];
   const [remember, notice] = [knownBrowsers(parts), notices(deps, settings)];
   const orError = errorsSentBack(parts);
   const respond = responding(parts);
   const jar = cookieJar(issuer);
   const cancelled = cancelling(parts);
 
-  return { jar, prove: proveNoted, sessionsOf, proceed, signedIn, cancelled, ...pages };
+  return { jar, open: pushedRequests(deps), prove: proveNoted, sessionsOf, proceed, signedIn, cancelled, ...pages };
 
   /** Proves client and redirect URI of a request, without which nothing is sent anywhere. */
   async function proveNoted(parameters: Parameters, { values }: Pick<HttpRequest, "values">): Promise<ProvenRequest> {
-    const proven = await prove(parameters, clock());
+    const proven = await prove(parameters, clock(), values.get(keys.network));
     noteClient(values, proven.client);
     noteBrand(values, proven.brand);
     return proven;
@@ -87,7 +89,7 @@ export function signInSteps(parts: Parts) {
       const expectedUser = await expectedUserOf(parts, request);
       refuseUnfit(request, session, expectedUser);
       if (!isQuestioned(request, session)) return respond(request, step, session);
-      const clicks = { chosen: sessionId, isConfirmed: request.device === undefined, isSignedIn: true };
+      const clicks = { chosen: sessionId, isConfirmed: !isAskedAnyway(proven), isSignedIn: true };
       const sessions = await sessionsOf({ ...step, sessions: [value] }, targetOf(request));
       return next(request, { ...step, ...clicks }, { sessions, expectedUser });
     });
@@ -155,6 +157,10 @@ function refuseUnfit({ wantsFactor }: AuthorizationRequest, session: BegunSessio
   if (wantsFactor && !isMultiFactor(session.methods))
     throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
 }
+
+/** Whether the user is asked on a page of its own, whatever was clicked before. */
+export const isAskedAnyway = ({ device, client }: ProvenRequest): boolean =>
+  device !== undefined || isOnLoopback(client);
 
 /** Whether a user who has just signed in still has a question to answer before the response. */
 const isQuestioned = ({ client, device, prompts }: AuthorizationRequest, { owner }: SessionOfUser): boolean =>

@@ -1,4 +1,6 @@
 import type { Response } from "@postern/gateway";
+import type { oneAtATime } from "../../security/one_at_a_time.ts";
+import type { documentApplications } from "../../services/applications/document_application.ts";
 import type { consents } from "../../services/consents/consent.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
 import type { Parameters } from "../http/parameters.ts";
@@ -21,6 +23,9 @@ export type Answering = Pick<ProviderParts, "deps" | "issuer"> & {
   readonly enrolment: Enrolling;
   readonly kindOf: ReturnType<typeof browserSessions>;
   readonly give: ReturnType<typeof consents>;
+  readonly admit: ReturnType<typeof documentApplications>;
+  /** Runs what a user allows, one after another. */
+  readonly inTurn: ReturnType<typeof oneAtATime>;
   readonly namesOf: ReturnType<typeof namesOfPage>;
 };
 

@@ -1,20 +1,28 @@
 import { fromJson } from "@bufbuild/protobuf";
-import { ClaimPlace, OidcAuthMethodType, OidcConfigurationSchema } from "../../../gen/postern/v1/application_pb.ts";
+import { ClaimPlace, OidcConfigurationSchema } from "../../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { hashToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { jwtMaxLength, required, wordsOf } from "../http/parameters.ts";
-import type { Client } from "../request/client.ts";
+import { paths } from "../http/paths.ts";
+import { type Client, isPublic } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
+import { isDocumentId } from "../request/document_id.ts";
+import { type DpopProofs, dpopProofs } from "../request/dpop_proof.ts";
+import { machineAuthentication, machineClientRead } from "../request/machine.ts";
 import { isForeign } from "../request/own_client.ts";
+import { scopeFor } from "../request/resource.ts";
 import { roleClaims, userinfoClaims } from "./claims.ts";
-import type { Claims } from "./claims_size.ts";
+import { type ClaimParts, type Claims, joined } from "./claims_size.ts";
 import { declaredIn, declaredRead } from "./declared_claims.ts";
-import { clientAndRefresh, clientAndToken, type FoundToken, tokenRead } from "./grant_read.ts";
-import { claimsOfOwn } from "./jwt.ts";
+import { exchangedClaims, exchangedTokenRead } from "./exchanged_token.ts";
+import { clientAndRefresh, clientAndToken, type End, type FoundToken, isUnaccepted, tokenRead } from "./grant_read.ts";
+import { type FoundMachineToken, machineRevocation, machineTokenRead } from "./machine_token.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SigningKeys } from "./signing_keys.ts";
+import { storedValueRead } from "./stored_value.ts";
 import type { SignOn } from "./subject.ts";
+import { keyClaim, tokenTypeOf } from "./token_key.ts";
 
 type Parts = {
   readonly deps: Deps;
@@ -23,38 +31,45 @@ type Parts = {
   readonly authenticate: Authenticate;
 };
 
-/**
- * The value whose hash identifies an access token's row: the token itself, or the jti if it is one of our JWTs; undefined for anything
- * else.
- */
-function valueRead({ keys, issuer, deps }: Pick<Parts, "keys" | "issuer" | "deps">) {
-  return async (token: string): Promise<string | undefined> => {
-    if (token.length > jwtMaxLength) return undefined;
-    if (!token.includes(".")) return isOpaque(token) ? token : undefined;
-    const claims = await claimsOfOwn(keys, token, { issuer: issuer(), type: "at+jwt", at: deps.clock() });
-    return claims?.jti;
-  };
-}
-
-// A JWT's jti identifies its row too but is no secret: somebody who reads it in a log must not be able to present it as a token.
-const isOpaque = (token: string): boolean => token.startsWith("oa_");
-
 /** Makes the handler of the userinfo endpoint (OpenID Connect Core 1.0, 5.3); `onClient` receives the token's client. */
 export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
   const { deps } = parts;
-  const [storedOf, find, withDeclared] = [valueRead(parts), tokenRead(deps.sql), declaredRead(deps.sql)];
+  const [storedOf, find, withDeclared] = [storedValueRead(parts), tokenRead(deps.sql), declaredRead(deps.sql)];
+  const proofs = dpopProofs(deps, parts.issuer);
 
-  return async (token: string, onClient: (client: Client) => void): Promise<Claims> => {
-    const value = await storedOf(token);
+  return async (presented: PresentedToken, onClient: (client: Client) => void): Promise<Claims> => {
+    const value = await storedOf(presented.token);
     const row = value === undefined ? undefined : await find(value, deps.clock());
     if (row) onClient(row.client);
     const signOn = row?.found.signOn;
-    if (!row?.client.active || !signOn)
+    if (!row?.client.active || !signOn || isOver(row.found) || isUnaccepted(row.found))
       throw new OauthError("invalid_token", "the access token is unknown, expired, or its sign-in has ended");
+    await refuseOtherBearer(proofs, presented, row.found.jkt);
     if (!wordsOf(row.found.scope).includes("openid"))
       throw new OauthError("insufficient_scope", "the access token lacks the scope openid");
     return userinfoClaims(row.client, await withDeclared(row.client, signOn), row.found.scope);
   };
+}
+
+/** A request with an access token: by which scheme, and the proof of a key if it has one. */
+export type PresentedToken = {
+  readonly token: string;
+  readonly scheme: "Bearer" | "DPoP";
+  readonly method: string;
+  readonly dpop: string | undefined;
+};
+
+/** Fails unless a token that is bound to a key is presented with a new proof of it, and any other one without (RFC 9449, 7). */
+async function refuseOtherBearer(proofs: DpopProofs, presented: PresentedToken, jkt: string | null): Promise<void> {
+  const { token, scheme, method, dpop } = presented;
+  if (scheme === "Bearer" && jkt === null) return;
+  if (scheme === "Bearer")
+    throw new OauthError("invalid_token", "the access token is bound to a key: its scheme is DPoP");
+  if (jkt === null) throw new OauthError("invalid_token", "the access token is bound to no key: its scheme is Bearer");
+  if (dpop === undefined) throw new OauthError("invalid_dpop_proof", "the request has no proof in the header DPoP");
+  const proof = await proofs.checked({ proof: dpop, method, path: paths.userinfo, accessToken: token });
+  if (proof.jkt !== jkt) throw new OauthError("invalid_token", "the access token is bound to another key");
+  await proofs.used(proof);
 }
 
 const inactive = { active: false };
@@ -62,22 +77,70 @@ const inactive = { active: false };
 /** Makes the handler of the introspection endpoint (RFC 7662), for clients of the token's project. */
 export function introspectionEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
-  const [storedOf, find, withDeclared] = [valueRead(parts), clientAndToken(deps.sql), declaredRead(deps.sql)];
+  const [storedOf, find, withDeclared] = [storedValueRead(parts), clientAndToken(deps.sql), declaredRead(deps.sql)];
+  const [machineToken, exchangedToken] = [machineTokenRead(deps.sql), exchangedTokenRead(deps.sql)];
 
   return async ({ form, proof, call, onClient }: TokenQuestion): Promise<Claims> => {
     const token = required(form, "token", jwtMaxLength);
     const value = await storedOf(token);
     const read = await find(proof.clientId, value ?? "", deps.clock());
     const client = await authenticate(read?.client, { proof, call, onClient });
-    if (client.oidc.authMethodType === OidcAuthMethodType.NONE)
+    if (isPublic(client))
       throw new OauthError("invalid_client", "an application without a secret or key cannot ask about tokens");
     const { found } = read ?? {};
-    const isInAudience = found?.end.projectId === client.projectId && !found.signOn?.forApi;
-    if (value === undefined || !found?.signOn || !isInAudience) return inactive;
+    if (!found) return ofMachine(client, value);
+    if (value === undefined || !found.signOn || isUnaccepted(found)) return inactive;
+    if (!isAudience(client, audienceOf(found, found.signOn))) return inactive;
     const signOn = await withDeclared(declaringOf(client, found), found.signOn);
-    return introspected(parts.issuer(), { client, found, signOn });
+    return joined(introspectedParts(parts.issuer(), { client, found, signOn }));
   };
+
+  async function ofMachine(client: Client, value: string | undefined): Promise<Claims> {
+    if (value === undefined) return inactive;
+    const found = await machineToken(value, deps.clock());
+    if (!found) return onBehalf(client, value);
+    return isAudience(client, found) ? machineClaims(parts.issuer(), { client, found }) : inactive;
+  }
+
+  async function onBehalf(client: Client, value: string): Promise<Claims> {
+    const found = await exchangedToken(value, deps.clock());
+    return found?.resource.appId === client.appId ? exchangedClaims(parts.issuer(), { client, found }) : inactive;
+  }
 }
+
+type Target = Pick<FoundToken, "isForResource" | "resource">;
+
+/** Whether a token is for an API that the project has no more. */
+const isOver = ({ isForResource, resource }: Target): boolean => isForResource && resource === null;
+
+/** The API or the project that a token is for; no project if it is for our own API. */
+type Audience = Target & { readonly projectId: string | null };
+
+const audienceOf = (found: FoundToken, { forApi }: SignOn): Audience => ({
+  ...found,
+  projectId: forApi ? null : found.end.projectId,
+});
+
+/** Whether a client is told about a token: the API that it is for, or, if it names none, every application of its project. */
+const isAudience = (client: Client, { isForResource, resource, projectId }: Audience): boolean =>
+  projectId === client.projectId && (!isForResource || resource?.appId === client.appId);
+
+/** The response of introspection about a token of a machine in force. */
+const machineClaims = (issuer: string, { client, found }: { client: Client; found: FoundMachineToken }): Claims => ({
+  active: true,
+  scope: found.resource ? scopeFor(found.resource, found.scope, found.roles) : found.scope,
+  sub: found.userId,
+  ...(isForeign(client, found.userOwner) ? {} : { username: found.qualifiedName }),
+  aud: found.resource?.uri ?? found.projectId,
+  iss: issuer,
+  iat: found.issuedAt,
+  exp: found.expiresAt,
+  token_type: tokenTypeOf(found.jkt),
+  ...keyClaim(found.jkt),
+  client_id: found.clientId,
+  "urn:postern:organization:id": found.organizationId,
+  roles: found.roles,
+});
 
 /** The application that a token was issued to, which is of the same project and so of the same organization as the one that asks. */
 const declaringOf = ({ owner }: Client, { end, declaring }: FoundToken) => ({
@@ -86,22 +149,33 @@ const declaringOf = ({ owner }: Client, { end, declaring }: FoundToken) => ({
   oidc: fromJson(OidcConfigurationSchema, declaring ?? {}),
 });
 
-type Introspected = { readonly client: Client; readonly found: FoundToken; readonly signOn: SignOn };
+type Introspected = {
+  readonly client: Client;
+  readonly found: Pick<FoundToken, "scope" | "resource" | "jkt" | "issuedAt" | "expiresAt"> & {
+    readonly end: Pick<End, "clientId">;
+  };
+  readonly signOn: SignOn;
+};
 
-const introspected = (issuer: string, { client, found, signOn }: Introspected): Claims => ({
-  active: true,
-  scope: found.scope,
-  sub: signOn.userId,
-  ...(isNamed(client, { found, signOn }) ? { username: signOn.qualifiedName } : {}),
-  aud: signOn.projectId,
-  iss: issuer,
-  iat: found.issuedAt,
-  exp: found.expiresAt,
-  token_type: "Bearer",
-  client_id: found.end.clientId,
-  "urn:postern:organization:id": signOn.organizationId,
-  ...roleClaims(signOn, { scope: found.scope, isShown: true }),
-  ...declaredIn(signOn, ClaimPlace.ACCESS_TOKEN),
+/** The response of introspection about a token in force, by the origin of its claims. */
+export const introspectedParts = (issuer: string, { client, found, signOn }: Introspected): ClaimParts => ({
+  required: {
+    active: true,
+    scope: found.resource ? scopeFor(found.resource, found.scope, signOn.roles) : found.scope,
+    sub: signOn.userId,
+    ...(isNamed(client, { found, signOn }) ? { username: signOn.qualifiedName } : {}),
+    aud: found.resource?.uri ?? signOn.projectId,
+    iss: issuer,
+    iat: found.issuedAt,
+    exp: found.expiresAt,
+    token_type: tokenTypeOf(found.jkt),
+    ...keyClaim(found.jkt),
+    client_id: found.end.clientId,
+    "urn:postern:organization:id": signOn.organizationId,
+  },
+  profile: {},
+  roles: roleClaims(signOn, { scope: found.scope, isShown: true }),
+  declared: declaredIn(signOn, ClaimPlace.ACCESS_TOKEN),
 });
 
 /** Whether a client learns the username. Users of other organizations allow that with the scope `profile`. */
@@ -111,16 +185,24 @@ const isNamed = (client: Client, { found, signOn }: Omit<Introspected, "client">
 /** Makes the handler of the revocation endpoint (RFC 7009), whose responses have no body. */
 export function revocationEndpoint(parts: Parts) {
   const { deps, authenticate } = parts;
-  const [storedOf, tokenOf, refreshOf] = [valueRead(parts), clientAndToken(deps.sql), clientAndRefresh(deps.sql)];
+  const [storedOf, tokenOf, refreshOf] = [storedValueRead(parts), clientAndToken(deps.sql), clientAndRefresh(deps.sql)];
+  const [machineOf, machines] = [machineClientRead(deps.sql), machineAuthentication(deps, parts.issuer)];
+  const revokeOfMachine = machineRevocation(deps);
 
-  return async ({ form, proof, call, onClient }: TokenQuestion): Promise<void> => {
+  return async (request: TokenQuestion): Promise<void> => {
+    const { form, proof, call, onClient } = request;
     const token = required(form, "token", jwtMaxLength);
     const value = (await storedOf(token)) ?? "";
     const [access, refresh] = await Promise.all([
       tokenOf(proof.clientId, value, deps.clock()),
       refreshOf(proof.clientId, token, deps.clock()),
     ]);
-    const client = await authenticate(access?.client, { proof, call, onClient });
+    const asMachine = access ? undefined : await machineOf(proof.clientId, deps.clock());
+    if (asMachine) return revokeOfMachine((await machines.byClaim(asMachine, request)).machine, value, call);
+    const known = access ?? refresh;
+    // RFC 7009, 2.2: nothing is left to end. Such a client is known by what it presents alone.
+    if (!known && isDocumentId(proof.clientId)) return;
+    const client = await authenticate(known?.client, { proof, call, onClient });
     const end = refresh?.found?.end ?? access?.found?.end;
     if (end && end.appId !== client.appId) throw new OauthError("invalid_grant", "the token is of another client");
     const ended = refresh?.found ?? (access?.found?.signOn?.forApi ? access.found : undefined);

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { ClaimPlace, OidcTokenType } from "../../../gen/postern/v1/application_pb.ts";
 import { acrOf } from "../../services/callers/authentication_class.ts";
+import { allRolesScope } from "../../services/callers/scopes.ts";
 import { wordsOf } from "../http/parameters.ts";
 import type { Client } from "../request/client.ts";
-import { allRolesScope } from "../request/scopes.ts";
-import { type Claims, fitted } from "./claims_size.ts";
+import { type ClaimParts, type Claims, fitted, joined } from "./claims_size.ts";
 import { declaredIn } from "./declared_claims.ts";
 import type { SignOn } from "./subject.ts";
+import { keyClaim, type TokenKey } from "./token_key.ts";
 
 const hasWord = (scope: string, word: string): boolean => wordsOf(scope).includes(word);
 
@@ -60,17 +61,20 @@ function namesOf(signOn: SignOn): Claims {
 }
 
 /** The claims of the userinfo endpoint. */
-export const userinfoClaims = ({ oidc }: Client, signOn: SignOn, scope: string): Claims => ({
-  sub: signOn.userId,
-  ...organizationClaims(signOn),
-  ...profileClaims(signOn, scope),
+export const userinfoClaims = (client: Client, signOn: SignOn, scope: string): Claims =>
+  joined(userinfoParts(client, signOn, scope));
+
+/** The claims of the userinfo endpoint, by their origin. */
+export const userinfoParts = ({ oidc }: Client, signOn: SignOn, scope: string): ClaimParts => ({
+  required: { sub: signOn.userId, ...organizationClaims(signOn) },
+  profile: profileClaims(signOn, scope),
   // If a token had no room for its roles, they are available here.
-  ...roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion }),
-  ...declaredIn(signOn, ClaimPlace.USERINFO),
+  roles: roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion || oidc.accessTokenRoleAssertion }),
+  declared: declaredIn(signOn, ClaimPlace.USERINFO),
 });
 
-/** The issuer of a token, its time in seconds since 1970, and its lifetime. */
-export type Issue = { readonly issuer: string; readonly now: number; readonly seconds: number };
+/** The issuer of a token, and in seconds since 1970, its time and when it expires, slow clocks included. */
+export type Issue = { readonly issuer: string; readonly now: number; readonly expires: number };
 
 /** The access token that accompanies an ID token, and whether none will ever follow. */
 export type Companion = { readonly accessToken?: string | undefined; readonly isAlone?: boolean };
@@ -78,7 +82,11 @@ export type Companion = { readonly accessToken?: string | undefined; readonly is
 /**
  * The claims of an ID token. If no access token accompanies it, it also contains the claims of the scopes (OpenID Connect Core 1.0, 5.4).
  */
-export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, companion: Companion = {}): Claims {
+export const idTokenClaims = (client: Client, signOn: SignOn, issue: Issue, companion: Companion = {}): Claims =>
+  fitted(idTokenParts(client, { signOn, issue, companion }));
+
+/** The claims of an ID token by their origin, also those for which there may be no room. */
+export function idTokenParts(client: Client, { signOn, issue, companion }: IdTokenOf): ClaimParts {
   const { accessToken, isAlone = false } = companion;
   const { oidc, clientId } = client;
   const { nonce, scope } = signOn;
@@ -86,7 +94,7 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
   const required = {
     iss: issue.issuer,
     aud: clientId,
-    exp: issue.now + issue.seconds + skew,
+    exp: issue.expires,
     iat: issue.now - skew,
     sub: signOn.userId,
     auth_time: signOn.authTime,
@@ -99,8 +107,10 @@ export function idTokenClaims(client: Client, signOn: SignOn, issue: Issue, comp
   };
   const profile = oidc.idTokenUserinfoAssertion || isAlone ? profileClaims(signOn, scope) : {};
   const roles = roleClaims(signOn, { scope, isShown: oidc.idTokenRoleAssertion });
-  return fitted(required, { profile, roles, declared: declaredIn(signOn, ClaimPlace.ID_TOKEN) });
+  return { required, profile, roles, declared: declaredIn(signOn, ClaimPlace.ID_TOKEN) };
 }
+
+type IdTokenOf = { readonly signOn: SignOn; readonly issue: Issue; readonly companion: Companion };
 
 // OpenID Connect Core 1.0, 3.1.3.6 and 3.2.2.9: both of our algorithms use SHA-256. at_hash is optional next to a code, but go-oidc only
 // verifies access tokens with it.
@@ -108,12 +118,26 @@ const halfHashOf = (token: string): string =>
   createHash("sha256").update(token).digest().subarray(0, 16).toString("base64url");
 
 /** The claims of a JWT access token (RFC 9068, 2.2). */
-export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, token: { jti: string; scope: string }) {
+export const accessTokenClaims = (client: Client, signOn: SignOn, issue: Issue, token: JwtToken): Claims =>
+  fitted(accessTokenParts(client, { signOn, issue, token }));
+
+/** The id and scope of an access token, its audience unless that is the project, and the key that it is bound to. */
+type JwtToken = {
+  readonly jti: string;
+  readonly scope: string;
+  readonly audience?: string | undefined;
+  readonly jkt?: TokenKey;
+};
+
+type AccessTokenOf = { readonly signOn: SignOn; readonly issue: Issue; readonly token: JwtToken };
+
+/** The claims of a JWT access token by their origin, also those for which there may be no room. */
+export function accessTokenParts(client: Client, { signOn, issue, token }: AccessTokenOf): ClaimParts {
   const skew = skewOf(client);
   const required = {
     iss: issue.issuer,
-    aud: client.projectId,
-    exp: issue.now + issue.seconds + skew,
+    aud: token.audience ?? client.projectId,
+    exp: issue.expires,
     iat: issue.now - skew,
     sub: signOn.userId,
     client_id: client.clientId,
@@ -122,11 +146,12 @@ export function accessTokenClaims(client: Client, signOn: SignOn, issue: Issue, 
     auth_time: signOn.authTime,
     acr: acrOf(signOn.methods),
     amr: signOn.methods,
+    ...keyClaim(token.jkt),
     ...organizationClaims(signOn),
   };
   const isShown = client.oidc.accessTokenRoleAssertion;
   const roles = roleClaims(signOn, { scope: token.scope, isShown });
-  return fitted(required, { profile: {}, roles, declared: declaredIn(signOn, ClaimPlace.ACCESS_TOKEN) });
+  return { required, profile: {}, roles, declared: declaredIn(signOn, ClaimPlace.ACCESS_TOKEN) };
 }
 
 export const isJwtClient = ({ oidc }: Client): boolean => oidc.accessTokenType === OidcTokenType.JWT;

@@ -9,11 +9,19 @@ const declaredMaxBytes = 4_096;
 /** The claim that lists the claims omitted for lack of room. Userinfo returns them; declared ones, if they are declared for it. */
 export const omittedClaim = "urn:postern:omitted_claims";
 
-/** Claims that a token contains as far as there is room. */
-export type OptionalClaims = { readonly profile: Claims; readonly roles: Claims; readonly declared: Claims };
+/** Claims by their origin. Where there is little room, only the required ones are certain to stand. */
+export type ClaimParts = Readonly<Record<"required" | "profile" | "roles" | "declared", Claims>>;
+
+/** All claims, where there is room. */
+export const joined = ({ required, profile, roles, declared }: ClaimParts): Claims => ({
+  ...required,
+  ...profile,
+  ...roles,
+  ...declared,
+});
 
 /** Adds to the required claims each optional one that fits; roles have 4 KB in total, and so have declared claims. */
-export function fitted(required: Claims, { profile, roles, declared }: OptionalClaims): Claims {
+export function fitted({ required, profile, roles, declared }: ClaimParts): Claims {
   // All names of declared claims may have to be listed.
   const most = claimsMaxBytes - sizeOf(Object.keys(declared));
   const withProfile = added(required, profile, most - sizeOf(required));

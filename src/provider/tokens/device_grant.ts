@@ -17,8 +17,9 @@ export const deviceGrant: Exchange<FoundDevice> = {
     return {
       read: clientAndDevice(sql),
       async exchange(request, presented) {
-        const { client, value: code } = presented;
-        return redeem(request, { client, found: await approved(sql, presented), of: { code, table: "device_codes" } });
+        const { client, value: code, key } = presented;
+        const found = await approved(sql, presented);
+        return redeem(request, { client, found, key, of: { code, table: "device_codes" } });
       },
     };
   },

@@ -1,8 +1,10 @@
 import { authenticationClasses } from "../../services/callers/authentication_class.ts";
+import { allRolesScope, scopes } from "../../services/callers/scopes.ts";
 import { paths } from "../http/paths.ts";
+import { assertionAlgorithms } from "../request/assertion.ts";
 import { prompts } from "../request/authorization_request.ts";
-import { assertionAlgorithms } from "../request/client_authentication.ts";
-import { allRolesScope, scopes } from "../request/scopes.ts";
+import type { DocumentSettings } from "../request/document_id.ts";
+import { dpopAlgorithms } from "../request/dpop_proof.ts";
 import { omittedClaim } from "./claims_size.ts";
 import { grants } from "./grant_types.ts";
 import { algorithms } from "./signing_keys.ts";
@@ -14,10 +16,25 @@ const claims = [
   ...["roles", allRolesScope, omittedClaim, "urn:postern:organization:id"],
 ];
 
+const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
+const methods = [...methodsWithProof, "none"];
+
+/** How clients authenticate, and prove that a key is theirs. */
+const ofClients = {
+  token_endpoint_auth_methods_supported: methods,
+  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  introspection_endpoint_auth_methods_supported: methodsWithProof,
+  introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  revocation_endpoint_auth_methods_supported: methods,
+  revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  dpop_signing_alg_values_supported: dpopAlgorithms,
+};
+
 /** Provider metadata by OpenID Connect Discovery 1.0 and RFC 8414, listing only what exists. */
-export const metadata = (issuer: string) => ({
+export const metadata = (issuer: string, { clientDocumentHosts }: DocumentSettings) => ({
   issuer,
   authorization_endpoint: issuer + paths.authorize,
+  pushed_authorization_request_endpoint: issuer + paths.pushedAuthorization,
   token_endpoint: issuer + paths.token,
   userinfo_endpoint: issuer + paths.userinfo,
   introspection_endpoint: issuer + paths.introspect,
@@ -32,12 +49,7 @@ export const metadata = (issuer: string) => ({
   subject_types_supported: ["public"],
   acr_values_supported: authenticationClasses,
   id_token_signing_alg_values_supported: algorithms,
-  token_endpoint_auth_methods_supported: methods,
-  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-  introspection_endpoint_auth_methods_supported: methodsWithProof,
-  introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-  revocation_endpoint_auth_methods_supported: methods,
-  revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  ...ofClients,
   code_challenge_methods_supported: ["S256"],
   prompt_values_supported: prompts,
   ui_locales_supported: ["en", "de", "fr", "es"],
@@ -46,11 +58,11 @@ export const metadata = (issuer: string) => ({
   claims_parameter_supported: false,
   request_parameter_supported: false,
   request_uri_parameter_supported: false,
+  // An application may be switched to require them.
+  require_pushed_authorization_requests: false,
   authorization_response_iss_parameter_supported: true,
   backchannel_logout_supported: true,
   backchannel_logout_session_supported: true,
+  ...(clientDocumentHosts.length > 0 ? { client_id_metadata_document_supported: true } : {}),
   protected_resources: [issuer],
 });
-
-const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
-const methods = [...methodsWithProof, "none"];

@@ -9,6 +9,7 @@ import type { TokenQuestion } from "../request/client_authentication.ts";
 import type { ClientWith, End } from "./grant_read.ts";
 import type { Lifetimes } from "./lifetimes.ts";
 import { endSignOn, type SignOnEnd } from "./sign_on.ts";
+import { type ProvenKey, tokenTypeOf } from "./token_key.ts";
 import {
   type AccessToken,
   algorithmOf,
@@ -21,7 +22,9 @@ import {
 /** The response of the token endpoint (RFC 6749, 5.1). */
 export type TokenResponse = {
   readonly access_token: string;
-  readonly token_type: "Bearer";
+  /** Only of a token exchange (RFC 8693, 2.2.1). */
+  readonly issued_token_type?: string;
+  readonly token_type: "Bearer" | "DPoP";
   readonly expires_in: number;
   readonly scope: string;
   readonly refresh_token?: string;
@@ -35,6 +38,8 @@ export type Presented<T> = {
   readonly client: Client;
   readonly value: string;
   readonly found: T | null | undefined;
+  /** The key that tokens for it are bound to. */
+  readonly key: ProvenKey;
   readonly now: Date;
 };
 
@@ -95,14 +100,14 @@ export async function signedWhile(maker: TokenMaker, of: TokenOf, { write, acces
 }
 
 type Made = {
-  readonly access: Pick<AccessToken, "text" | "scope" | "seconds">;
+  readonly access: Pick<AccessToken, "text" | "scope" | "seconds" | "jkt">;
   readonly refresh: string | undefined;
   readonly idToken: string | undefined;
 };
 
 export const tokenResponse = ({ access, refresh, idToken }: Made): TokenResponse => ({
   access_token: access.text,
-  token_type: "Bearer",
+  token_type: tokenTypeOf(access.jkt),
   expires_in: access.seconds,
   scope: access.scope,
   ...(refresh === undefined ? {} : { refresh_token: refresh }),

@@ -1,10 +1,15 @@
+import { ClientRefused } from "../http/oauth_error.ts";
 import { required } from "../http/parameters.ts";
 import { refuseGrantType } from "../request/client.ts";
-import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
+import { type Authenticate, grantOfAssertion, type TokenQuestion } from "../request/client_authentication.ts";
+import { isAdmitted, isDocumentId } from "../request/document_id.ts";
 import { codeGrant } from "./code_grant.ts";
 import { deviceGrant } from "./device_grant.ts";
-import type { Exchange, ExchangeParts, TokenResponse } from "./grant_exchange.ts";
+import { type Exchange, type ExchangeParts, notInForce, type TokenResponse } from "./grant_exchange.ts";
+import { clientCredentialsGrant, jwtBearerGrant } from "./machine_grant.ts";
 import { refreshGrant } from "./refresh_grant.ts";
+import { grantOfExchange, tokenExchangeGrant } from "./token_exchange.ts";
+import { noKey, tokenKeys } from "./token_key.ts";
 
 /** The exchange of a grant type, as the token endpoint calls it. */
 type Opened = (request: TokenQuestion) => Promise<TokenResponse>;
@@ -17,12 +22,18 @@ const exchanged =
   <T>({ type, parameter, open }: Exchange<T>) =>
   (parts: Parts): Opened => {
     const { read, exchange } = open(parts);
+    const keyOf = tokenKeys(parts.deps, parts.maker.issuer);
     return async (request) => {
       const [value, now] = [required(request.form, parameter, longestValue), parts.deps.clock()];
-      const found = await read(request.proof.clientId, value, now);
+      const { clientId } = request.proof;
+      const found = await read(clientId, value, now);
+      // Such a client is known by what it presents alone. One whose host is no longer admitted is refused.
+      if (!found && isDocumentId(clientId)) throw notInForce();
+      if (found?.client.bringsDocument && !isAdmitted(parts.settings, clientId)) throw new ClientRefused();
       const client = await parts.authenticate(found?.client, request);
       refuseGrantType(client, type);
-      return exchange(request, { client, value, found: found?.found, now });
+      const key = found?.found ? await keyOf(request, client) : noKey;
+      return exchange(request, { client, value, found: found?.found, key, now });
     };
   };
 
@@ -33,4 +44,8 @@ export const grants: Readonly<Record<string, ((parts: Parts) => Opened) | null>>
   implicit: null,
   refresh_token: exchanged(refreshGrant),
   "urn:ietf:params:oauth:grant-type:device_code": exchanged(deviceGrant),
+  // Of machines alone.
+  client_credentials: clientCredentialsGrant,
+  [grantOfAssertion]: jwtBearerGrant,
+  [grantOfExchange]: tokenExchangeGrant,
 };

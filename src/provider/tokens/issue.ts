@@ -5,12 +5,16 @@ import { newToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { later, type ProviderSettings } from "../http/settings.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
+import { isConsole } from "../request/console_client.ts";
 import { isForeign } from "../request/own_client.ts";
+import { allowedScopes, resourceKeys } from "../request/resource.ts";
 import { skewOf } from "./claims.ts";
+import { consoleCodes } from "./console_sign_on.ts";
 import { declaredRead } from "./declared_claims.ts";
 import { signOnRead } from "./grant_read.ts";
 import { lifetimesOf } from "./lifetimes.ts";
 import { type NewSignOn, type Permitted, signOnWrite } from "./sign_on.ts";
+import { codeKeyOf } from "./token_key.ts";
 import { newAccessToken, newIdToken, type TokenMaker, writeAccessToken } from "./tokens.ts";
 
 type Parts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
@@ -25,6 +29,7 @@ export function issuing(parts: Parts) {
   const { deps, settings } = parts;
   const write = writingOf(parts);
   const tokens = tokensOf(parts, write);
+  const consoleCode = consoleCodes(parts);
 
   return async (
     request: AuthorizationRequest,
@@ -32,6 +37,11 @@ export function issuing(parts: Parts) {
     origin: Origin | undefined,
   ): Promise<ResponseParameters> => {
     const { sessionId, owner } = session;
+    if (isConsole(request.client)) {
+      const { challenge = "", prompts } = request;
+      const isSilent = prompts.includes("none");
+      return { code: (await consoleCode({ sessionId, challenge, origin, isSilent })) ?? raise(ended()) };
+    }
     const [signOnId, now] = [deps.ids(), deps.clock()];
     const writing = { signOnId, now, origin, sessionId, isConsentNeeded: isForeign(request.client, owner) };
     if (request.device) {
@@ -41,11 +51,12 @@ export function issuing(parts: Parts) {
     }
     if (request.responseType !== "code") return tokens(request, writing);
     const code = newToken("oc");
-    const { redirectUri, challenge } = request;
+    const { client, redirectUri, challenge } = request;
+    const jkt = codeKeyOf(client, request.jkt);
     const codeEnd = later(now, settings.codeLifetimeSeconds);
     // The expiry of the access token that the code yields, so that exchanging it need not change the sign-in.
-    const expirationDate = later(codeEnd, lifetimesOf(request.client, settings).access + skewOf(request.client));
-    const stored = { code, redirectUri, challenge, expirationDate: codeEnd };
+    const expirationDate = later(codeEnd, lifetimesOf(client, settings).access + skewOf(client));
+    const stored = { code, redirectUri, challenge, jkt, expirationDate: codeEnd };
     await write(request, { ...writing, expirationDate, code: stored });
     return { code };
   };
@@ -55,16 +66,22 @@ type Writing = Pick<NewSignOn, "signOnId" | "now" | "origin" | "sessionId" | "is
 
 type Write = (
   request: AuthorizationRequest,
-  more: Omit<NewSignOn, "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "nonce" | "idleDate">,
+  more: Omit<
+    NewSignOn,
+    "appId" | "projectId" | "scope" | "organizationId" | "forApi" | "resources" | "allowed" | "nonce" | "idleDate"
+  >,
 ) => Promise<void>;
 
 /** Makes the write of a sign-in; fails if the user may not use the application. */
 function writingOf({ deps, settings }: Parts): Write {
   const writeSignOn = signOnWrite(deps.sql);
-  return async ({ client, scope, organizationId, forApi, nonce }, more) => {
+  return async (request, more) => {
+    const { client, scope, organizationId, forApi, nonce } = request;
     const { appId, projectId } = client;
+    const named = request.resources.length > 0 ? { resources: resourceKeys(request.resources) } : {};
+    const target = { organizationId, forApi, ...named, allowed: allowedScopes(request) };
     const idleDate = later(more.now, settings.browserSessionIdleSeconds);
-    const signOn = { ...more, appId, projectId, scope, organizationId, forApi, nonce, idleDate };
+    const signOn = { ...more, appId, projectId, scope, ...target, nonce, idleDate };
     refuseOthers(await writeSignOn(signOn).catch(whenEnded));
   };
 }
@@ -92,6 +109,10 @@ function tokensOf({ deps: { sql }, settings, maker }: Parts, write: Write) {
       id_token: await newIdToken(maker, of, { accessToken: access.text }),
     };
   };
+}
+
+function raise(error: Error): never {
+  throw error;
 }
 
 const ended = () => new OauthError("login_required", "the session of the browser has ended");

@@ -4,7 +4,7 @@ import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
-import { refuseTarget } from "../request/own_api.ts";
+import { resourceFor } from "../request/target.ts";
 import { declaredRead } from "./declared_claims.ts";
 import {
   type ExchangeParts,
@@ -23,6 +23,7 @@ import { refreshGrant } from "./refresh_grant.ts";
 import { firstRefreshToken } from "./refresh_token.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
+import { type ProvenKey, refreshKeyOf } from "./token_key.ts";
 import { type CodeIn, codeRedemption, isUsed, newAccessToken } from "./tokens.ts";
 
 /** A code that its client may redeem. */
@@ -30,6 +31,7 @@ export type Redeemable = {
   readonly client: Client;
   readonly found: Pick<FoundCode, "isUsed" | "end" | "signOn">;
   readonly of: Pick<CodeIn, "code" | "table">;
+  readonly key: ProvenKey;
 };
 
 /** Makes the exchange of a code for a sign-in's first tokens. If the code is presented again, everything issued for it ends. */
@@ -37,13 +39,19 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
   const { sql, clock } = deps;
   const [redeemCode, withDeclared] = [codeRedemption(sql), declaredRead(sql)];
 
-  return async ({ form, call }: TokenQuestion, { client, found, of }: Redeemable): Promise<TokenResponse> => {
+  return async ({ form, call }: TokenQuestion, { client, found, of, key }: Redeemable): Promise<TokenResponse> => {
     const now = clock();
-    if (found.isUsed) throw await usedAgain(found, call);
+    if (found.isUsed) {
+      // Whoever overheard a request, and sends it again as it was, has no proof.
+      await key.useProof();
+      throw await usedAgain(found, call);
+    }
     if (!found.signOn) throw notInForce();
-    refuseTarget(client, found.signOn, { form, issuer: maker.issuer() });
+    const { jkt } = key;
+    const resource = resourceFor(client, found.signOn, { form, issuer: maker.issuer(), jkt });
+    await key.useProof();
     const signOn = await withDeclared(client, found.signOn);
-    const access = await newAccessToken(maker, { client, signOn, now }, signOn.scope);
+    const access = await newAccessToken(maker, { client, signOn, now, resource, jkt }, signOn.scope);
     const lifetimes = lifetimesOf(client, settings);
     const refreshEnd = later(now, lifetimes.refresh);
     const refresh = isRefreshable(client, signOn)
@@ -51,7 +59,8 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
       : undefined;
     const end = refresh && refreshEnd > access.expirationDate ? refreshEnd : access.expirationDate;
     const written = async () => {
-      const done = await redeemCode({ ...of, sessionId: found.end.sessionId }, { now, access, refresh, end });
+      const tokens = { now, access, refresh, refreshKey: refresh && refreshKeyOf(client, jkt), end };
+      const done = await redeemCode({ ...of, sessionId: found.end.sessionId }, tokens);
       for (const one of done?.surplus ?? []) await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY);
       return done !== undefined;
     };

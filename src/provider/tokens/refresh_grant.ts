@@ -3,7 +3,7 @@ import { OauthError } from "../http/oauth_error.ts";
 import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
-import { refuseTarget } from "../request/own_api.ts";
+import { resourceFor } from "../request/target.ts";
 import { declaredRead } from "./declared_claims.ts";
 import {
   type Exchange,
@@ -24,6 +24,7 @@ import { triedAgain } from "./lock_retry.ts";
 import { nextRefreshToken } from "./refresh_token.ts";
 import { SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";
+import { refuseOtherRefreshKey } from "./token_key.ts";
 import { newAccessToken, openSuccessor, replaceRefresh, sealSuccessor, writeAccessToken } from "./tokens.ts";
 
 const graceMs = 10_000;
@@ -41,12 +42,16 @@ function refreshing({ deps, settings, maker }: ExchangeParts) {
 
   return async (request: TokenQuestion, presented: Presented<FoundRefresh>): Promise<TokenResponse> => {
     const { form, proof, call } = request;
-    const { client, value: old, now } = presented;
+    const { client, value: old, key, now } = presented;
+    const { jkt } = key;
     const found = ofClient(presented);
+    // Before it counts as reused: somebody who stole a token without its key has stolen nothing, and ends nothing.
+    refuseOtherRefreshKey(client, found.jkt, jkt);
+    await key.useProof();
     if (isTooLate(found)) throw await reused(deps, { end: found.end, call, reason: SignOnEnd.REFRESH_TOKEN_REUSED });
     const signOn = rightRefresh(found);
-    refuseTarget(client, signOn, { form, issuer: maker.issuer() });
-    const of = { client, signOn: { ...(await withDeclared(client, signOn)), nonce: null }, now };
+    const resource = resourceFor(client, signOn, { form, issuer: maker.issuer(), jkt });
+    const of = { client, signOn: { ...(await withDeclared(client, signOn)), nonce: null }, now, resource, jkt };
     const lifetimes = lifetimesOf(client, settings);
     const end = later(new Date(signOn.createdAt * 1000), lifetimes.refresh);
     if (end <= now) throw notInForce();

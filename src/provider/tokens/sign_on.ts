@@ -8,6 +8,7 @@ import { sharedWrite } from "../../events/shared_write.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
 import { mayUse, userInForce } from "../../services/callers/in_force.ts";
+import type { ResourceKey } from "../request/resource.ts";
 import { mayActFor } from "./subject.ts";
 
 /** A sign-in to an application, to be written, with its code if it has one. */
@@ -21,6 +22,10 @@ export type NewSignOn = {
   readonly scope: string;
   /** Whether its access tokens are for our own API. */
   readonly forApi?: boolean;
+  /** The APIs that its access tokens are for, if the request names any. */
+  readonly resources?: readonly ResourceKey[];
+  /** What the user must have allowed, if consent is needed. */
+  readonly allowed: readonly string[];
   readonly nonce: string | undefined;
   readonly now: Date;
   /** Where the request came from. */
@@ -39,6 +44,8 @@ type NewCode = {
   readonly code: string;
   readonly redirectUri: string;
   readonly challenge: string | undefined;
+  /** The key that must be proven to exchange it. */
+  readonly jkt: string | undefined;
   readonly expirationDate: Date;
 };
 
@@ -82,6 +89,8 @@ const keyOf = ({ code, ...of }: NewSignOn) => ({
   organization: of.organizationId,
   scope: of.scope,
   for_api: of.forApi ?? false,
+  resources: of.resources,
+  needed: of.allowed,
   nonce: of.nonce,
   now: of.now.toISOString(),
   origin: of.origin,
@@ -91,6 +100,7 @@ const keyOf = ({ code, ...of }: NewSignOn) => ({
   code: code && hashToken(code.code).toString("hex"),
   redirect_uri: code?.redirectUri,
   challenge: code?.challenge,
+  jkt: code?.jkt,
   code_ends: code?.expirationDate.toISOString(),
   device_id: of.deviceId,
 });
@@ -122,8 +132,8 @@ const ofBrowser: Parts = {
   select session_id, app_id, now from found join made using (sign_on_id) where code is null on conflict do nothing
 ),
 coded as (
-  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, code_ends
+  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, jkt, expiration_date)
+  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, jkt, code_ends
   from found join made using (sign_on_id) where code is not null
 )`,
   orWaiting: "",
@@ -135,7 +145,7 @@ const questionOf = (
   whereLocked: "skip locked" | "",
 ): Question => ({
   asked: `sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
-    nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    resources jsonb, needed text[], nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text, jkt text,
     code_ends timestamptz, device_id text`,
   parts: `${locked}found as materialized (
   select asked.*, b.user_id, w.organization_id, ${mayUse} as permitted,
@@ -148,7 +158,7 @@ const questionOf = (
     join projects p on p.project_id = asked.project_id
     left join lateral (
       select consent_id from consents where asked.consent and user_id = b.user_id and app_id = asked.app_id
-        and scopes @> string_to_array(asked.scope, ' ') for key share ${whereLocked}
+        and scopes @> asked.needed for key share ${whereLocked}
     ) c on true
   order by b.session_id for key share of b ${whereLocked}
 ),
@@ -157,9 +167,9 @@ kept as (
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (
-  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, created,
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, resources, nonce, consent_id, created,
     expiration_date)
-  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, now, ends from found
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, resources, nonce, consent_id, now, ends from found
   where permitted and allowed and reachable${andWaiting}
   returning sign_on_id
 ),

@@ -1,30 +1,41 @@
 import type { ClaimPlace } from "../../../gen/postern/v1/application_pb.ts";
-import { grantShutIn, holdsGrant, mayUse, roleIsThere, userInForce } from "../../services/callers/in_force.ts";
+import {
+  grantIsOver,
+  grantShutIn,
+  holdsGrant,
+  mayUse,
+  roleIsThere,
+  userInForce,
+} from "../../services/callers/in_force.ts";
 import { emailIsProven, emailOfOwnDomain, qualifiedName } from "../../services/callers/login_name.ts";
-import { allRolesScope } from "../request/scopes.ts";
+import { allRolesScope } from "../../services/callers/scopes.ts";
+import { type Resource, resourcesOf } from "../request/resource.ts";
 
+// PostgreSQL does not look up `(g.owner = …) is true` in an index: with the project alone, it would read all the grants of its organization.
 /** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one that has granted it a role. */
 export const mayActFor = (organization: string): string =>
-  `(${organization} = u.owner or ${holdsGrant(` and g.owner = ${organization}`)})`;
+  `(${organization} = u.owner or ${holdsGrant(` and (g.owner = ${organization}) is true`)})`;
 
 const heldRoles = "json_agg(distinct r.role_key order by r.role_key)";
 
 const heldGrants = `user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and ${roleIsThere}
           where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutIn} = ''`;
 
-const firstEnd = "floor(extract(epoch from min(g.expiration_date)))";
+/** The roles of the user `u` in the project `p` of the organization `h`, from grants of the organization signed in for. */
+export const ownRoles = `(select ${heldRoles} as roles from ${heldGrants} and (g.owner = o.organization_id) is true) own`;
 
-/**
- * The roles of the user `u` in the project `p` of the organization `h`, from grants of the organization signed in for, and when the first
- * of these grants ends.
- */
-const ownRoles = `(select ${heldRoles} as roles, ${firstEnd} as ends from ${heldGrants} and g.owner = o.organization_id) own`;
-
-/** The roles by the organization that granted them, and when the first ends; read only if the sign-in's scope asks for them. */
-const allRoles = `(select coalesce(json_object_agg(held.owner, held.roles), '{}') as roles, min(held.ends) as ends from (
-        select g.owner, ${heldRoles} as roles, ${firstEnd} as ends from ${heldGrants}
+/** The roles by the organization that granted them; read only if the sign-in's scope asks for them. */
+const allRoles = `(select coalesce(json_object_agg(held.owner, held.roles), '{}') as roles from (
+        select g.owner, ${heldRoles} as roles from ${heldGrants}
           and '${allRolesScope}' = any(string_to_array(o.scope, ' '))
         group by g.owner) held) everybody`;
+
+/**
+ * When the first grant of the user `u` in the project `p` ends, whichever organization gave it: the user may use the application, and act
+ * for the organization signed in for, by any of them.
+ */
+export const firstEnd = `(select floor(extract(epoch from min(g.expiration_date))) from user_grants g
+        where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not ${grantIsOver})`;
 
 /**
  * Whether the user `u` has a verified address, as the application of the project `p` sees it. Its own organization may say so of any user;
@@ -55,8 +66,8 @@ export type Subject = {
   readonly roles: readonly string[];
   /** The roles in that project by organization; null if the sign-in's scope does not ask for them. */
   readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
-  /** When the first of these roles ends, in seconds since 1970; null if none does. */
-  readonly rolesEnd: number | null;
+  /** When the first of the user's grants in the project ends, in seconds since 1970; null if none does. */
+  readonly grantsEnd: number | null;
 };
 
 /** A declared claim with its value, and where it stands. */
@@ -73,6 +84,8 @@ export type SignOn = Subject & {
   readonly nonce: string | null;
   /** Whether its access tokens are for our own API. */
   readonly forApi: boolean;
+  /** The APIs that its access tokens are for; null if it named none, and null for one that the project has no more. */
+  readonly resources: readonly (Resource | null)[] | null;
   /** In seconds since 1970. */
   readonly authTime: number;
   readonly createdAt: number;
@@ -85,6 +98,7 @@ export type SignOn = Subject & {
 export const signOnValue = `json_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
+      'resources', ${resourcesOf("o.resources", "p.project_id")},
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', ${qualifiedName("u")}, 'givenName', u.given_name,
@@ -92,15 +106,25 @@ export const signOnValue = `json_build_object(
       'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 
       'roles', coalesce(own.roles, '[]'), 'allRoles',
       case when '${allRolesScope}' = any(string_to_array(o.scope, ' ')) then everybody.roles end,
-      'rolesEnd', least(own.ends, everybody.ends))`;
+      'grantsEnd', ${firstEnd})`;
+
+/** The tables of the user of the session `b` who signs in by the sign-in `o`, with the roles. */
+const subjectTables = `join users u on u.user_id = b.user_id and ${userInForce}
+    cross join lateral ${ownRoles}
+    cross join lateral ${allRoles}`;
+
+/** The SQL condition that the user may use the application for the organization signed in for. */
+const mayHaveTokens = `${mayUse} and ${mayActFor("o.organization_id")}`;
 
 /**
  * The tables of a sign-in `o` that is in force at the time `asked.now`: it is not if its user may not call, or may not use the application
  * for the organization signed in for. A session that was ended early has no row any more; one that merely expired does not matter.
  */
 export const signOnTables = `browser_sessions b
-    join users u on u.user_id = b.user_id and ${userInForce}
-    cross join lateral ${ownRoles}
-    cross join lateral ${allRoles}
-    where b.session_id = o.session_id and ${mayUse} and ${mayActFor("o.organization_id")}
+    ${subjectTables}
+    where b.session_id = o.session_id and ${mayHaveTokens}
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0))`;
+
+/** The same tables of a sign-in `o` that nobody has begun, with the session `b` that it would have. */
+export const plannedSignOnTables = `${subjectTables}
+    where ${mayHaveTokens}`;

@@ -6,18 +6,24 @@ import type { Keyring } from "../../security/seal.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { later, secondsOf } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
-import { accessTokenClaims, type Companion, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";
+import { type Resource, type ResourceKey, resourceKeys, scopeFor } from "../request/resource.ts";
+import { accessTokenClaims, type Companion, type Issue, idTokenClaims, isJwtClient, skewOf } from "./claims.ts";
 import { signJwt } from "./jwt.ts";
 import { type LifetimeSettings, lifetimesOf } from "./lifetimes.ts";
 import { familyOf } from "./refresh_token.ts";
 import type { Algorithm, SigningKeys } from "./signing_keys.ts";
 import type { SignOn } from "./subject.ts";
+import type { TokenKey } from "./token_key.ts";
 
 /** An access token: its text, the value whose hash identifies its row, its lifetime in seconds, and when Postern stops accepting it. */
 export type AccessToken = {
   readonly text: string;
   readonly value: string;
   readonly scope: string;
+  /** The API that it is for, if it is for one by its resource URI. */
+  readonly resource: Resource | undefined;
+  /** The key that it is bound to. */
+  readonly jkt: TokenKey;
   readonly created: Date;
   readonly seconds: number;
   readonly expirationDate: Date;
@@ -30,38 +36,43 @@ export type TokenMaker = {
   readonly settings: LifetimeSettings;
 };
 
-/** The client and sign-in of a token, and the time. */
-export type TokenOf = { readonly client: Client; readonly signOn: SignOn; readonly now: Date };
+/** The client and sign-in of a token, the time, and for an access token the API that it is for and its key. */
+export type TokenOf = {
+  readonly client: Client;
+  readonly signOn: SignOn;
+  readonly now: Date;
+  readonly resource?: Resource | undefined;
+  readonly jkt?: TokenKey;
+};
 
-/** Makes an access token: opaque, or a JWT if the application asks for those. Tokens for our own API are always opaque. */
-export async function newAccessToken(maker: TokenMaker, of: TokenOf, scope: string): Promise<AccessToken> {
-  const { client, signOn, now } = of;
-  const isJwt = isJwtClient(client) && !signOn.forApi;
-  // A JWT stays valid beyond its lifetime for clients with a slow clock, so it stays valid here as well.
+/**
+ * Makes an access token: opaque, or a JWT if its API, or without one the application, asks for those. Tokens for our own API are always
+ * opaque.
+ */
+export async function newAccessToken(maker: TokenMaker, of: TokenOf, asked: string): Promise<AccessToken> {
+  const { client, signOn, now, resource, jkt } = of;
+  const isJwt = resource ? resource.isJwt : isJwtClient(client) && !signOn.forApi;
   const { access } = lifetimesOf(client, maker.settings);
-  const seconds = isJwt ? secondsOfJwt(access, of) : access;
-  const expirationDate = later(now, seconds + (isJwt ? skewOf(client) : 0));
-  const token = { scope, created: now, seconds, expirationDate };
+  const scope = resource ? scopeFor(resource, asked, signOn.roles) : asked;
+  const token = { scope, resource, jkt, created: now };
   if (!isJwt) {
     const text = newToken("oa");
-    return { ...token, text, value: text };
+    return { ...token, text, value: text, seconds: access, expirationDate: later(now, access) };
   }
   const jti = maker.ids();
-  const claims = accessTokenClaims(client, signOn, issueOf(maker, now, seconds), { jti, scope });
-  return { ...token, text: await signJwt(maker.keys, { type: "at+jwt", algorithm: "RS256", claims }), value: jti };
+  const issue = issueOf(maker, of, access);
+  const claims = accessTokenClaims(client, signOn, issue, { jti, scope, audience: resource?.uri, jkt });
+  // A JWT stays valid beyond its lifetime for clients with a slow clock, so it stays valid here as well.
+  const valid = issue.expires - issue.now;
+  const lasting = { ...token, seconds: Math.min(access, valid), expirationDate: later(now, valid) };
+  const algorithm = resource?.algorithm ?? "RS256";
+  return { ...lasting, text: await signJwt(maker.keys, { type: "at+jwt", algorithm, claims }), value: jti };
 }
 
-/** A JWT is read without asking us, so it expires by the time the first of its roles ends, to the second. */
-const secondsOfJwt = (most: number, { signOn: { rolesEnd }, now }: TokenOf): number =>
-  rolesEnd === null ? most : Math.min(most, Math.max(1, rolesEnd - secondsOf(now)));
-
-export function newIdToken(
-  maker: TokenMaker,
-  { client, signOn, now }: TokenOf,
-  companion: Companion = {},
-): Promise<string> {
-  const { id: seconds } = lifetimesOf(client, maker.settings);
-  const claims = idTokenClaims(client, signOn, issueOf(maker, now, seconds), companion);
+export function newIdToken(maker: TokenMaker, of: TokenOf, companion: Companion = {}): Promise<string> {
+  const { client, signOn } = of;
+  const { id } = lifetimesOf(client, maker.settings);
+  const claims = idTokenClaims(client, signOn, issueOf(maker, of, id), companion);
   return signJwt(maker.keys, { type: "JWT", algorithm: algorithmOf(client), claims });
 }
 
@@ -69,11 +80,16 @@ export function newIdToken(
 export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
   oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
-const issueOf = ({ issuer }: TokenMaker, now: Date, seconds: number) => ({
-  issuer: issuer(),
-  now: secondsOf(now),
-  seconds,
-});
+/** A JWT is read without asking us, so it expires by the time the first of the user's grants ends, to the second. */
+function issueOf(
+  { issuer }: TokenMaker,
+  { client, signOn: { grantsEnd }, now: time }: TokenOf,
+  seconds: number,
+): Issue {
+  const now = secondsOf(time);
+  const expires = Math.min(now + seconds + skewOf(client), grantsEnd ?? Number.POSITIVE_INFINITY);
+  return { issuer: issuer(), now, expires: Math.max(now + 1, expires) };
+}
 
 export type RefreshToken = { readonly text: string; readonly expirationDate: Date };
 
@@ -82,6 +98,8 @@ export type NewTokens = {
   readonly now: Date;
   readonly access: AccessToken;
   readonly refresh: RefreshToken | undefined;
+  /** The key that the sign-in's refresh tokens are bound to. */
+  readonly refreshKey: TokenKey;
 };
 
 /** A code to exchange for tokens, the session of its sign-in, and the table that holds it. */
@@ -120,7 +138,7 @@ const hexOf = (token: string | undefined) => (token === undefined ? undefined : 
 
 const redemptionKey = (
   { code, sessionId }: CodeIn,
-  { now, access, refresh, end }: NewTokens & { readonly end: Date },
+  { now, access, refresh, refreshKey, end }: NewTokens & { readonly end: Date },
 ) => ({
   session: sessionId,
   hash: hashToken(code).toString("hex"),
@@ -128,17 +146,20 @@ const redemptionKey = (
   ends: end.toISOString(),
   access: hexOf(access.value),
   scope: access.scope,
+  resource: keyOf(access),
   access_ends: access.expirationDate.toISOString(),
+  jkt: access.jkt,
   refresh: hexOf(refresh?.text),
   refresh_ends: refresh?.expirationDate.toISOString(),
   family: hexOf(refresh && familyOf(refresh.text)),
+  refresh_key: refreshKey,
 });
 
 // The sign-in is locked before its code, as when it ends; the opposite order would deadlock. So would a shared lock: the family of refresh
 // tokens is a key, and updating a key needs the strongest row lock.
 const redemption = (table: CodeIn["table"], whereLocked: "skip locked" | ""): Question => ({
-  asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, access_ends timestamptz, refresh text,
-    refresh_ends timestamptz, family text`,
+  asked: `hash text, now timestamptz, ends timestamptz, access text, scope text, resource jsonb, access_ends timestamptz, jkt text, refresh text,
+    refresh_ends timestamptz, family text, refresh_key text`,
   parts: `held as materialized (
   select asked.*, o.sign_on_id, o.session_id, o.user_id, o.app_id
   from asked join ${table} c on c.hash = decode(asked.hash, 'hex') join sign_ons o on o.sign_on_id = c.sign_on_id
@@ -150,7 +171,7 @@ used as (
 ),
 kept as (
   update sign_ons o set expiration_date = greatest(o.expiration_date, used.ends),
-    refresh_family = coalesce(decode(used.family, 'hex'), o.refresh_family)
+    refresh_family = coalesce(decode(used.family, 'hex'), o.refresh_family), jkt = coalesce(o.jkt, used.refresh_key)
   from used where o.sign_on_id = used.sign_on_id and (used.family is not null or o.expiration_date < used.ends)
 ),
 served as (
@@ -158,8 +179,8 @@ served as (
   select session_id, app_id, now from used on conflict do nothing
 ),
 accessed as (
-  insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-  select decode(access, 'hex'), sign_on_id, scope, now, access_ends from used
+  insert into sign_on_tokens (hash, sign_on_id, scope, resource, jkt, created, expiration_date)
+  select decode(access, 'hex'), sign_on_id, scope, resource, jkt, now, access_ends from used
 ),
 refreshed as (
   insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
@@ -173,6 +194,11 @@ refreshed as (
       order by o.sign_on_id desc offset ${mostRefreshTokens - 1} limit 10
     ) e), '[]') as surplus from used`,
 });
+
+const keyOf = ({ resource }: Pick<AccessToken, "resource">): ResourceKey | undefined =>
+  resource && resourceKeys([resource])[0];
+
+const storedKeyOf = (access: AccessToken): string | null => (access.resource ? JSON.stringify(keyOf(access)) : null);
 
 /** Whether a code was exchanged; if its sign-in ended, the code is gone. */
 export async function isUsed(sql: Sql, { code, table }: Pick<CodeIn, "code" | "table">): Promise<boolean> {
@@ -200,8 +226,9 @@ export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Repla
       where r.hash = ${hashToken(old)} and r.replaced is null returning r.sign_on_id
     ),
     accessed as (
-      insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-      select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${now}, ${access.expirationDate} from replaced
+      insert into sign_on_tokens (hash, sign_on_id, scope, resource, jkt, created, expiration_date)
+      select ${hashToken(access.value)}, sign_on_id, ${access.scope}, ${storedKeyOf(access)}::text::jsonb,
+        ${access.jkt ?? null}::text, ${now}, ${access.expirationDate} from replaced
     ),
     refreshed as (
       insert into refresh_tokens (hash, sign_on_id, in_family, expiration_date)
@@ -223,8 +250,9 @@ export async function writeAccessToken(sql: Sql, signOnId: string, access: Acces
       update sign_ons o set expiration_date = ${access.expirationDate}
       where o.sign_on_id = ${signOnId} and o.expiration_date < ${access.expirationDate}
     )
-    insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
-    select ${hashToken(access.value)}, o.sign_on_id, ${access.scope}, ${access.created}, ${access.expirationDate}
+    insert into sign_on_tokens (hash, sign_on_id, scope, resource, jkt, created, expiration_date)
+    select ${hashToken(access.value)}, o.sign_on_id, ${access.scope}, ${storedKeyOf(access)}::text::jsonb,
+      ${access.jkt ?? null}::text, ${access.created}, ${access.expirationDate}
     from sign_ons o where o.sign_on_id = ${signOnId}`;
   return made.count === 1;
 }

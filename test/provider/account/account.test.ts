@@ -25,7 +25,18 @@ async function atHome(person: Person, browser = openBrowser(issuer)) {
 }
 
 const paths = [
-  ...["", "/profile", "/email", "/phone", "/password", "/factors", "/sessions", "/applications", "/delete"],
+  ...[
+    "",
+    "/profile",
+    "/email",
+    "/phone",
+    "/password",
+    "/factors",
+    "/sessions",
+    "/applications",
+    "/invitations",
+    "/delete",
+  ],
 ].map((section) => `/account${section}`);
 const withScript = ["/account/password", "/account/sessions"];
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
-import { passwordTexts } from "../../../src/messages/password.ts";
-import { type Answer, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { passwordTexts } from "../../../src/messages/refusals/password.ts";
+import { type Answer, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { openProbe } from "../../probe.ts";
 import { application, authorizeUrl, issuerOf, type Person, signIn } from "../application.ts";
@@ -11,7 +11,7 @@ import { newAddress } from "../mail_pages/mail_links.ts";
 let postern: Postern;
 let issuer: string;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());

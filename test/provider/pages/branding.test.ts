@@ -54,6 +54,19 @@ test("the pages on the way to an application have the colours and the logo of it
   expect(page.text).not.toMatch(/<style|style=|<script(?! src)/);
 });
 
+test("what the pages would make of colours is said without changing anything, and said again of what is set", async () => {
+  const body = { branding: { accentColor: "#ffff00" } };
+  const shown = { light: { accentColor: "#7a7a00" }, dark: { accentColor: "#ffff00" } };
+  const asked = await postern.admin.put("/v1/branding", { ...body, validateOnly: true }, ours());
+  expect([asked.status, asked.body]).toMatchObject([200, shown]);
+  expect(asked.body.details).toBeUndefined();
+  expect((await postern.admin.get("/v1/branding", ours())).body.isDefault).toBe(true);
+  const wrong = { branding: { ...body.branding, termsUri: "http://example.com" }, validateOnly: true };
+  expect((await postern.admin.put("/v1/branding", wrong, ours())).status).toBe(400);
+  const done = await postern.admin.put("/v1/branding", body, ours());
+  expect(done.body).toMatchObject({ ...shown, details: { sequence: expect.any(String) } });
+});
+
 test("the form after a wrong password has the look, too", async () => {
   await set({ branding: { accentColor: "#00527a" }, logo: onePixel });
   const [app, person] = [await application(postern.admin), await signedUp(postern)];

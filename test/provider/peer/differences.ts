@@ -279,11 +279,16 @@ export const differences: Readonly<Record<string, Difference>> = {
 export const discoveryDifferences: Readonly<Record<string, string>> = {
   acr_values_supported: "ours are classes by the number of factors; the library has none unless it is configured",
   claims_supported: "ours are those of the users that Postern has",
+  dpop_signing_alg_values_supported: "the library takes no proofs unless it is configured",
+  grant_types_supported:
+    "ours has those of machines, by a secret, by an assertion of their own, and on behalf of users",
   introspection_endpoint_auth_methods_supported: "who has no secret may ask about no token",
   introspection_endpoint_auth_signing_alg_values_supported: "ours has the algorithms of more kinds of keys",
   prompt_values_supported: "ours has select_account",
   protected_resources: "our own API, for applications of the instance",
+  pushed_authorization_request_endpoint: "the library has none unless it is configured",
   request_parameter_supported: "the library leaves out a value that is false by default",
+  require_pushed_authorization_requests: "said by a server that takes pushed requests",
   revocation_endpoint_auth_methods_supported: "an order of the same methods",
   revocation_endpoint_auth_signing_alg_values_supported: "ours has the algorithms of more kinds of keys",
   scopes_supported: "ours has phone and roles",

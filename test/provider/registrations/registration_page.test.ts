@@ -143,6 +143,27 @@ test("a browser that did not begin creates the account, but is told to go back",
   expect(new URL(signedIn.url).searchParams.get("code")).toMatch(/./);
 });
 
+test("each code is that of the browser that asked for it, whoever else asks with the same address", async () => {
+  const before = await shop();
+  const [email, another] = [newAddress(), newAddress()];
+  const [owner, stranger] = [openBrowser(issuer), openBrowser(issuer)];
+  await asked(owner, before.app, email);
+  const link = await linkTo(postern, email);
+  await asked(stranger, before.app, email);
+  await linkTo(postern, email, 2);
+  const arrived = await owner.submit(await owner.open(link), grace, "create");
+  expect(new URL(arrived.url).searchParams.get("code")).toMatch(/./);
+
+  // The link of the stranger's mail signs in nobody where the owner asked, too.
+  const late = openBrowser(issuer);
+  await asked(stranger, before.app, another);
+  await asked(late, before.app, another);
+  const mails = await mailsTo(postern, another, 2, /^http\S+$/m);
+  const theirs = /^http\S+$/m.exec(mails[0]?.text ?? "")?.[0] ?? "";
+  const told = await late.submit(await late.open(theirs), grace, "create");
+  expect(told.url).toBe(`${issuer}/register/complete?done=1`);
+});
+
 test("a form completes the registration that it was shown for, whatever link the browser has opened since", async () => {
   const browser = openBrowser(issuer);
   const [shown, since] = [

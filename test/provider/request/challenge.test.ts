@@ -17,7 +17,8 @@ const challenged = async (request: RequestInit) => {
 
 // RFC 6750, 3 and 3.1.
 test("userinfo asks for a token without naming an error, and names the error of every token that it refuses", async () => {
-  expect(await challenged({})).toEqual([401, 'Bearer realm="postern"']);
+  const plain = 'Bearer realm="postern", DPoP realm="postern", algs="ES256 EdDSA Ed25519"';
+  expect(await challenged({})).toEqual([401, plain]);
   const unknown = { authorization: "Bearer unknown" };
   expect(await challenged({ headers: unknown })).toEqual([401, 'Bearer realm="postern", error="invalid_token"']);
   const body = new URLSearchParams({ access_token: "unknown" });

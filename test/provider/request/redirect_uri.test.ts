@@ -38,7 +38,10 @@ const configurations = [WEB, USER_AGENT, NATIVE].flatMap((appType) =>
 );
 
 // Users are sent there all the same: these warn the developer.
-const warnings = ["NATIVE_SCHEME_WITHOUT_DOT", "IMPLICIT_CUSTOM_OR_HTTP", "REDIRECT_URI_DUPLICATE"];
+const warnings = [
+  ...["NATIVE_SCHEME_WITHOUT_DOT", "IMPLICIT_CUSTOM_OR_HTTP", "REDIRECT_URI_DUPLICATE"],
+  "HTTP_ON_CONFIDENTIAL_WEB",
+];
 
 /** The problem that the compliance of the whole application reports first about a URI, warnings aside. */
 const reported = (oidc: OidcConfiguration, list: UriList, uri: string) =>

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../first_start.ts";
 import { withPasskey, withTotp } from "../../fixture/factors.ts";
-import { type Postern, signedUp } from "../../harness.ts";
+import { latestCode, signInMails, withoutPassword } from "../../fixture/sign_in_mail.ts";
+import { organization, type Postern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
+import { ask as asked } from "../../postgres/embedded/holder.ts";
 import { openProbe, type Probe } from "../../probe.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
 import {
@@ -255,4 +258,46 @@ test("a mail tells of a sign-in in a browser that is not known, where another on
   expect(await enters(french, person)).toBe(true);
   const sent = await probe.sql`select from mail_sends where user_id = ${person.userId} and purpose = 'new_device'`;
   expect(sent).toHaveLength(1);
+});
+
+test("a known browser gets a code by mail while strangers use up those of its user, who has no password", async () => {
+  await using few = await startTwoNodes({
+    publicUrl: "https://id.example",
+    mailSendsPerUser: 2,
+    mailSendsPerAddress: 2,
+  });
+  const { one } = few;
+  const organizationId = await organization(one);
+  const ada = await withoutPassword(one, { organizationId });
+  const its = await application(one.admin, {}, { "x-service-orgid": organizationId });
+  const ask = async (browser: Browser) => {
+    const url = authorizeUrl(one.url, its, { prompt: "login" });
+    return browser.submit(await browser.open(url), { login_name: ada.username }, "mail");
+  };
+  const home = openBrowser(one.url);
+  const first = await home.submit(await ask(home), { code: await latestCode(one, ada.email) }, "code");
+  expect(isIn(first)).toBe(true);
+
+  for (let n = 0; n < 4; n++) await one.as().post("/v1/sessions/mail:start", { loginName: ada.username });
+  await ask(openBrowser(one.url));
+  const answered = async () => {
+    const query = `/v1/events?aboutUserId=${ada.userId}&types=attempt.sign_in_code_requested&types=attempt.more`;
+    const { body } = await one.admin.get(query, { "x-service-orgid": organizationId });
+    return body.events.length >= 6 ? true : undefined;
+  };
+  await eventually(answered, "the requests without a mail");
+  expect(await signInMails(one, ada.email, 0)).toHaveLength(2);
+
+  const page = await ask(home);
+  const code = await latestCode(one, ada.email, 3);
+  expect(isIn(await home.submit(page, { code }, "code"))).toBe(true);
+  // Its own mails are limited, too.
+  await ask(home);
+  await ask(home);
+  await latestCode(one, ada.email, 4);
+  await eventually(async () => {
+    const waiting = await asked(few.databaseUrl, "select from password_reset_requests");
+    return waiting.length === 0 ? true : undefined;
+  }, "all requests to be answered");
+  expect(await signInMails(one, ada.email, 0)).toHaveLength(4);
 });

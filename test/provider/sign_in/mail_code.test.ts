@@ -157,11 +157,33 @@ test("a second factor, a required enrolment and a password that must be changed 
   expect(answerIn(enrol).code).toBe(undefined);
 });
 
+/** An organization whose users may use the application, with a policy, and by default with login names of its own. */
+async function withPolicy(mailCodes: boolean, ownLoginNames = true): Promise<string> {
+  const id = await granted();
+  await setMailCodes(postern, id, mailCodes);
+  expect((await postern.admin.call("PATCH", `/v1/organizations/${id}`, { ownLoginNames })).status).toBe(200);
+  return id;
+}
+
+const open = (more = {}) => openBrowser(issuer).open(authorizeUrl(issuer, app, more));
+
+test("a code is offered to a visitor by where the name is looked up, not by whom the visitor signs in for", async () => {
+  const [home, host] = [await withPolicy(true, false), await withPolicy(false, false)];
+  const ada = await withMailbox(postern, { organizationId: home });
+  // A name of the directory may be that of a user of any organization.
+  expect(hasButton(await open(scopeOf(host)))).toBe(true);
+  const { browser, page } = await asked(ada.username, openBrowser(issuer), url(scopeOf(host)));
+  const entered = await browser.submit(page, { code: await latestCode(postern, ada.email, 1) }, "code");
+  expect(entered.text).not.toContain('name="code"');
+  // One with the domain of somebody is looked up in the organization of the request alone.
+  const domain = `${unique("firm")}.example`;
+  await postern.admin.post("/v1/domains", { name: domain, withoutDns: true }, { "x-service-orgid": home });
+  expect(hasButton(await open({ ...scopeOf(host), login_hint: `nobody@${domain}` }))).toBe(false);
+  expect(hasButton(await open({ ...scopeOf(home), login_hint: `nobody@${domain}` }))).toBe(true);
+});
+
 test("the button is there by the organization of the request or of the name, whoever has it", async () => {
-  const [on, off] = [await granted(), await granted()];
-  await setMailCodes(postern, on);
-  await setMailCodes(postern, off, false);
-  const open = (more = {}) => openBrowser(issuer).open(authorizeUrl(issuer, app, more));
+  const [on, off] = [await withPolicy(true), await withPolicy(false)];
   expect(hasButton(await open(scopeOf(on)))).toBe(true);
   expect(hasButton(await open(scopeOf(off)))).toBe(false);
   // Without an organization, there is one that allows it.
@@ -182,7 +204,7 @@ test("the button is there by the organization of the request or of the name, who
   expect(hasButton(refused.page)).toBe(false);
 
   // Known and unknown get the same page but for what differs from page to page.
-  const ada = await withMailbox(postern, { organizationId: on });
+  const ada = await withMailbox(postern, { organizationId });
   const plain = (page: Shown, name: string) =>
     page.text.replaceAll(name, "<name>").replace(/value="[\w-]{40,}"/g, 'value="…"');
   const [known, unknown] = [await asked(ada.username), await asked("nobody")];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { unique } from "../../events/log_of.ts";
-import { organization, type Postern, startPostern } from "../../harness.ts";
+import { organization, type Postern, sharedPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import {
   type Application,
@@ -21,7 +21,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

@@ -19,8 +19,20 @@ with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text, now timestamptz)
 )
 select n, d.device_id as "deviceId", d.scope, d.organization_id as "organizationId",
-      d.for_api as "forApi", d.expiration_date as "expirationDate", json_build_object(
+      d.for_api as "forApi", case when d.resources is not null then (
+        select json_agg((select json_build_object('appId', r.app_id, 'name', y.name, 'uri', r.uri, 'href', r.href,
+          'isJwt', coalesce(y.api->>'accessTokenType' = 'OIDC_TOKEN_TYPE_JWT', false),
+          'algorithm', case y.api->>'accessTokenAlgorithm' when 'ACCESS_TOKEN_ALGORITHM_ES256' then 'ES256' else 'RS256' end,
+          'scopes', coalesce(y.api->'scopes', '[]'),
+          'acceptsDocuments', coalesce((y.api->>'acceptsClientDocuments')::boolean, false))
+        from (select * from resource_uris u where u.href = k.key->>'href' and u.app_id = k.key->>'appId') r
+        join applications y on y.app_id = r.app_id and (y.project_id = a.project_id) is true and y.active where (r.given or (
+          r.owner = (select d.owner from domains d where d.name = any(r.names) and d.proven
+            order by length(d.name) desc limit 1)
+          and not exists (select from resource_uris g where g.href = r.href and g.given offset 0)))) order by k.at)
+        from jsonb_array_elements(d.resources) with ordinality k (key, at)) end as resources, d.expiration_date as "expirationDate", json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'bringsDocument', a.is_document,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),

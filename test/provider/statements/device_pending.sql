@@ -3,18 +3,32 @@ with asked as materialized (
 )
 select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'bringsDocument', a.is_document,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
       'keys', coalesce((select json_agg(json_build_object('jwk', k.jwk, 'jwksUri', k.jwks_uri))
         from application_keys k where k.app_id = a.app_id), '[]')) as client,
     (select json_build_object('appId', g.app_id, 'isUsed', g.used is not null, 'isDenied', g.denied is not null,
-      'isExpired', g.expiration_date <= asked.now, 'end', case when o.sign_on_id is not null then json_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
+      'isExpired', g.expiration_date <= asked.now, 'end', case when o.sign_on_id is not null then (select json_build_object('signOnId', o.sign_on_id, 'userId', o.user_id,
         'userOwner', (select v.owner from browser_sessions v where v.session_id = o.session_id), 'appId', o.app_id,
-        'clientId', (select x.client_id from applications x where x.app_id = o.app_id), 'sessionId', o.session_id,
-        'projectId', (select x.project_id from applications x where x.app_id = o.app_id and x.active)) end, 'signOn', (select json_build_object(
+        'clientId', x.client_id, 'sessionId', o.session_id, 'projectId', case when x.active then x.project_id end,
+        'bringsDocument', x.is_document)
+      from (select) one left join applications x on x.app_id = o.app_id) end, 'signOn', (select json_build_object(
       'signOnId', o.sign_on_id, 'sessionId', o.session_id, 'appId', o.app_id, 'projectId', p.project_id,
       'organizationId', o.organization_id, 'scope', o.scope, 'nonce', o.nonce, 'forApi', o.for_api,
+      'resources', case when o.resources is not null then (
+        select json_agg((select json_build_object('appId', r.app_id, 'name', y.name, 'uri', r.uri, 'href', r.href,
+          'isJwt', coalesce(y.api->>'accessTokenType' = 'OIDC_TOKEN_TYPE_JWT', false),
+          'algorithm', case y.api->>'accessTokenAlgorithm' when 'ACCESS_TOKEN_ALGORITHM_ES256' then 'ES256' else 'RS256' end,
+          'scopes', coalesce(y.api->'scopes', '[]'),
+          'acceptsDocuments', coalesce((y.api->>'acceptsClientDocuments')::boolean, false))
+        from (select * from resource_uris u where u.href = k.key->>'href' and u.app_id = k.key->>'appId') r
+        join applications y on y.app_id = r.app_id and (y.project_id = p.project_id) is true and y.active where (r.given or (
+          r.owner = (select d.owner from domains d where d.name = any(r.names) and d.proven
+            order by length(d.name) desc limit 1)
+          and not exists (select from resource_uris g where g.href = r.href and g.given offset 0)))) order by k.at)
+        from jsonb_array_elements(o.resources) with ordinality k (key, at)) end,
       'authTime', floor(extract(epoch from b.auth_time)), 'createdAt', floor(extract(epoch from o.created)),
       'methods', to_json(b.methods),
       'userId', u.user_id, 'userOwner', u.owner, 'qualifiedName', case when coalesce((
@@ -35,9 +49,10 @@ select n, json_build_object(
       'phoneVerified', u.phone_verified, 'address', u.address, 'language', u.language, 'updatedAt', floor(extract(epoch from u.changed)), 
       'roles', coalesce(own.roles, '[]'), 'allRoles',
       case when 'urn:postern:project:roles' = any(string_to_array(o.scope, ' ')) then everybody.roles end,
-      'rolesEnd', least(own.ends, everybody.ends)) from browser_sessions b
+      'grantsEnd', (select floor(extract(epoch from min(g.expiration_date))) from user_grants g
+        where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not g.expiration_date <= now())) from browser_sessions b
     join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-    cross join lateral (select json_agg(distinct r.role_key order by r.role_key) as roles, floor(extract(epoch from min(g.expiration_date))) as ends from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+    cross join lateral (select json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
         where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
       and not exists (select from all_project_grant_roles x
         where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
@@ -47,11 +62,11 @@ select n, json_build_object(
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
-      else '' end = '' and g.owner = o.organization_id) own
-    cross join lateral (select coalesce(json_object_agg(held.owner, held.roles), '{}') as roles, min(held.ends) as ends from (
-        select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles, floor(extract(epoch from min(g.expiration_date))) as ends from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+      else '' end = '' and (g.owner = o.organization_id) is true) own
+    cross join lateral (select coalesce(json_object_agg(held.owner, held.roles), '{}') as roles from (
+        select g.owner, json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
         where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
       and not exists (select from all_project_grant_roles x
         where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
@@ -61,7 +76,7 @@ select n, json_build_object(
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end = ''
           and 'urn:postern:project:roles' = any(string_to_array(o.scope, ' '))
@@ -73,20 +88,20 @@ select n, json_build_object(
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) and (o.organization_id = u.owner or exists (select from user_grants g
-            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = o.organization_id and g.active and (select case when not p.active then 'project'
+            where g.user_id = u.user_id and g.project_id = p.project_id and (g.owner = o.organization_id) is true and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
@@ -95,7 +110,7 @@ select n, json_build_object(
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0)))) from device_codes g left join sign_ons o on o.sign_on_id = g.sign_on_id
      where g.hash = decode(asked.hash, 'hex')) as found
     from asked join client_ids c on c.client_id = asked.client_id
-    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join applications a on a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with before as materialized (

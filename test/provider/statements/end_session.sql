@@ -3,6 +3,7 @@ with asked as materialized (
 )
 select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'bringsDocument', a.is_document,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
@@ -21,7 +22,7 @@ select n, json_build_object(
       order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName",
       (
   select p.owner from registration_policies p where p.owner = coalesce(asked.organization, a.owner) and p.audience <> 'REGISTRATION_AUDIENCE_NOBODY') as "registersIn" from asked join client_ids c on c.client_id = asked.client_id
-    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join applications a on a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with recursive named as (

@@ -7,8 +7,40 @@ with gone as (
     select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
+      delete from console_sign_ons where (code_hash) in (
+        select code_hash from console_sign_ons where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
       delete from sign_on_tokens where (hash) in (
         select hash from sign_on_tokens where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+      delete from machine_tokens where (hash) in (
+        select hash from machine_tokens where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+      delete from exchanged_tokens where (hash) in (
+        select hash from exchanged_tokens where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+      delete from acting_machines where (user_id, app_id, machine_id, api_id) in (
+        select user_id, app_id, machine_id, api_id from acting_machines where expiration_date >= $1 and expiration_date <= $2 and true
         order by expiration_date limit $3 for update skip locked)
       returning expiration_date
     )
@@ -25,6 +57,14 @@ with gone as (
 with gone as (
       delete from client_assertions where (app_id, hash) in (
         select app_id, hash from client_assertions where expiration_date >= $1 and expiration_date <= $2 and true
+        order by expiration_date limit $3 for update skip locked)
+      returning expiration_date
+    )
+    select count(*)::int as count, max(expiration_date) as last from gone;
+
+with gone as (
+      delete from pushed_requests where (hash) in (
+        select hash from pushed_requests where expiration_date >= $1 and expiration_date <= $2 and true
         order by expiration_date limit $3 for update skip locked)
       returning expiration_date
     )

@@ -3,6 +3,7 @@ with asked as materialized (
 )
 select n, json_build_object(
       'appId', a.app_id, 'clientId', a.client_id, 'name', a.name, 'owner', a.owner, 'projectId', a.project_id, 'oidc', a.oidc,
+      'bringsDocument', a.is_document,
       'active', a.active and p.active and h.active and not h.deleted,
       'secrets', coalesce((select json_agg(encode(s.hash, 'hex')) from client_secrets s
         where s.app_id = a.app_id and (s.expiration_date is null or s.expiration_date > asked.now)), '[]'),
@@ -21,7 +22,7 @@ select n, json_build_object(
       order by b.owner = instance_id, b.owner = a.owner limit 1) as brand, h.name as "organizationName",
       (
   select p.owner from registration_policies p where p.owner = coalesce(asked.organization, a.owner) and p.audience <> 'REGISTRATION_AUDIENCE_NOBODY') as "registersIn" from asked join client_ids c on c.client_id = asked.client_id
-    join applications a on a.owner = c.owner and a.app_id = c.app_id
+    join applications a on a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner;
 
 with asked as materialized (
@@ -53,7 +54,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
@@ -61,13 +62,13 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
     where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0)))
           and (coalesce(asked.organization, u.owner) = u.owner or exists (select from user_grants g
-            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = coalesce(asked.organization, u.owner) and g.active and (select case when not p.active then 'project'
+            where g.user_id = u.user_id and g.project_id = p.project_id and (g.owner = coalesce(asked.organization, u.owner)) is true and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
@@ -81,7 +82,7 @@ select n, value.hash, b.session_id as "sessionId", b.user_id as "userId", u.owne
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, session_id text, app_id text, project_id text, organization text, scope text, for_api boolean,
-    nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text,
+    resources jsonb, needed text[], nonce text, now timestamptz, origin jsonb, idle timestamptz, ends timestamptz, consent boolean, code text, redirect_uri text, challenge text, jkt text,
     code_ends timestamptz, device_id text)
 ),
 found as materialized (
@@ -92,7 +93,7 @@ found as materialized (
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
@@ -101,13 +102,13 @@ found as materialized (
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0))) as permitted,
     (not asked.consent or c.consent_id is not null) as allowed, c.consent_id,
     (w.organization_id = u.owner or exists (select from user_grants g
-            where g.user_id = u.user_id and g.project_id = p.project_id and g.owner = w.organization_id and g.active and (select case when not p.active then 'project'
+            where g.user_id = u.user_id and g.project_id = p.project_id and (g.owner = w.organization_id) is true and g.active and (select case when not p.active then 'project'
       when not h.active then 'organization'
       when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
@@ -120,7 +121,7 @@ found as materialized (
     join projects p on p.project_id = asked.project_id
     left join lateral (
       select consent_id from consents where asked.consent and user_id = b.user_id and app_id = asked.app_id
-        and scopes @> string_to_array(asked.scope, ' ') for key share skip locked
+        and scopes @> asked.needed for key share skip locked
     ) c on true
   order by b.session_id for key share of b skip locked
 ),
@@ -129,9 +130,9 @@ kept as (
   where b.session_id = found.session_id and b.idle_date < found.idle - interval '5 minutes'
 ),
 made as (
-  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, created,
+  insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, resources, nonce, consent_id, created,
     expiration_date)
-  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, nonce, consent_id, now, ends from found
+  select sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, resources, nonce, consent_id, now, ends from found
   where permitted and allowed and reachable
   returning sign_on_id
 ),
@@ -140,8 +141,8 @@ served as (
   select session_id, app_id, now from found join made using (sign_on_id) where code is null on conflict do nothing
 ),
 coded as (
-  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, expiration_date)
-  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, code_ends
+  insert into authorization_codes (hash, sign_on_id, redirect_uri, challenge, jkt, expiration_date)
+  select decode(code, 'hex'), sign_on_id, redirect_uri, challenge, jkt, code_ends
   from found join made using (sign_on_id) where code is not null
 )
 select n, permitted, allowed, reachable from found;

@@ -20,7 +20,7 @@ const change = async (human: object) => {
 const move = (address: object | null) => change({ address });
 
 /** A claim in userinfo, and in the ID token of an application that wants the claims there. */
-async function claims(scope: string, claim: "address" | "locale" = "address") {
+async function claims(scope: string, claim: string = "address") {
   const app = await application(postern.admin, { idTokenUserinfoAssertion: true });
   const { body } = await exchange(issuer, app, (await codeFor(issuer, app, person, { scope })).code);
   const authorization = `Bearer ${body.access_token}`;
@@ -44,6 +44,23 @@ test("the scope address gives the postal address, by the names of OpenID Connect
     scopes_supported: expect.arrayContaining(["address"]),
     claims_supported: expect.arrayContaining(["address"]),
   });
+});
+
+test("the scopes email and phone each give their claim and whether it is proven, and no other scope does", async () => {
+  const phone = "+41446681800";
+  const { status } = await postern.admin.post(`/v1/users/${person.userId}/phone`, { phone, isVerified: true });
+  expect(status).toBe(200);
+  const twice = (value: unknown) => [value, value];
+  for (const [claim, scope, value] of [
+    ["email", "email", `${person.username}@example.com`],
+    ["email_verified", "email", expect.any(Boolean)],
+    ["phone_number", "phone", phone],
+    ["phone_number_verified", "phone", true],
+  ] as const) {
+    expect([claim, await claims(`openid ${scope}`, claim)]).toEqual([claim, twice(value)]);
+    const others = ["profile", "email", "phone", "address"].filter((other) => other !== scope).join(" ");
+    expect([claim, await claims(`openid ${others}`, claim)]).toEqual([claim, twice(undefined)]);
+  }
 });
 
 test("the scope profile gives the language as locale while there is one, and no other scope does", async () => {

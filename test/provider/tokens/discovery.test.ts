@@ -23,7 +23,7 @@ test("both descriptions are the same, name this issuer, and each endpoint that t
   expect(await document(`${issuer}/.well-known/oauth-authorization-server`)).toEqual(description);
   expect(description.issuer).toBe(issuer);
   const endpoints = Object.entries(description).filter(([name]) => name.endsWith("_endpoint") || name === "jwks_uri");
-  expect(endpoints.length).toBe(8);
+  expect(endpoints.length).toBe(9);
   for (const [, url] of endpoints) expect((await fetch(url as string)).status).not.toBe(404);
 });
 
@@ -39,6 +39,11 @@ test("the token endpoint takes every grant type of the description but implicit,
     ["implicit", 401],
     ["refresh_token", 400],
     ["urn:ietf:params:oauth:grant-type:device_code", 400],
+    // It has no parameter of its own.
+    ["client_credentials", 401],
+    ["urn:ietf:params:oauth:grant-type:jwt-bearer", 400],
+    // Its machine is looked for first.
+    ["urn:ietf:params:oauth:grant-type:token-exchange", 401],
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openClient } from "../../fixture/database_client.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import {
   type Application,
   answerIn,
@@ -82,6 +82,33 @@ test("a JWT expires when the first of its roles ends, and the end stops tokens, 
   expect((await refresh(app, again.refresh_token)).body).toMatchObject({ error: "invalid_grant" });
   const url = authorizeUrl(postern.url, app, {});
   expect(answerIn(await signIn(openBrowser(postern.url), url, person)).error).toBe("access_denied");
+});
+
+test("neither an ID token nor slow clocks outlast a role, whichever organization gave it", async () => {
+  const settings = { accessTokenType: "OIDC_TOKEN_TYPE_JWT", clockSkew: "5s" };
+  const ends = (seconds: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + seconds * 1000);
+  const end = ends(300);
+  const { app } = await guarded(settings, end);
+  const tokens = await tokensOf(app);
+  for (const token of [tokens.id_token, tokens.access_token])
+    expect(decodeJwt(token ?? "")).toMatchObject({ roles: ["editor"], exp: end.getTime() / 1000 });
+  expect(decodeJwt(done(await refresh(app, tokens.refresh_token)).id_token ?? "").exp).toBe(end.getTime() / 1000);
+
+  // A grant of another organization, whose roles stand in the same tokens, and by which the user might be there at all.
+  const { app: lasting } = await guarded(settings);
+  const other = await organization(postern);
+  const project = `/v1/projects/${lasting.projectId}`;
+  const granted = await postern.admin.post(`${project}/grants`, { grantedOrganizationId: other, roleKeys: ["editor"] });
+  const sooner = ends(200);
+  const wanted = {
+    ...{ projectId: lasting.projectId, projectGrantId: done(granted).projectGrantId, roleKeys: ["editor"] },
+    expirationDate: sooner.toISOString(),
+  };
+  const path = `/v1/users/${person.userId}/grants`;
+  done(await postern.admin.post(path, wanted, { "x-service-orgid": other }));
+  const both = await tokensOf(lasting, { scope: "openid urn:postern:project:roles" });
+  for (const token of [both.id_token, both.access_token])
+    expect(decodeJwt(token ?? "").exp).toBe(sooner.getTime() / 1000);
 });
 
 test("an opaque token keeps its lifetime, whatever ends before", async () => {

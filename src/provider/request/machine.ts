@@ -1,0 +1,127 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { decodeProtectedHeader, type JWK } from "jose";
+import { type Deps, keys } from "../../deps.ts";
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { sameBytes } from "../../security/compare.ts";
+import { hashToken } from "../../security/token.ts";
+import { userInForce } from "../../services/callers/in_force.ts";
+import { ClientRefused } from "../http/oauth_error.ts";
+import { noteClient } from "../pages/request_notes.ts";
+import { type Asserted, type AssertionNeeds, acceptedAssertions } from "./assertion.ts";
+import type { ClientClaim } from "./client_authentication.ts";
+
+/** A machine as the provider knows it, with the credentials that have not expired. */
+export type MachineClient = {
+  readonly userId: string;
+  readonly owner: string;
+  readonly clientId: string;
+  readonly credentials: readonly MachineCredential[];
+};
+
+/** A client secret, by its SHA-256 in hexadecimal, or a key of a machine. */
+export type MachineCredential = {
+  readonly id: string;
+  readonly hash: string | null;
+  readonly jwk: JsonObject | null;
+  readonly isJwt: boolean;
+  /** In milliseconds since 1970; null if it never expires. */
+  readonly expires: number | null;
+};
+
+const credentials = `coalesce((
+      select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
+        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000))
+        order by m.credential_id)
+      from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
+      where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]')`;
+
+/** Makes the read of an active machine by its client id. */
+export function machineClientRead(sql: Sql) {
+  const read = loadOne<{ client_id: string; now: string }, MachineClient>(sql, {
+    asked: "client_id text, now timestamptz",
+    select: `select n, u.user_id as "userId", u.owner, c.client_id as "clientId", ${credentials} as credentials
+      from asked join machine_client_ids c on c.client_id = asked.client_id
+      join users u on u.user_id = c.user_id and ${userInForce}`,
+  });
+  return (clientId: string, now: Date) => read({ client_id: clientId, now: now.toISOString() });
+}
+
+/** A machine with the credential that it proved to have. */
+export type ProvenMachine = { readonly machine: MachineClient; readonly credential: MachineCredential };
+
+/** A machine with a key of its own that signed an assertion. */
+export type AssertedMachine = ProvenMachine & Asserted;
+
+/** Makes the authentication of machines, by whichever of their credentials they use. */
+export function machineAuthentication(deps: Pick<Deps, "sql" | "clock">, issuer: () => string) {
+  const accepted = acceptedAssertions(deps, issuer);
+
+  return {
+    async byClaim(machine: MachineClient | undefined, { proof, call }: ClientClaim): Promise<ProvenMachine> {
+      const proven = machine && (await provenBy(machine, proof));
+      if (!proven) throw new ClientRefused();
+      return noted(proven, call);
+    },
+
+    /** Finds the key that signed an assertion; undefined if the assertion is not accepted. */
+    async byAssertion(
+      machine: MachineClient,
+      assertion: string,
+      of: AssertionOf,
+    ): Promise<AssertedMachine | undefined> {
+      const found = await asserted(machine, assertion, of.needs);
+      return found && noted(found, of.call);
+    },
+  };
+
+  async function provenBy(machine: MachineClient, proof: ClientClaim["proof"]): Promise<ProvenMachine | undefined> {
+    switch (proof.method) {
+      case "none":
+        return undefined;
+      case "basic":
+      case "post":
+        return withSecret(machine, proof.secret);
+      case "assertion":
+        return asserted(machine, proof.assertion, "a jti");
+    }
+  }
+
+  async function asserted(machine: MachineClient, assertion: string, needs: AssertionNeeds) {
+    const credential = keyNamed(machine, assertion);
+    if (!credential) return undefined;
+    const { clientId } = machine;
+    const keysOf = async () => [credential.jwk as unknown as JWK];
+    const found = await accepted({ by: clientId, clientId, keysOf }, assertion, needs);
+    return found && { ...found, machine, credential };
+  }
+}
+
+type AssertionOf = { readonly needs: AssertionNeeds; readonly call: ClientClaim["call"] };
+
+function noted<P extends ProvenMachine>(proven: P, call: ClientClaim["call"]): P {
+  noteClient(call.values, proven.machine);
+  call.values.set(keys.clientOwner, proven.machine.owner);
+  return proven;
+}
+
+function withSecret(machine: MachineClient, secret: string): ProvenMachine | undefined {
+  const hash = hashToken(secret);
+  const [credential] = machine.credentials.filter((one) => one.hash && sameBytes(Buffer.from(one.hash, "hex"), hash));
+  return credential && { machine, credential };
+}
+
+/** The key that an assertion names, or the machine's only one. */
+function keyNamed({ credentials: all }: MachineClient, assertion: string): MachineCredential | undefined {
+  const kid = kidOf(assertion);
+  const [key, ...others] = all.filter(({ jwk }) => jwk !== null && (kid === undefined || jwk.kid === kid));
+  return others.length > 0 ? undefined : key;
+}
+
+function kidOf(assertion: string): string | undefined {
+  try {
+    return decodeProtectedHeader(assertion).kid;
+  } catch {
+    return undefined;
+  }
+}

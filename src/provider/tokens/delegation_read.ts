@@ -1,0 +1,127 @@
+import { loadOne } from "../../events/load.ts";
+import type { Sql } from "../../postgres/pool/connect.ts";
+import { holdsGrant, mayUse, userInForce } from "../../services/callers/in_force.ts";
+import type { Resource, ResourceKey } from "../request/resource.ts";
+import { resourceAnywhere } from "../request/resource.ts";
+import { firstEnd, mayActFor, ownRoles, type SignOn, signOnTables, signOnValue } from "./subject.ts";
+
+/** What a machine can do for a user at an API: what both of them may do there. */
+export type Delegation = {
+  readonly signOn: SignOn;
+  readonly clientId: string;
+  readonly projectId: string;
+  readonly resource: Resource;
+  /** The roles that both have in the API's project. */
+  readonly roles: readonly string[];
+  /** When the first grant of either ends, in seconds since 1970; null if none does. */
+  readonly grantsEnd: number | null;
+};
+
+/** An exchanged token, as far as it is in force by itself. */
+export type ExchangedLink = Delegation & {
+  /** The API that the token which it was exchanged for is for. */
+  readonly served: Resource;
+  /** The scope of that token, if an application has it; null if it is an exchanged token, too. */
+  readonly subjectScope: string | null;
+  /** The hash of the token that it was exchanged for, in hexadecimal. */
+  readonly subject: string;
+  readonly machineId: string;
+  /** The machines that acted before, the last one first. */
+  readonly acted: readonly string[];
+  readonly scope: string;
+  /** In seconds since 1970. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+};
+
+const signOn = `(select ${signOnValue} from ${signOnTables})`;
+
+// In each of the subqueries, the names stand for what the conditions and columns expect: the project `p` of the organization `h`, its
+// user `u`, and the organization of the sign-in, or for the machine its own, `o`.
+// Without an offset, PostgreSQL may join every application of the instance before it compares their ids.
+const signedIn = `(select ${signOn} as value, a.is_document from applications a
+        join projects p on p.project_id = a.project_id join organizations h on h.organization_id = p.owner
+        where a.app_id = o.app_id and a.active and p.active and h.active offset 0) signed`;
+
+const byMachine = `(select c.client_id, coalesce(own.roles, '[]') as roles, ${firstEnd} as ends
+        from users u join machine_client_ids c on c.user_id = u.user_id
+        cross join lateral (select u.owner as organization_id) o
+        cross join lateral ${ownRoles}
+        where u.user_id = k.machine_id and ${userInForce} and ${holdsGrant(" and (g.owner = u.owner) is true")}) machine`;
+
+const byUser = `(select coalesce(own.roles, '[]') as roles, ${firstEnd} as ends
+        from users u cross join lateral ${ownRoles}
+        where u.user_id = o.user_id and ${userInForce} and ${mayUse} and ${mayActFor("o.organization_id")}) subject`;
+
+const named = (resource: string) =>
+  `jsonb_build_array(jsonb_build_object('appId', ${resource}->>'appId', 'uri', ${resource}->>'uri'))`;
+
+/** The columns of what the machine `k.machine_id` can do at the API `k.href` by the sign-in `k.sign_on_id`, whose API it serves: `k.served`. */
+const columns = `signed.value as "signOn", machine.client_id as "clientId", p.project_id as "projectId", target.resource,
+      coalesce((select json_agg(r.role order by r.role) from (
+        select json_array_elements_text(machine.roles) as role intersect select json_array_elements_text(subject.roles)) r), '[]') as roles,
+      least(machine.ends, subject.ends)::float8 as "grantsEnd"`;
+
+const tables = `join sign_ons o on o.sign_on_id = k.sign_on_id
+      join machine_delegations d on d.user_id = k.machine_id
+      cross join lateral ${resourceAnywhere("k.served->>'href'")} served
+      cross join lateral ${resourceAnywhere("k.href")} target
+      join projects p on p.project_id = target.project_id
+      join organizations h on h.organization_id = p.owner
+      cross join lateral ${signedIn}
+      cross join lateral ${byMachine}
+      cross join lateral ${byUser}`;
+
+const isInForce = `signed.value is not null and served.resource->>'appId' = k.served->>'appId'
+      and d.served @> ${named("served.resource")} and d.targets @> ${named("target.resource")}`;
+
+/** What a machine wants to do: at which API, with a token for which one that it serves, of which sign-in. */
+export type DelegationWish = {
+  readonly sign_on_id: string;
+  readonly machine_id: string;
+  readonly served: ResourceKey;
+  readonly href: string;
+  readonly now: string;
+};
+
+/** Makes the read of what a machine can do for a user; undefined if it may not act there. */
+export const delegationRead = (sql: Sql) =>
+  loadOne<DelegationWish, Delegation>(sql, {
+    asked: "sign_on_id text, machine_id text, served jsonb, href text, now timestamptz",
+    select: `select asked.n, ${columns}
+      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.served, asked.href) k
+      ${tables}
+      where ${isInForce}`,
+  });
+
+/** Makes the read of whether a machine serves an API. */
+export const servesRead = (sql: Sql) =>
+  loadOne<{ machine_id: string; served: object }, object>(sql, {
+    asked: "machine_id text, served jsonb",
+    select: `select n from asked join machine_delegations d on d.user_id = asked.machine_id
+      and d.served @> jsonb_build_array(asked.served)`,
+  });
+
+const epoch = (time: string) => `floor(extract(epoch from ${time}))::float8`;
+
+/** Makes the read of an exchanged token by its hash, as far as the machine, its credential and what it acts by are in force. */
+export const linkRead = (sql: Sql) =>
+  loadOne<{ hash: string; now: string }, ExchangedLink>(sql, {
+    asked: "hash text, now timestamptz",
+    select: `select asked.n, ${columns}, encode(k.subject, 'hex') as subject, k.machine_id as "machineId", k.acted, k.scope,
+      served.resource as served, subject_token.scope as "subjectScope",
+      ${epoch("k.created")} as "issuedAt", ${epoch("k.expiration_date")} as "expiresAt"
+      from asked
+      cross join lateral (
+        select t.sign_on_id, t.user_id as machine_id, t.served, t.resource->>'href' as href, t.resource, t.subject, t.acted, t.scope,
+          t.created, t.expiration_date
+        from exchanged_tokens t
+        join machine_credentials m on m.credential_id = t.credential_id and coalesce(m.expiration_date, 'infinity') > asked.now
+        where t.hash = decode(asked.hash, 'hex') and t.expiration_date > asked.now) k
+      ${tables}
+      left join lateral (
+        select s.scope from sign_on_tokens s where s.hash = k.subject and s.expiration_date > asked.now
+          and (not signed.is_document or (served.resource->>'acceptsDocuments')::boolean) limit 1) subject_token on true
+      where ${isInForce} and target.resource->>'appId' = k.resource->>'appId'
+        and (k.acted <> '{}' or subject_token.scope is not null)`,
+  });
