@@ -1,9 +1,14 @@
-/** How many failures each key may have per minute, and the maximum number of keys to keep. */
-export type FailureRateOptions = { readonly perMinute: number; readonly mostKeys?: number };
+/** How many failures each key may have per minute, how many of them at once, and the maximum number of keys to keep. */
+export type FailureRateOptions = {
+  readonly perMinute: number;
+  /** By default, as many as in a minute. */
+  readonly atOnce?: number;
+  readonly mostKeys?: number;
+};
 
 /**
- * Counts failures by key in a leaky bucket that drains evenly within a minute. A failure and its key are forgotten after at most a minute;
- * beyond the maximum number of keys, those that failed longest ago go first.
+ * Counts failures by key in a leaky bucket that drains evenly. A failure and its key are forgotten once a full bucket would be empty, by
+ * default after a minute; beyond the maximum number of keys, those that failed longest ago go first.
  */
 export type FailureRate = {
   /** The number of milliseconds until the key may fail again; 0 if it may now. */
@@ -16,12 +21,11 @@ export type FailureRate = {
   readonly size: () => number;
 };
 
-const windowMs = 60_000;
-
 /** Makes the counts; with 0 failures per minute, nothing is counted and nobody waits. */
-export function failureRate({ perMinute, mostKeys = 100_000 }: FailureRateOptions): FailureRate {
+export function failureRate({ perMinute, atOnce = perMinute, mostKeys = 100_000 }: FailureRateOptions): FailureRate {
   if (perMinute === 0) return unlimited;
-  const drainMs = windowMs / perMinute;
+  const drainMs = 60_000 / perMinute;
+  const windowMs = drainMs * atOnce;
   // When each key's bucket will be empty, in the order of the last change.
   const emptyAt = new Map<string, number>();
 
@@ -45,10 +49,10 @@ export function failureRate({ perMinute, mostKeys = 100_000 }: FailureRateOption
 const unlimited: FailureRate = { waitMs: () => 0, count() {}, uncount() {}, size: () => 0 };
 
 /** Makes the counts of a limit, whose name is the same in every process that counts for it. */
-export type MakeFailureRate = (name: string, perMinute: number) => FailureRate;
+export type MakeFailureRate = (name: string, perMinute: number, atOnce?: number) => FailureRate;
 
 /** Makes counts for this process alone. */
-export const ownFailureRate: MakeFailureRate = (_, perMinute) => failureRate({ perMinute });
+export const ownFailureRate: MakeFailureRate = (_, perMinute, atOnce = perMinute) => failureRate({ perMinute, atOnce });
 
 /** A node's counts by name, each made once. */
 export type FailureRates = {
@@ -61,8 +65,8 @@ export type FailureRates = {
 export function failureRates(make: MakeFailureRate): FailureRates {
   const rates = new Map<string, FailureRate>();
   return {
-    rateOf(name, perMinute) {
-      const rate = rates.get(name) ?? make(name, perMinute);
+    rateOf(name, ...limit) {
+      const rate = rates.get(name) ?? make(name, ...limit);
       rates.set(name, rate);
       return rate;
     },

@@ -38,6 +38,18 @@ export function makePasswordCode(keyring: Keyring) {
 export const passwordCodeMacs = (keyring: Keyring, typed: string): readonly Buffer[] =>
   codeMacs(keyring, { purpose: passwordPurpose, subject: "", code: typed });
 
+const linkPurpose = "administrator link";
+
+/** Makes the code of a link that signs an administrator in: its text, and the HMAC for finding it. */
+export function makeLinkCode(keyring: Keyring) {
+  const code = newCode(undefined, passwordCodeLength);
+  return { code, mac: codeMac(keyring, { purpose: linkPurpose, subject: "", code }) };
+}
+
+/** The HMACs of such a code under every master key. */
+export const linkCodeMacs = (keyring: Keyring, code: string): readonly Buffer[] =>
+  codeMacs(keyring, { purpose: linkPurpose, subject: "", code });
+
 const signInPurpose = "sign-in code";
 
 // A guess needs the token of whoever asked, and a few mails at most go to a user. But anybody may ask for those of all users, so that six

@@ -3,16 +3,17 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kind of a token by its prefix: a session, a personal access token, a client secret; for signing in at applications, the cookies of a
- * browser, of its session and of its being known to a user, an authorization code, a device code, an access token, a refresh token.
+ * browser, of its session and of its being known to a user, an authorization code, a device code, an access token, a refresh token; an access token of the console;
+ * a pushed authorization request.
  */
-export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "ok" | "oc" | "od" | "oa" | "or";
+export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "ok" | "oc" | "od" | "oa" | "or" | "cn" | "oq";
 
 const SECRET_BYTES = 20;
 const SECRET_LENGTH = 27;
 const CHECK_LENGTH = 6;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const OURS = /^(?:ps|pt|cs|oa)_/;
-const SHAPE = /^(?:ps|pt|cs|oa)_[0-9A-Za-z]{33}$/;
+const OURS = /^(?:ps|pt|cs|oa|cn)_/;
+const SHAPE = /^(?:ps|pt|cs|oa|cn)_[0-9A-Za-z]{33}$/;
 const JWT = /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/;
 const FOREIGN_LENGTH = 32;
 

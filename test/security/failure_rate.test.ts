@@ -23,6 +23,22 @@ test("failures at once, more than a minute allows, make nobody wait longer than 
   expect(rate.waitMs("ada", 0)).toBe(12 * second);
 });
 
+test("more at once than a minute allows come back as slowly as the rate says", () => {
+  const rate = failureRate({ perMinute: 2, atOnce: 100 });
+  for (let times = 0; times < 100; times++) {
+    expect(rate.waitMs("ada", 0)).toBe(0);
+    rate.count("ada", 0);
+  }
+  expect(rate.waitMs("ada", 0)).toBe(30 * second);
+  for (let nth = 1; nth < 50; nth++) {
+    expect(rate.waitMs("ada", nth * 30 * second)).toBe(0);
+    rate.count("ada", nth * 30 * second);
+    expect(rate.waitMs("ada", nth * 30 * second)).toBe(30 * second);
+  }
+  rate.count("later", 10_000 * second);
+  expect(rate.size()).toBe(1);
+});
+
 test("a failure that is taken back was none", () => {
   const rate = failureRate({ perMinute: 2 });
   for (let times = 0; times < 50; times++) {
