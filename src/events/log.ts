@@ -15,6 +15,7 @@ export type Origin = {
   readonly userAgent?: string;
   readonly sessionId?: string;
   readonly accessTokenId?: string;
+  readonly machineCredentialId?: string;
 };
 
 /** The origin of a command, as recorded in its events. */

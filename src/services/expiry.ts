@@ -3,7 +3,7 @@ import { deletePlaces } from "../events/attempt_places.ts";
 import { type Chore, type Deleted, deleteDue, inOrder, type Stretch } from "../events/sweep.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { factorChores } from "./factors/factor_expiry.ts";
-import type { MailSettings } from "./verification/mail_code.ts";
+import type { MailSettings } from "./verification/mail.ts";
 import type { PhoneSettings } from "./verification/phone_code.ts";
 
 // A session ends at a time stated in its first event, so expiry is not an event of its own. A node's clock may be ahead of the database's,

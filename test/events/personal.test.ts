@@ -40,6 +40,11 @@ test("of events about a user, each text is personal, or stays after an erasure f
     "session.unrestricted": ["amr"],
     "attempt.more": ["counts.type"],
     "invitation.created": ["memberships.roles", "grants.role_keys", "project_grant.role_keys"],
+    // Which APIs a machine calls, and its public key: it is no person.
+    "user.delegation_set": ["served_resources.uri", "target_resources.uri"],
+    "machine_credential.created": ["kty", "kid", "alg", "use", "key_ops", "n", "e", "crv", "x", "y"].map(
+      (member) => `public_key.${member}`,
+    ),
     // What applications and projects call what they allow.
     "consent.given": ["scopes"],
     "user_grant.added": ["role_keys"],

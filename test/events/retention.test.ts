@@ -69,6 +69,7 @@ async function endedAndNot(postern: Postern) {
   await admin.post("/v1/sessions", { loginName: staying.username, password: "wrong" });
   const robot = await machine(postern);
   done(await admin.post("/v1/users/machine", { username: chosen, name: "Chosen", userId: chosen }));
+  const { clientId, credentialId } = done(await admin.post(`/v1/users/${chosen}/secrets`));
   const { projectId } = done(await admin.post("/v1/projects", { name: "Ended" }));
   const { projectId: kept } = done(await admin.post("/v1/projects", { name: "Kept" }));
   const { userGrantId } = done(await admin.post(`/v1/users/${staying.userId}/grants`, { projectId }));
@@ -86,7 +87,8 @@ async function endedAndNot(postern: Postern) {
   }, wait);
   return {
     position: (events as Event[])[0]?.position ?? "",
-    signIns: [sessionId, robot.tokenId, attempt] as readonly string[],
+    clientId: clientId as string,
+    signIns: [sessionId, robot.tokenId, credentialId, attempt] as readonly string[],
     users: [ended.userId, chosen] as readonly string[],
     others: [projectId, userGrantId, factorId] as readonly string[],
     living: [staying.userId, open, kept, robot.userId] as readonly string[],
@@ -101,7 +103,7 @@ test("a node deletes what the policy no longer keeps, and nothing that still exi
   await using client = oneConnection(database.url);
   const of = { databaseUrl: database.url, adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
   const first = await startPostern(of);
-  const { position, signIns, users, others, living } = await endedAndNot(first);
+  const { position, clientId, signIns, users, others, living } = await endedAndNot(first);
   const policy = { signInDays: 30, administrationDays: 60 };
   const all = await countOf(client.sql);
   await age(database.url, 4_000);
@@ -140,6 +142,9 @@ test("a node deletes what the policy no longer keeps, and nothing that still exi
     const { status, body } = await postern.admin.post("/v1/users/machine", { username: "new", name: "New", userId });
     expect([status, body.details[0].reason]).toEqual([409, "ID_TAKEN"]);
   }
+  const [, , kept = ""] = living;
+  const api = await postern.admin.post(`/v1/projects/${kept}/applications/api`, { name: "API", clientId });
+  expect([api.status, api.body.details[0].reason]).toEqual([409, "ID_TAKEN"]);
   // A session that nobody ends is over when it expires, and its days count from then.
   const [, open = ""] = living;
   const expired = (days: number) => client.sql`

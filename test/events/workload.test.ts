@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { rebuild } from "../../src/events/rebuild.ts";
-import { expiredEvents } from "../../src/events/retention.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { folds } from "../../src/runtime/modules.ts";
 import { connected } from "../fixture/connection.ts";
+import { documentsComeAndGo } from "../fixture/document_applications.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { onePixel } from "../fixture/images.ts";
 import { newJwk } from "../fixture/jwk.ts";
+import { credentialsComeAndGo } from "../fixture/machine_credentials.ts";
 import { freshAdmin } from "../fixture/organization.ts";
 import { namesOfItsOwn } from "../fixture/own_names.ts";
+import { passwordRemoved } from "../fixture/password_removed.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { signedInByMail } from "../fixture/sign_in_mail.ts";
 import { type Answer, type Client, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
@@ -19,7 +21,7 @@ import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
 import { allInvitationsComeAndGo } from "../services/invitations/received.ts";
 import { registrationsComeAndGo } from "../services/registrations/registering.ts";
-import { leftOver } from "./left_over.ts";
+import { expire, leftAfter } from "./left_over.ts";
 import { chanceOf, oneConnection, unique } from "./log_of.ts";
 
 const seed = Number(process.hrtime.bigint() % 1_000_000n);
@@ -405,6 +407,9 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   await domainsComeAndGo(client.sql);
   await allInvitationsComeAndGo(postern, handlers.deps);
   await registrationsComeAndGo(postern, handlers.deps);
+  await passwordRemoved(postern, handlers.deps);
+  await documentsComeAndGo(postern, handlers.deps);
+  await credentialsComeAndGo(postern);
   const missing = async () => {
     const ofEarlierReleases = ["factor.refused"];
     const types = await client.sql<{ type: string }[]>`select distinct type from events`;
@@ -429,12 +434,12 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
     await postern.admin.delete(`/v1/users/${last.body.userId}/tokens/${token.tokenId}`);
     await client.sql`select number_events(true)`;
     await client.sql`update retention_policies set sign_in_days = 0, administration_days = 0`;
-    for (const { batch } of expiredEvents(client.sql, () => new Date()))
-      for (let round = 0; round < rounds; round++) if ((await batch(37)) < 37) break;
+    await expire(client.sql, rounds);
+    // The sweep of the node may have a kind under way: whoever comes meanwhile deletes nothing.
+    if (rounds === Number.POSITIVE_INFINITY) await expect.poll(() => leftAfter(client.sql)).toEqual([]);
     await client.sql`update retention_policies set sign_in_days = 1, administration_days = 1`;
     expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
   }
-  expect(await leftOver(client.sql)).toEqual([]);
 });
 
 /** A change of a table by hand, and the statement that takes it back. */
@@ -462,7 +467,14 @@ test("every table of the folds is compared: the rows that were changed by hand a
   expect(tables.length).toBeGreaterThan(8);
   const byUser = { login_names: "user_id", organization_login_names: "user_id" };
   const metadata = { user_metadata: "value", organization_metadata: "value" };
-  const others = Object.entries({ ...byUser, ...metadata, project_roles: "display_name", client_ids: "owner" });
+  const others = Object.entries({
+    ...byUser,
+    ...metadata,
+    project_roles: "display_name",
+    client_ids: "owner",
+    machine_client_ids: "owner",
+    machine_delegations: "owner",
+  });
   const changes = [...tables.map(({ table }) => changeOf(table)), ...others.map(markOf)];
   // Half of the tables at a time: each table is seen once changed and once as it was.
   for (const half of [0, 1]) {

@@ -208,7 +208,7 @@ export const accessTokenFolds = {
   makerChanged: { views: [touch("access_tokens", "token_id", "maker_id = f.payload->>'makerId'")] },
 } satisfies NounFolds<"accessToken">;
 
-const mostTokens = 1_000;
+const mostTokensOfUser = 1_000;
 
 /** Reads a user, and whether it already has the maximum number of access tokens in force. */
 const tokenRoomRead = (sql: Sql) =>
@@ -216,13 +216,13 @@ const tokenRoomRead = (sql: Sql) =>
     asked: "owner text, id text, now timestamptz",
     select: `select n, exists (
         select from access_tokens t where t.user_id = u.user_id and coalesce(t.expiration_date, 'infinity') > asked.now
-        offset ${mostTokens - 1}) as "isFull"
+        offset ${mostTokensOfUser - 1}) as "isFull"
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
 
 function refuseFull(found: { isFull: boolean } | undefined, userId: string): void {
   if (!found) throw refuse.notFound("user", userId);
-  if (found.isFull) throw refuse.because("ACCESS_TOKEN_LIMIT", { params: { limit: String(mostTokens) } });
+  if (found.isFull) throw refuse.because("ACCESS_TOKEN_LIMIT", { params: { limit: String(mostTokensOfUser) } });
 }
 
 type AccessTokenRow = Versioned & {

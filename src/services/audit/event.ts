@@ -12,7 +12,7 @@ import {
   type WatchEventsResponse,
   WatchEventsResponseSchema,
 } from "../../../gen/postern/v1/event_pb.ts";
-import { type Deps, organizationOf } from "../../deps.ts";
+import { type Deps, organizationOf, reachOf } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { descOf, factFrom } from "../../events/fact.ts";
 import { batchOf, endOfLog, eventColumns, type StoredEvent, type Tail } from "../../events/follow.ts";
@@ -28,7 +28,8 @@ export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
     async listEvents(request, call) {
       const page = pageOf(ListEventsRequestSchema, request, 2);
       const filter = { ...filterOf(request, organizationOf(call)), ...periodOf(request) };
-      const read = await eventsBefore(sql, filter, { before: cursorIn(page.after), limit: page.limit });
+      const part = { before: cursorIn(page.after), limit: page.limit, ofProject: !reachOf(call).whole };
+      const read = await eventsBefore(sql, filter, part);
       const rows = await numbered(sql, read);
       const { rows: events, nextPageToken } = cut(rows, page, keysOf);
       return { events: await mapInPieces(events, event), nextPageToken };
@@ -147,7 +148,12 @@ function cursorIn(keys: readonly string[] | undefined): EventCursor | undefined 
   return ours && !Number.isNaN(Date.parse(time)) ? { time: new Date(time), position: BigInt(position) } : undefined;
 }
 
-type Before = { readonly before: EventCursor | undefined; readonly limit: number };
+type Before = {
+  readonly before: EventCursor | undefined;
+  readonly limit: number;
+  /** Whether the caller may read the events about the project of the filter, and no others. */
+  readonly ofProject: boolean;
+};
 
 /** An event that may not be numbered yet. */
 export type Unnumbered = Omit<StoredEvent, keyof Position> & {
@@ -160,10 +166,11 @@ type ReadEvent = Unnumbered & { readonly isMatch: boolean; readonly isLast: bool
 
 // Ordered by time rather than by position, because an index leads to any past time. Events that match the whole filter may be rare, so a
 // page ends after a fixed number of rows read from the one index used.
-async function eventsBefore(sql: Sql, { since, until, ...filter }: EventFilter & Period, { before, limit }: Before) {
+async function eventsBefore(sql: Sql, { since, until, ...filter }: EventFilter & Period, part: Before) {
+  const { before, limit, ofProject } = part;
   const bounds = sql`${since ? sql`time >= ${since}` : sql`true`} and ${until ? sql`time < ${until}` : sql`true`}
     and ${before ? sql`(time, events.position) < (${before.time}, ${before.position}::bigint)` : sql`true`}`;
-  const leading = await leadingOf(sql, filter);
+  const leading = await leadingOf(sql, filter, ofProject ? "projectId" : undefined);
   const read = leading.types.length > 0 ? ofTypes(sql, leading, { bounds, limit }) : ofOne(sql, leading, bounds);
   return sql<ReadEvent[]>`
     select ${eventColumns(sql)}, numbered.number, ${batchOf(sql)} as batch, "isMatch", "isLast" from (
@@ -199,9 +206,9 @@ export const unfiltered: EventFilter = {
 };
 
 /** The part of a filter that an index serves: one id, else the organization, with types if there are any. */
-async function leadingOf(sql: Sql, filter: EventFilter): Promise<EventFilter> {
+async function leadingOf(sql: Sql, filter: EventFilter, only?: (typeof ledBy)[number]): Promise<EventFilter> {
   const { owner, types } = filter;
-  const name = ledBy.find((one) => filter[one]);
+  const name = only ?? ledBy.find((one) => filter[one]);
   const id = name && filter[name];
   // The token after a page without events reveals the time of an event that was read, which must not be about another organization's
   // object.

@@ -8,7 +8,7 @@ import { detailsAfter, factOf, first, next, type Versioned } from "../../events/
 import type { Cascade, NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import { lostRace } from "../../events/log.ts";
-import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
 
@@ -96,6 +96,10 @@ export const consentFolds = {
   },
   withdrawn: {
     views: [`delete from consents c using $facts f where c.consent_id = f.stream`],
+    credentials: [
+      `delete from acting_machines a using $facts f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'`,
+    ],
     cascades: [signOnsEnd],
   },
 } satisfies NounFolds<"consent">;
@@ -130,7 +134,12 @@ type ApplicationRow = {
   readonly lastSignInDate: Date | null;
   readonly isOffline: boolean;
   readonly offlineSinceDate: Date | null;
+  readonly actingMachines: readonly ActingRow[];
 };
+
+type ActingRow = Readonly<Record<"userId" | "name" | "apiId" | "apiName" | "firstDate" | "lastDate", string>>;
+
+const mostActing = 20;
 
 /**
  * A page of the applications that a user is connected to. It goes from one application to the next, and to the latest sign-in of each, by
@@ -149,19 +158,17 @@ export const applicationsOf = (
       select o.app_id from sign_ons o
       where (o.user_id, o.app_id) > (${userId}, k.app_id) and o.user_id <= ${userId} and o.expiration_date > ${now}
       order by o.user_id, o.app_id limit 1) n
-  )
+  ),
+  page (app_id) as materialized ${idsOf(sql, userId, { after, limit })}
   select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",
     c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
-    f.first is not null as "isOffline", f.first as "offlineSinceDate"
-  from (
-    select app_id from (select app_id from consents where user_id = ${userId} offset 0) c
-    union
-    select app_id from signed_in
-  ) k
+    f.first is not null as "isOffline", f.first as "offlineSinceDate", acting.machines as "actingMachines"
+  from page k
   cross join lateral (
     select a.name, a.owner, h.name as organization_name
     from applications a join organizations h on h.organization_id = a.owner where a.app_id = k.app_id offset 0) a
-  left join consents c on c.user_id = ${userId} and c.app_id = k.app_id
+  left join lateral (
+    select c.scopes, c.changed from consents c where c.user_id = ${userId} and c.app_id = k.app_id offset 0) c on true
   left join lateral (
     select l.created as last from (
       select o.user_id, o.app_id, o.created from sign_ons o
@@ -169,18 +176,60 @@ export const applicationsOf = (
       order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) l
     where l.user_id = ${userId} and l.app_id = k.app_id) s on true
   cross join lateral (
-    select min(o.created) as first from sign_ons o
-    where o.user_id = ${userId} and o.app_id = k.app_id and o.refresh_family is not null and o.expiration_date > ${now}
+    select min(o.created) as first from (
+      select o.sign_on_id, o.created, o.expiration_date from sign_ons o
+      where o.user_id = ${userId} and o.app_id = k.app_id and o.refresh_family is not null offset 0) o
+    where o.expiration_date > ${now}
       and exists (select from refresh_tokens r
         where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > ${now})
   ) f
-  where k.app_id > ${after?.[0] ?? ""}
-  order by k.app_id limit ${limit}`;
+  cross join lateral ${actingAt(sql, userId, now)} acting
+  order by k.app_id`;
 
-export const application = ({ scopes, consentDate, lastSignInDate, offlineSinceDate, ...row }: ApplicationRow) => ({
+/** The ids of a page of applications that still exist, of those that the user consented to or has `signed_in` to. */
+const idsOf = (sql: Sql, userId: string, { after, limit }: PagePart): Fragment => sql`(
+    select app_id from (
+      select app_id from (
+        select c.app_id from consents c
+        where c.user_id = ${userId} and c.app_id > ${after?.[0] ?? ""}
+          and exists (select from applications a where a.app_id = c.app_id offset 0)
+        order by c.app_id limit ${limit}) c
+      union
+      select app_id from signed_in k
+      where k.app_id > ${after?.[0] ?? ""} and exists (select from applications a where a.app_id = k.app_id offset 0)
+    ) k order by app_id limit ${limit}
+  )`;
+
+/** The latest machines that acted for a user with tokens of the application `k`. */
+const actingAt = (sql: Sql, userId: string, now: Date): Fragment => sql`(
+    select coalesce(json_agg(json_build_object('userId', u.user_id, 'name', u.name, 'apiId', y.app_id, 'apiName', y.name,
+      'firstDate', m.first_used, 'lastDate', m.last_used) order by m.last_used desc, u.user_id, y.app_id), '[]') as machines
+    from (
+      select * from acting_machines m where m.user_id = ${userId} and m.app_id = k.app_id and m.expiration_date > ${now}
+      order by m.user_id desc, m.app_id desc, m.last_used desc limit ${mostActing}
+    ) m
+    cross join lateral (select u.user_id, u.name from users u where u.user_id = m.machine_id offset 0) u
+    cross join lateral (select y.app_id, y.name from applications y where y.app_id = m.api_id offset 0) y
+  )`;
+
+const dateOf = (text: string) => timestampFromDate(new Date(text));
+
+export const application = ({
+  scopes,
+  consentDate,
+  lastSignInDate,
+  offlineSinceDate,
+  actingMachines,
+  ...row
+}: ApplicationRow) => ({
   ...row,
   scopes: [...(scopes ?? [])],
   ...(consentDate === null ? {} : { consentDate: timestampFromDate(consentDate) }),
   ...(lastSignInDate === null ? {} : { lastSignInDate: timestampFromDate(lastSignInDate) }),
   ...(offlineSinceDate === null ? {} : { offlineSinceDate: timestampFromDate(offlineSinceDate) }),
+  actingMachines: actingMachines.map(({ firstDate, lastDate, ...machine }) => ({
+    ...machine,
+    firstDate: dateOf(firstDate),
+    lastDate: dateOf(lastDate),
+  })),
 });

@@ -40,3 +40,7 @@ export const secretContext = (factorId: string): string => `factor ${factorId}`;
 
 /** Whether a factor can complete a sign-in by itself; recovery codes only stand in for such a factor. */
 export const isFullFactor = ({ kind }: Pick<FactorRow, "kind">): boolean => kind !== "recovery_codes";
+
+/** Whether one of these factors can complete a sign-in by itself, so that every sign-in asks for one. */
+export const hasFullFactor = (kinds: readonly FactorKindName[]): boolean =>
+  kinds.some((kind) => isFullFactor({ kind }));

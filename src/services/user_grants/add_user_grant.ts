@@ -60,8 +60,10 @@ export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant 
 export const findingsQuestion = {
   asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
   // Scalar subselects use index scans whatever the size of the tables; joins over a hundred keys fell back to hashing them. With a row
-  // comparison, user and project fit only one index. Among indexes on both columns the planner chose the project's while the table was new,
-  // and read every grant of the project for each key until the next analyze. The findings are a subquery of their own, so that each is
+  // comparison and its order, an existing grant fits only the unique index, and is the first one there: before PostgreSQL 18, a comparison
+  // with an upper bound reads on through all grants of the user. A grant of an own project has no project grant, and nulls come last.
+  // Among indexes on user and project the planner chose the project's while the table was new, and read every grant of the project for
+  // each key until the next analyze. The findings are a subquery of their own, so that each is
   // computed once.
   select: `select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
@@ -76,10 +78,20 @@ export const findingsQuestion = {
        and ${organizationIsThere("g.owner")}) as "projectGrantId",
     (select u.user_id from users u
      where u.user_id = asked.user_id and ${organizationIsThere("u.owner")}) as "userId",
-    (select g.user_grant_id from (
-       select * from user_grants g where (g.user_id, g.project_id)
-         between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
-     where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    case when asked.project_grant_id = '' then (
+      select g.user_grant_id from (
+        select * from user_grants g where (g.user_id, g.project_id) <= (asked.user_id, asked.project_id)
+        order by g.user_id desc, g.project_id desc, g.project_grant_id desc, g.owner desc limit 1) g
+      where g.user_id = asked.user_id and g.project_id = asked.project_id and g.project_grant_id is null and g.owner = asked.owner)
+    else (
+      select g.user_grant_id from (
+        select * from user_grants g
+        where (g.user_id, g.project_id, g.project_grant_id, g.owner)
+          >= (asked.user_id, asked.project_id, asked.project_grant_id, asked.owner)
+        order by g.user_id, g.project_id, g.project_grant_id, g.owner limit 1) g
+      where (g.user_id, g.project_id, g.project_grant_id, g.owner)
+        = (asked.user_id, asked.project_id, asked.project_grant_id, asked.owner))
+    end as existing,
     ${isEnded(RoleKind.USER_GRANT, { user: "asked.user_id", giver: "asked.owner" })} as "isEnded",
     ${deciderOfUser("asked.user_id", "asked.owner")} as "decidedBy",
     ${offeredAs("user_grant", { recipient: "asked.user_id", object: "coalesce(nullif(asked.project_grant_id, ''), asked.project_id)", giver: "asked.owner" })} as "offeredAs",

@@ -43,11 +43,10 @@ function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGran
 
 const flaggedColumns = `${userGrantColumns}, g."isMatch", g."isLast"`;
 
-function paged(
-  sql: Sql,
-  { from, id, rest }: Source,
-  { columns, paging }: { columns: string; paging: Paging },
-): Fragment {
+/** What to select for a page, and the most rows that it reads. */
+type Selected = { readonly columns: string; readonly paging: Paging; readonly most?: number };
+
+function paged(sql: Sql, { from, id, rest }: Source, { columns, paging, most = mostRead }: Selected): Fragment {
   const shown = sql.unsafe(columns);
   if (!rest)
     return sql`
@@ -56,8 +55,8 @@ function paged(
   return sql`
     select ${shown} from (
       select g.*, ${sql.unsafe(id)} as key, ${rest} as "isMatch",
-        row_number() over (order by ${sql.unsafe(`${id} ${backwards}`)}) = ${mostRead} as "isLast"
-      from ${from} ${tailOf(sql, id, { ...paging, limit: mostRead })}) g
+        row_number() over (order by ${sql.unsafe(`${id} ${backwards}`)}) = ${most} as "isLast"
+      from ${from} ${tailOf(sql, id, { ...paging, limit: most })}) g
     where g."isMatch" or g."isLast" order by ${sql.unsafe(`g.key ${backwards}`)} limit ${limit}`;
 }
 
@@ -194,11 +193,15 @@ function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
 
 type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Partial };
 
-/** The newest grants of each project and project grant within reach, and the newest of all these. */
+/**
+ * The newest grants of each project and project grant within reach, and the newest of all these. Of each, no more is read than fills the
+ * page, or than its part of what a page may read.
+ */
 function ofSome(sql: Sql, { owner, request, reach }: ListedOfSome, paging: Paging): Fragment {
-  const columns = "g.*";
-  const ofProject = paged(sql, inOneProject(sql, owner, request), { columns, paging });
-  const ofProjectGrant = paged(sql, inOneProjectGrant(sql, request), { columns, paging });
+  const most = Math.max(paging.limit, Math.ceil(mostRead / (reach.projects.length + reach.projectGrants.length)));
+  const selected = { columns: "g.*", paging, most };
+  const ofProject = paged(sql, inOneProject(sql, owner, request), selected);
+  const ofProjectGrant = paged(sql, inOneProjectGrant(sql, request), selected);
   const isFlagged = restOf(sql, request) !== undefined;
   return sql`
     select ${sql.unsafe(isFlagged ? flaggedColumns : userGrantColumns)} from (

@@ -72,7 +72,9 @@ test("projects are listed by name, page after page, those of others only on requ
   const names = ["b", "d", "a"];
   for (const name of names) await newProject(name, inside(owner));
   const c = await newProject("c", inside(lender));
-  answered(await postern.admin.post(`/v1/projects/${c}/grants`, { grantedOrganizationId: owner }, inside(lender)));
+  const grant = { grantedOrganizationId: owner };
+  const granted = await postern.admin.post(`/v1/projects/${c}/grants`, grant, inside(lender));
+  const { projectGrantId: lent } = answered(granted);
   const pages = async (query: string) => {
     const found: string[] = [];
     for (let token = ""; ; ) {
@@ -84,6 +86,13 @@ test("projects are listed by name, page after page, those of others only on requ
   };
   expect(await pages("")).toEqual(["a", "b", "d"]);
   expect(await pages("&includeGranted=true")).toEqual(["a", "b", "c", "d"]);
+  for (const filter of ["", "&filter.search=c", "&filter.name=c"]) {
+    const { projects } = await lists(`/v1/projects?includeGranted=true${filter}`, inside(owner));
+    const others = projects.filter((one: { projectGrantId?: string }) => one.projectGrantId);
+    expect(others).toMatchObject([{ id: c, name: "c", projectGrantId: lent }]);
+    const { project } = answered(await postern.admin.get(`/v1/projects/${c}`, inside(owner)));
+    expect(project.projectGrantId).toBe(lent);
+  }
   const wrong = await postern.admin.get("/v1/projects?pageToken=zzz", inside(owner));
   expect(refused(wrong)).toEqual([400, "PAGE_TOKEN_INVALID"]);
 });
