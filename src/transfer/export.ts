@@ -3,7 +3,11 @@ import type { Writable } from "node:stream";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ApiConfigurationSchema, OidcConfigurationSchema } from "../../gen/postern/v1/application_pb.ts";
+import {
+  type ApiConfiguration,
+  ApiConfigurationSchema,
+  OidcConfigurationSchema,
+} from "../../gen/postern/v1/application_pb.ts";
 import type { MetadataEntry } from "../../gen/postern/v1/metadata_pb.ts";
 import type { Project } from "../../gen/postern/v1/project_pb.ts";
 import { UserRecordSchema } from "../../gen/postern/v1/user_export_pb.ts";
@@ -106,14 +110,22 @@ async function applicationsOf({ applications }: Clients, project: Project): Prom
   const all: JsonObject[] = [];
   const list = (page: PageRequest) => applications.listApplications({ projectId: project.id, ...page });
   for await (const { applications: some } of pages(list)) {
-    for (const { name, clientId, oidc, api } of some) {
+    for (const { name, clientId, oidc, api, bringsDocument } of some) {
+      // Whoever uses it elsewhere brings it there.
+      if (bringsDocument) continue;
       const named = { project: project.name, name, clientId };
-      if (api) all.push({ apiApplication: { ...named, ...(toJson(ApiConfigurationSchema, api) as JsonObject) } });
+      if (api) all.push({ apiApplication: { ...named, ...apiOf(api) } });
       else
         all.push({ application: { ...named, ...(oidc ? (toJson(OidcConfigurationSchema, oidc) as JsonObject) : {}) } });
     }
   }
   return all;
+}
+
+/** An API's configuration as a request to create it has it: whoever imports it gives the URIs anew. */
+function apiOf(api: ApiConfiguration): JsonObject {
+  const { givenResourceUris, accessTokenAlgorithm, ...rest } = toJson(ApiConfigurationSchema, api) as JsonObject;
+  return { ...rest, accessTokenAlgorithm: accessTokenAlgorithm ?? "ACCESS_TOKEN_ALGORITHM_RS256" };
 }
 
 async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {

@@ -18,10 +18,12 @@ export async function* keycloakRealm(path: string): AsyncGenerator<SourceItem> {
   const files = await filesOf(path);
   const realm = await read(files.realm);
   const project = text(realm.realm) || text(realm.id);
-  if (realm.roles) yield { at: "roles", end: 0, json: { project: { name: project, roles: rolesOf(realm) } } };
+  const roles = rolesOf(realm);
+  if (realm.roles) yield { at: "roles", end: 0, json: { project: { name: project, roles } } };
+  const claims = { scopes: scopesOf(realm), hasClientRoles: roles.some(({ key }) => key.includes("/")) };
   for (const [n, client] of listOf(realm.clients).entries())
     if (!ownClients.includes(text(client.clientId)))
-      yield { at: `clients[${n}]`, end: 0, kind: "application", ...clientOf(client, project) };
+      yield { at: `clients[${n}]`, end: 0, kind: "application", ...clientOf(client, project, claims) };
   for (const [n, provider] of listOf(realm.identityProviders).entries())
     yield {
       at: `identityProviders[${n}]`,
@@ -103,6 +105,9 @@ async function read(path: string): Promise<Named> {
 // Every realm has these by default.
 const ownRoles = /^(?:offline_access|uma_authorization|default-roles-.*)$/;
 const ownClients = ["account", "account-console", "admin-cli", "broker", "realm-management", "security-admin-console"];
+
+const scopesOf = ({ clientScopes }: Named): ReadonlyMap<string, Named> =>
+  new Map(listOf(clientScopes).map((scope) => [text(scope.name), scope]));
 
 function rolesOf({ roles }: Named): { key: string; displayName: string }[] {
   if (!isNamed(roles)) return [];

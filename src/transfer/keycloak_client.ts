@@ -2,12 +2,13 @@ import { createHash, X509Certificate } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { changed, lost, type Note } from "./import_note.ts";
 import { isNamed, type Named, text, textsOf } from "./json.ts";
+import { claimsOf, type RealmClaims } from "./keycloak_claims.ts";
 
 /** The line of an application, and notes on what it lacks; without a line, the client cannot be transferred. */
 export type ClientLine = { readonly json?: JsonObject; readonly notes: readonly Note[] };
 
 /** Converts a Keycloak client to a line for an import. */
-export function clientOf(client: Named, project: string): ClientLine {
+export function clientOf(client: Named, project: string, realm: RealmClaims): ClientLine {
   const { protocol = "openid-connect" } = client;
   if (protocol !== "openid-connect") return { notes: [lost(`a client with the protocol ${text(protocol)}`)] };
   const attributes = isNamed(client.attributes) ? client.attributes : {};
@@ -28,7 +29,7 @@ export function clientOf(client: Named, project: string): ClientLine {
     return { json: { apiApplication, ...inactive }, notes };
   }
   const [redirects, logouts] = [urisOf(client, textsOf(client.redirectUris)), urisOf(client, logoutUrisOf(attributes))];
-  const lifespan = lifespanOf(attributes);
+  const [lifespan, claims] = [lifespanOf(attributes), claimsOf(client, realm)];
   const application = {
     ...named,
     redirectUris: redirects.uris,
@@ -38,12 +39,14 @@ export function clientOf(client: Named, project: string): ClientLine {
     additionalOrigins: textsOf(client.webOrigins).filter((origin) => /^https?:/.test(origin)),
     ...flowOf(client, attributes),
     ...lifespan.json,
+    ...claims.json,
     authMethodType: `OIDC_AUTH_METHOD_TYPE_${method}`,
     ...secretOf(client, method),
     ...key,
   };
-  const more = [...redirects.notes, ...logouts.notes, ...lifespan.notes, ...flowNotes(client, redirects.uris)];
-  return { json: { application, ...inactive }, notes: [...notes, ...more] };
+  const more = [...redirects.notes, ...logouts.notes, ...lifespan.notes, ...claims.notes];
+  const flow = flowNotes(client, redirects.uris);
+  return { json: { application, ...inactive }, notes: [...notes, ...more, ...flow] };
 }
 
 type Method = "NONE" | "BASIC" | "PRIVATE_KEY_JWT";

@@ -30,6 +30,11 @@ const clientSecretHash = createHash("sha256").update("secret").digest("hex");
 
 const backChannelLogoutUri = "https://shop.example/logout";
 
+const resourceServer = () => ({
+  ...{ resourceUris: [`https://${named("api")}.example/mcp`], accessTokenAlgorithm: "ACCESS_TOKEN_ALGORITHM_RS256" },
+  scopes: [{ name: "read", role: "viewer", texts: { en: "see your orders" } }],
+});
+
 async function shop(organizationId: string) {
   const [ada, bob] = [named("ada"), named("bob")];
   const lines = [
@@ -46,7 +51,15 @@ async function shop(organizationId: string) {
         ...{ accessTokenLifetime: "900s", refreshTokenLifetime: "3600s" },
       },
     },
-    { apiApplication: { project: "Shop", name: "API", clientId: named("client"), clientSecretHash } },
+    {
+      apiApplication: {
+        project: "Shop",
+        name: "API",
+        clientId: named("client"),
+        clientSecretHash,
+        ...resourceServer(),
+      },
+    },
     human(ada, { address: { locality: "London", country: "United Kingdom" } }),
     { ...human(bob, { userId: named("bob-id") }), inactive: true },
     { machine: { username: named("robot"), name: "Robot" } },
@@ -202,9 +215,12 @@ test("what an organization exports another one imports", async () => {
     .map((line) => JSON.parse(line));
   expect(lines).toHaveLength(7);
   expect(stdout).toContain('"accessTokenLifetime":"900s"');
+  expect(stdout).toMatch(/\.example\/mcp"\],"scopes":\[.*\],"accessTokenAlgorithm":"ACCESS_TOKEN_ALGORITHM_RS256"/);
   expect(stdout).not.toContain(clientSecretHash);
   // Ids and names are taken where they come from, so they are others here.
-  const renamed = stdout.replace(/"(username|userId|clientId)":"([^"]+)"/g, '"$1":"$2-2"');
+  const renamed = stdout
+    .replace(/"(username|userId|clientId)":"([^"]+)"/g, '"$1":"$2-2"')
+    .replaceAll("example/mcp", "example/mcp2");
   const elsewhere = await organization(postern);
   const second = await run("import", await file(renamed), "--organization", elsewhere);
   expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("7 created, 0 already there, 0 refused\n") });
