@@ -58,6 +58,10 @@ export type Caller = {
   readonly sessionId?: string;
   /** The personal access token that the call presents; absent for other tokens. */
   readonly tokenId?: string;
+  /** The client secret or key of a machine that the call's access token was issued for; absent for other tokens. */
+  readonly machineCredentialId?: string;
+  /** The browser session that the token of the console hangs on; absent for other tokens. */
+  readonly consoleSessionId?: string;
   /** Whether the access token is limited to some permissions, and so lacks its user's rights over their own account. */
   readonly isLimited?: true;
   /** The first-party application that the token was issued to; absent for sessions and personal access tokens. */
@@ -157,13 +161,14 @@ export const userAgentMax = 200;
 export function callOrigin({ values, requestHeader }: Call): Origin | undefined {
   const address = values.get(keys.address);
   const userAgent = requestHeader.get("user-agent")?.slice(0, userAgentMax);
-  const { sessionId, tokenId, application } = values.get(keys.caller) ?? {};
-  const session = sessionId ?? application?.sessionId;
+  const { sessionId, tokenId, consoleSessionId, application, machineCredentialId } = values.get(keys.caller) ?? {};
+  const session = sessionId ?? consoleSessionId ?? application?.sessionId;
   const origin: Origin = {
     ...(address === undefined ? {} : { address }),
     ...(userAgent ? { userAgent } : {}),
     ...(session === undefined ? {} : { sessionId: session }),
     ...(tokenId === undefined ? {} : { accessTokenId: tokenId }),
+    ...(machineCredentialId === undefined ? {} : { machineCredentialId }),
   };
   return Object.keys(origin).length > 0 ? origin : undefined;
 }

@@ -17,13 +17,16 @@ import { applications } from "../services/applications/module.ts";
 import { audit } from "../services/audit/module.ts";
 import { consents } from "../services/consents/module.ts";
 import { decisions } from "../services/decisions/module.ts";
+import { deliveries } from "../services/deliveries/module.ts";
 import { domains } from "../services/domains/module.ts";
 import { expiryChores } from "../services/expiry.ts";
 import { factors } from "../services/factors/module.ts";
 import { invitations } from "../services/invitations/module.ts";
 import { jobs } from "../services/jobs/module.ts";
+import { machineCredentials } from "../services/machine_credentials/module.ts";
 import { members } from "../services/members/module.ts";
 import type { Serving } from "../services/module.ts";
+import { names } from "../services/names/module.ts";
 import { organizations } from "../services/organizations/module.ts";
 import { passwords } from "../services/passwords/module.ts";
 import type { PasswordResets } from "../services/passwords/password_reset.ts";
@@ -75,9 +78,9 @@ const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(dep
 
 const modules = [
   ...[log, notify, expiry],
-  ...[account, accessTokens, passwords, users, userExports, members, sessions, factors, policies],
+  ...[account, accessTokens, machineCredentials, passwords, users, userExports, members, sessions, factors, policies],
   ...[organizations, domains, projects, applications, userGrants, invitations, registrations],
-  ...[consents, decisions, audit, subscriptions, jobs, provider],
+  ...[consents, decisions, audit, names, deliveries, subscriptions, jobs, provider],
 ] as const satisfies readonly Module[];
 
 type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;

@@ -17,9 +17,10 @@ import { type SigningKeys, signingKeys } from "../provider/tokens/signing_keys.t
 import { choresOf, folds } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { eventJson } from "../services/audit/event.ts";
+import { sendsAgain } from "../services/deliveries/delivery_fold.ts";
 import { startDomainChecks } from "../services/domains/domain_worker.ts";
 import { startPasswordResets } from "../services/passwords/password_reset_worker.ts";
-import { sendsMail } from "../services/verification/mail_code.ts";
+import { sendsMail } from "../services/verification/mail.ts";
 import { sendsCode } from "../services/verification/phone_code.ts";
 import { returnIdleMemory } from "./idle_memory.ts";
 
@@ -95,7 +96,7 @@ function deliverSms({ deps, onAppended, logger }: Runtime, config: Config, onErr
     sender: smsSender(smsOf(config), deps.clock),
     onWritten: (look) =>
       onAppended((facts) => {
-        if (facts.some(sendsCode)) look();
+        if (facts.some((fact) => sendsCode(fact) || sendsAgain(fact))) look();
       }),
     text: config.smsText,
     attempts: config.smsAttempts,
@@ -113,7 +114,7 @@ function deliverMails({ deps, onAppended, logger }: Runtime, config: Config, onE
     sender: mailSender(mailOf(config), deps.clock),
     onWritten: (look) =>
       onAppended((facts) => {
-        if (facts.some(sendsMail)) look();
+        if (facts.some((fact) => sendsMail(fact) || sendsAgain(fact))) look();
       }),
     pages: codePages(config),
     attempts: config.mailAttempts,
@@ -134,7 +135,7 @@ function deliverLogouts({ deps, onAppended, logger }: Runtime, config: Config, p
     sender: logoutSender({ deps, keys, issuer, settings: config }),
     onWritten: (look) =>
       onAppended((facts) => {
-        if (facts.some(endsSessions)) look();
+        if (facts.some((fact) => endsSessions(fact) || sendsAgain(fact))) look();
       }),
     retrySeconds: config.backchannelLogoutSeconds,
     timeoutMs: outwardTimeoutMs,

@@ -26,7 +26,7 @@ import { signingKeys } from "../provider/tokens/signing_keys.ts";
 import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { pause } from "../security/pieces.ts";
-import { guardedServices } from "./guarded_services.ts";
+import { guardedServices, type Lines } from "./guarded_services.ts";
 import { type Observers, observability } from "./observability.ts";
 import { listenForOperators } from "./operators_port.ts";
 
@@ -58,6 +58,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   if (operations) opened.use(operations);
   const documents = publicParts(config, shown, limits);
   const signIn = signInParts(runtime, config, { lines, quietLines, limits, capacity: bound, url: () => port.url });
+  const consolePage = await consoleParts(config, signIn, limits);
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits, capacity: bound, issuer: signIn.issuer }),
     standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
@@ -72,7 +73,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
     readyFields,
     stopping,
     ...documents,
-    httpRoutes: [...documents.httpRoutes, ...signIn.routes],
+    httpRoutes: [...documents.httpRoutes, ...signIn.routes, ...consolePage.map(quietLines.route)],
   });
   const port: Listening = opened.use(await served.listen({ ...listening, ...ofCalls(config, observers) }));
   const stack = opened.move();
@@ -94,6 +95,13 @@ function publicParts({ portServes }: Config, { docs, metrics }: Documents, limit
     reflection: portServes.includes("reflection") ? services : (false as const),
     httpRoutes: documents.map((route) => limitedRoute(route, limits)),
   };
+}
+
+/** The routes of the console, without which its module is not loaded. */
+async function consoleParts(config: Config, { issuer }: Pick<Lines, "issuer">, limits: RateLimits) {
+  if (!config.portServes.includes("console")) return [];
+  const { consoleRoutes } = await import("./console.ts");
+  return consoleRoutes({ issuer, publicUrl: config.publicUrl }).map((route) => limitedRoute(route, limits, limitPage));
 }
 
 const ofCalls = ({ port, trustedProxies }: Config, { parent }: Observers) => ({

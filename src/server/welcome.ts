@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import type { Config } from "../config/config.ts";
 import { localAddress } from "../config/local_address.ts";
+import { firstLink } from "../maintenance/administrator_link.ts";
 import { howToBegin } from "../maintenance/first_calls.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
@@ -15,14 +16,31 @@ export type Start = {
 /** The lines printed after a start: what was created, where everything is, how to stop, and on the first start, the first calls to make. */
 export async function welcomeTo(runtime: Runtime, config: Config, start: Start): Promise<readonly string[]> {
   // The port comes from the URL, because PORT=0 picks a free one.
-  const address = await localAddress({ ...config, port: portOf(start.url) });
+  const port = portOf(start.url);
+  const address = await localAddress({ ...config, port });
   const summary = summaryOf(config, start, address.url);
   if (!start.isFirst) return ["", ...summary, ""];
-  const calls = await howToBegin(runtime, config, address);
+  const [calls, link] = [await howToBegin(runtime, config, address), await firstLink(runtime, { ...config, port })];
   const where = isAbsolute(config.dataDir) || config.adminToken ? "" : ", opened in this folder";
   const blocks = calls.flatMap((call) => ["", call]);
-  return ["", ...summary, "", `Calls to try; paste them into another shell${where}:`, ...blocks, ""];
+  return [
+    "",
+    ...summary,
+    ...(link === undefined ? [] : linkLines(link)),
+    "",
+    `Calls to try; paste them into another shell${where}:`,
+    ...blocks,
+    "",
+  ];
 }
+
+/** Terminals and people copy a line of its own best. */
+const linkLines = (link: string): readonly string[] => [
+  "",
+  "Open this link within ten minutes, in a browser on this machine, to choose the administrator's password:",
+  "",
+  link,
+];
 
 const portOf = (url: string): number => Number(new URL(url).port) || (url.startsWith("https:") ? 443 : 80);
 

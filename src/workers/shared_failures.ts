@@ -12,8 +12,8 @@ export function sharedFailureRates({
       if (change > 0) rate.count(key, performance.now());
       else rate.uncount(key, performance.now());
   });
-  return (limit, perMinute) => {
-    const rate = failureRate({ perMinute });
+  return (limit, perMinute, atOnce = perMinute) => {
+    const rate = failureRate({ perMinute, atOnce });
     rates.set(limit, [...(rates.get(limit) ?? []), rate]);
     if (perMinute === 0) return rate;
     return {

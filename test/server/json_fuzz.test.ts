@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seeded } from "../../packages/gateway/test/http/http2/seeded.ts";
-import { type Postern, startPostern } from "../harness.ts";
+import { type Postern, sharedPostern } from "../harness.ts";
 
 let postern: Postern;
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

@@ -7,7 +7,7 @@ import { type Answer, machine, organization, type Postern, signedUp, startPoster
 // Statements that wait for a row wait for longer than any of these tests takes, so that nobody is served because others gave up.
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern({ databaseStatementTimeoutMs: 600_000 });
+  postern = await startPostern({ databaseConnections: 8, databaseStatementTimeoutMs: 600_000 });
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
