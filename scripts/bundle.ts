@@ -3,6 +3,7 @@ import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { buildConsole } from "../console/build.ts";
 import { writeNotices } from "./third_party.ts";
 
 /** The folder of the repository. */
@@ -45,6 +46,7 @@ export async function bundle(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const { fileName, code } of chunks) await writeFile(join(folder, fileName), inLatin1(code));
   for (const source of ["src", join("packages", "gateway", "src")]) await copyAssets(source, folder);
+  await buildConsole({ into: join(folder, "console") });
   await writeNotices(
     chunks.flatMap(({ moduleIds }) => moduleIds),
     join(folder, "third_party"),

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
 /** A headless Chromium with a profile of its own. */
-export type Browser = AsyncDisposable & { readonly open: (url: string) => Promise<Page> };
+export type Browser = AsyncDisposable &
+  Windows & {
+    /** Windows with cookies and storage of their own, as in another browser. */
+    readonly apart: () => Promise<Windows>;
+  };
+
+type Windows = { readonly open: (url: string) => Promise<Page> };
 
 /** A page that has loaded. */
 export type Page = {
@@ -29,12 +35,22 @@ export type Page = {
   readonly inTimeZone: (timezoneId: string) => Promise<void>;
   /** Forgets the cookies of the browser. */
   readonly clearCookies: () => Promise<void>;
+  /** Sends a command of the DevTools protocol to the page. */
+  readonly raw: (
+    method: string,
+    params?: Readonly<Record<string, unknown>>,
+  ) => Promise<Readonly<Record<string, unknown>>>;
+  readonly close: () => Promise<void>;
   /** Waits for the window that a function of the page opens. */
   readonly opens: (name: string, ...given: unknown[]) => Promise<Page>;
   /** The messages of the console, and the refusals of the content security policy among them. */
   readonly messages: readonly string[];
   /** The requests of the page, preflights included, as `METHOD path`. */
   readonly requests: readonly string[];
+  /** The answers with an error's status, as `404 path`. */
+  readonly refused: readonly string[];
+  /** How many requests have no answer yet, streams aside. */
+  readonly pending: () => number;
   /** The versions of HTTP that answers came by. */
   readonly protocols: ReadonlySet<string>;
 };
@@ -54,7 +70,11 @@ export async function startChromium(): Promise<Browser> {
   const ended = once(chromium, "exit");
   const devTools = speak(chromium);
   return {
-    open: (url) => openPage(devTools, url),
+    open: (url) => openPage(devTools, { url }),
+    async apart() {
+      const { browserContextId } = await devTools.ask("Target.createBrowserContext");
+      return { open: (url) => openPage(devTools, { url, browserContextId }) };
+    },
     async [Symbol.asyncDispose]() {
       await Promise.race([devTools.ask("Browser.close"), ended]);
       await ended;
@@ -99,8 +119,10 @@ function speak(chromium: ChildProcess): DevTools {
   return { ask, events };
 }
 
-async function openPage(devTools: DevTools, url: string): Promise<Page> {
-  const { targetId } = await devTools.ask("Target.createTarget", { url: "about:blank" });
+type Opening = { readonly url: string; readonly browserContextId?: unknown };
+
+async function openPage(devTools: DevTools, { url, ...where }: Opening): Promise<Page> {
+  const { targetId } = await devTools.ask("Target.createTarget", { url: "about:blank", ...where });
   return attachTo(devTools, { targetId: String(targetId), url });
 }
 
@@ -118,7 +140,19 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
   events.on(`${sessionId} Network.requestWillBeSent`, ({ request }) =>
     requests.push(`${request.method} ${new URL(request.url).pathname}`),
   );
-  events.on(`${sessionId} Network.responseReceived`, ({ response }) => protocols.add(response.protocol));
+  const pending = new Set<string>();
+  events.on(`${sessionId} Network.requestWillBeSent`, ({ requestId, request }) => {
+    if (!request.url.includes("/Watch")) pending.add(requestId);
+  });
+  for (const end of ["loadingFinished", "loadingFailed"])
+    events.on(`${sessionId} Network.${end}`, ({ requestId }) => pending.delete(requestId));
+  // What a page that goes had asked for has no end.
+  events.on(`${sessionId} Page.frameNavigated`, () => pending.clear());
+  const refused: string[] = [];
+  events.on(`${sessionId} Network.responseReceived`, ({ response }) => {
+    protocols.add(response.protocol);
+    if (response.status >= 400) refused.push(`${response.status} ${new URL(response.url).pathname}`);
+  });
   const crash = Promise.withResolvers<never>();
   crash.promise.catch(() => {});
   events.on(`${sessionId} Inspector.targetCrashed`, () =>
@@ -172,6 +206,7 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
   const clearCookies = async () => {
     await ask("Network.clearBrowserCookies", {}, sessionId);
   };
+  const raw: Page["raw"] = (method, params = {}) => ask(method, params, sessionId);
   const opens: Page["opens"] = async (name, ...given) => {
     const opened = Promise.withResolvers<string>();
     const onTarget = ({ targetInfo }: { targetInfo: { targetId: string; openerId?: string } }) => {
@@ -184,8 +219,23 @@ async function attachTo(devTools: DevTools, { targetId, url }: Target): Promise<
     events.off("undefined Target.targetCreated", onTarget);
     return page;
   };
-  const acts = { run, leave, inColors, onScreen, withAuthenticator, withoutScript, inTimeZone, clearCookies, opens };
-  return { ...acts, messages, requests, protocols };
+  const close = async () => {
+    await ask("Target.closeTarget", { targetId });
+  };
+  const acts = {
+    close,
+    run,
+    leave,
+    inColors,
+    onScreen,
+    withAuthenticator,
+    withoutScript,
+    inTimeZone,
+    clearCookies,
+    raw,
+    opens,
+  };
+  return { ...acts, messages, requests, refused, protocols, pending: () => pending.size };
 }
 
 type Evaluated = {

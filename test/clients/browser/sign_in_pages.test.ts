@@ -4,7 +4,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
+import { languages } from "../../../src/messages/language.ts";
 import { pageText } from "../../../src/messages/page.ts";
+import { accountPaths } from "../../../src/provider/request/own_client.ts";
 import { foreignApplication } from "../../fixture/connection.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { onePixel } from "../../fixture/images.ts";
@@ -12,6 +14,7 @@ import { latestCode, withMailbox } from "../../fixture/sign_in_mail.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
 import { invite, linkTo, newAddress } from "../../services/invitations/invited.ts";
+import { give, giver, receiver } from "../../services/invitations/received.ts";
 import { registering } from "../../services/registrations/registering.ts";
 import { found } from "../toolchains.ts";
 import { type Browser, type Page, startChromium } from "./chromium.ts";
@@ -232,4 +235,46 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     ]);
     expect(withoutRefusals(page.messages)).toEqual([]);
   });
+
+  test.each(languages)(
+    "axe finds nothing in a page of an account or of a mail, and none is too wide: %s",
+    {
+      timeout: 120_000,
+    },
+    async (language) => {
+      await using opened = new AsyncDisposableStack();
+      const { postern, chromium, issuer } = await stage(opened);
+      const between = { from: await giver(postern), to: await receiver(postern) };
+      const { person } = between.to;
+      for (const gift of ["a user grant", "a membership of a project"] as const)
+        await give(between.from.owner.client, gift, between);
+      const [organizationId, newcomer, guest] = [await registering(postern), newAddress(), newAddress()];
+      const open = await application(postern.admin, {}, { "x-service-orgid": organizationId });
+      const mailed = await withMailbox(postern, { organizationId: postern.organizationId });
+      const app = await application(postern.admin);
+      await invite(postern.admin, { email: guest, memberships: [{ roles: ["ORG_VIEWER"] }] });
+      const page = await chromium.open(`${issuer}/account?page_language=${language}`);
+      const fine = async (...step: readonly [string, ...unknown[]]) => {
+        await page.leave(...step);
+        await page.onScreen(360);
+        await page.run(`(() => { ${axe} })`);
+        const { title, width } = await stateOf(page);
+        const tag = await page.run("(() => document.documentElement.lang)");
+        expect([title, tag, width, await page.run(violations)]).toEqual([title, language, 360, []]);
+      };
+      await fine(go, authorizeUrl(issuer, open, { prompt: "create" }));
+      await fine(click, "[value=send]", { email: newcomer });
+      await fine(go, await linkTo(postern, newcomer));
+      await fine(click, "[value=create]", { given_name: "Grace", family_name: "Hopper", new_password: "short" });
+      await fine(go, await linkTo(postern, guest));
+      await fine(go, authorizeUrl(issuer, app, { prompt: "login" }));
+      await fine(click, "[value=mail]", { login_name: mailed.username });
+      await fine(click, "[value=code]", { code: "2222-2222" });
+      await fine(go, `${issuer}/sign-in/code?code=2222-2222`);
+      await page.leave(go, `${issuer}/account/invitations`);
+      await fine(...password(person.username, person.password));
+      await fine(click, "[name=ask_decline]", {});
+      for (const path of accountPaths) await fine(go, issuer + path);
+    },
+  );
 });

@@ -1,0 +1,2 @@
+export { default as NewApplicationPage } from "./new_page.tsx";
+export { default as ApplicationPage } from "./page.tsx";

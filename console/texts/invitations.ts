@@ -1,0 +1,77 @@
+import type { Texts } from "./text.ts";
+
+/** The texts of invitations, sent and received. */
+export const invitationTexts = {
+  invitations: ["Invitations", "Einladungen", "Invitations", "Invitaciones"],
+  sent: ["Invitations sent", "Verschickte Einladungen", "Invitations envoyées", "Invitaciones enviadas"],
+  sentAbout: [
+    "What nobody has answered yet.",
+    "Was noch niemand beantwortet hat.",
+    "Ce à quoi personne n’a encore répondu.",
+    "Lo que nadie ha respondido todavía.",
+  ],
+  noneSent: [
+    "No pending invitations.",
+    "Keine offenen Einladungen.",
+    "Aucune invitation en attente.",
+    "No hay invitaciones pendientes.",
+  ],
+  received: ["Invitations received", "Erhaltene Einladungen", "Invitations reçues", "Invitaciones recibidas"],
+  receivedAbout: [
+    "What other organizations would give. It counts once it is accepted.",
+    "Was andere Organisationen geben würden. Es gilt, sobald es angenommen ist.",
+    "Ce que d’autres organisations donneraient. Cela vaut une fois accepté.",
+    "Lo que otras organizaciones darían. Vale cuando se acepta.",
+  ],
+  noneReceived: ["Nothing to accept.", "Nichts anzunehmen.", "Rien à accepter.", "Nada que aceptar."],
+  invite: ["Invite people", "Personen einladen", "Inviter des personnes", "Invitar a personas"],
+  emails: ["Email addresses", "E-Mail-Adressen", "Adresses e-mail", "Direcciones de correo"],
+  emailsAbout: [
+    "One on each line. Each gets a mail with a link to create an account here.",
+    "Eine pro Zeile. Jede erhält eine E-Mail mit einem Link, um hier ein Konto anzulegen.",
+    "Une par ligne. Chacune reçoit un lien pour créer un compte ici.",
+    "Una por línea. Cada una recibe un enlace para crear una cuenta aquí.",
+  ],
+  mailed: ["Invitations mailed", "Einladungen verschickt", "Invitations envoyées", "Invitaciones enviadas"],
+  who: ["For", "Für", "Pour", "Para"],
+  offer: ["Offers", "Angebot", "Offre", "Ofrece"],
+  from: ["From", "Von", "De", "De"],
+  account: ["An account", "Ein Konto", "Un compte", "Una cuenta"],
+  projectGrant: ["Project grant", "Projektgewährung", "Projet accordé", "Proyecto concedido"],
+  theOrganization: ["The organization", "Die Organisation", "L’organisation", "La organización"],
+  expires: ["Expires", "Läuft ab", "Expire", "Caduca"],
+  resend: ["Resend", "Erneut senden", "Renvoyer", "Reenviar"],
+  resent: [
+    "The invitation was sent again",
+    "Die Einladung wurde erneut gesendet",
+    "L’invitation a été renvoyée",
+    "La invitación se envió de nuevo",
+  ],
+  resendAbout: [
+    "It gets a new link, and you become the inviter.",
+    "Sie erhält einen neuen Link, und Sie werden zum Einladenden.",
+    "Elle reçoit un nouveau lien, et vous devenez l’auteur de l’invitation.",
+    "Recibe un enlace nuevo, y usted pasa a ser quien invita.",
+  ],
+  withdraw: ["Withdraw", "Zurückziehen", "Retirer", "Retirar"],
+  withdrawAbout: [
+    "Its link stops working.",
+    "Ihr Link funktioniert dann nicht mehr.",
+    "Son lien cesse de fonctionner.",
+    "Su enlace deja de funcionar.",
+  ],
+  accept: ["Accept", "Annehmen", "Accepter", "Aceptar"],
+  acceptAbout: [
+    "From then on {name} decides about these roles.",
+    "Ab dann entscheidet {name} über diese Rollen.",
+    "Dès lors, {name} décide de ces rôles.",
+    "Desde entonces {name} decide sobre estos roles.",
+  ],
+  decline: ["Decline", "Ablehnen", "Décliner", "Rechazar"],
+  declineAbout: [
+    "{name} cannot offer this again, unless you allow it.",
+    "{name} kann dies nicht erneut anbieten, es sei denn, Sie erlauben es.",
+    "{name} ne pourra plus le proposer, sauf si vous le permettez.",
+    "{name} no podrá ofrecerlo de nuevo, salvo que usted lo permita.",
+  ],
+} satisfies Texts;

@@ -1,0 +1,36 @@
+import type { Texts } from "./text.ts";
+
+/** The texts of what all pages are made of. */
+export const partTexts = {
+  copy: ["Copy", "Kopieren", "Copier", "Copiar"],
+  copied: ["Copied", "Kopiert", "Copié", "Copiado"],
+  kept: ["I have stored it", "Ich habe es gespeichert", "Je l’ai conservé", "Lo he guardado"],
+  close: ["Close", "Schließen", "Fermer", "Cerrar"],
+  cancel: ["Cancel", "Abbrechen", "Annuler", "Cancelar"],
+  save: ["Save", "Speichern", "Enregistrer", "Guardar"],
+  saved: ["Saved", "Gespeichert", "Enregistré", "Guardado"],
+  edit: ["Edit", "Bearbeiten", "Modifier", "Editar"],
+  more: ["Show more", "Mehr anzeigen", "Afficher la suite", "Mostrar más"],
+  loading: ["Loading …", "Wird geladen …", "Chargement …", "Cargando …"],
+  path: ["You are here", "Sie sind hier", "Vous êtes ici", "Usted está aquí"],
+  optional: ["(optional)", "(optional)", "(facultatif)", "(opcional)"],
+  missing: ["This is needed.", "Das wird gebraucht.", "Ce champ est requis.", "Este dato es necesario."],
+  none: ["None", "Keine", "Aucun", "Ninguno"],
+  yes: ["Yes", "Ja", "Oui", "Sí"],
+  no: ["No", "Nein", "Non", "No"],
+  acts: ["Actions", "Aktionen", "Actions", "Acciones"],
+  noMatch: ["Nothing found.", "Nichts gefunden.", "Aucun résultat.", "No hay resultados."],
+  results: ["Results", "Treffer", "Résultats", "Resultados"],
+  all: ["All", "Alle", "Tous", "Todos"],
+  history: ["History", "Verlauf", "Historique", "Historial"],
+  field: ["Field", "Feld", "Champ", "Campo"],
+  mine: ["Your version", "Ihre Fassung", "Votre version", "Su versión"],
+  theirs: ["Current version", "Aktuelle Fassung", "Version actuelle", "Versión actual"],
+  conflict: [
+    "Someone else has changed this while you were editing. Choose which version to keep, field by field.",
+    "Während Sie bearbeitet haben, wurde dies von jemand anderem geändert. Wählen Sie für jedes Feld die Fassung, die gelten soll.",
+    "Quelqu’un a modifié cet objet pendant votre saisie. Choisissez, champ par champ, la version à conserver.",
+    "Otra persona ha cambiado esto mientras usted editaba. Elija, campo por campo, la versión que desea conservar.",
+  ],
+  saveChosen: ["Save this version", "Diese Fassung speichern", "Enregistrer cette version", "Guardar esta versión"],
+} satisfies Texts;
