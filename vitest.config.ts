@@ -9,7 +9,8 @@ const report = process.env.VITEST_JSON;
 export const every = {
   // .ci/run counts from the JSON report, and ten thousand dots would hide what failed.
   reporters: report ? ["minimal", ["json", { outputFile: report }]] : ["default"],
-  maxWorkers: 2,
+  // One more than the cores of two: a test waits for a fifth of its time.
+  maxWorkers: 3,
   // Files share a process, so none may leave it changed.
   unstubGlobals: true,
   unstubEnvs: true,

@@ -17,12 +17,12 @@ export async function freshDatabase({ empty = false, encoding = "UTF8" } = {}): 
   return { url: url.href, [Symbol.asyncDispose]: () => asAdmin(`drop database ${name} with (force)`) };
 }
 
+let admin: postgres.Sql | undefined;
+
 async function asAdmin(statement: string): Promise<void> {
   const url = new URL(inject("databaseUrl"));
   const host = url.searchParams.get("host") ?? url.hostname;
-  const admin = postgres({ host, user: url.username, database: "postgres", max: 1 });
-  await admin.unsafe(statement).then(
-    () => admin.end(),
-    (error) => admin.end().then(() => Promise.reject(error)),
-  );
+  // The files of a process share the connection, which ends soon after the last of them.
+  admin ??= postgres({ host, user: url.username, database: "postgres", max: 1, idle_timeout: 1, onnotice() {} });
+  await admin.unsafe(statement);
 }

@@ -4,6 +4,7 @@ import { type Reason, reasons } from "../src/errors.ts";
 import { errorText, isTextKey, text } from "../src/messages/catalogue.ts";
 import { callRows } from "./errors/calls.ts";
 import { factorRows } from "./errors/factors.ts";
+import { machineRows } from "./errors/machines.ts";
 import { failingDomain, nounRows } from "./errors/nouns.ts";
 import { germanOf, type Row, type Scene } from "./errors/provocation.ts";
 import { troubleRows } from "./errors/troubles.ts";
@@ -15,6 +16,7 @@ import { type DnsServer, openDnsServer } from "./services/domains/dns_server.ts"
 const rows: Readonly<Record<Reason, Row>> = {
   ...callRows,
   ...factorRows,
+  ...machineRows,
   ...nounRows,
   ...troubleRows,
 } satisfies Record<Reason, Row>;

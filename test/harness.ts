@@ -68,7 +68,7 @@ export async function sharedPostern(): Promise<Postern> {
 function testConfig(): Config {
   const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };
   const quiet = { port: 0, logLevel: "silent", shutdownGraceMs: 1000 } as const;
-  const database = { databaseConnections: 8, databaseWaitMs: 20_000 };
+  const database = { databaseConnections: 5, databaseWaitMs: 20_000 };
   // Most tests of wrong passwords make more of them than a minute allows.
   const unlimited = {
     signInFailuresPerAddressPerMinute: 0,

@@ -1,7 +1,7 @@
 import { type DescMessage, type DescMethod, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import postgres from "postgres";
-import { type Call, type Deps, keys, newId, type Reach } from "../src/deps.ts";
+import { type Call, type Deps, keys, type Membership, newId, type Reach } from "../src/deps.ts";
 import { openLog } from "../src/events/log.ts";
 import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
 import { folds, services } from "../src/runtime/modules.ts";
@@ -17,6 +17,8 @@ export type HandlerCall = {
   readonly sessionId?: string;
   readonly organizationId?: string;
   readonly reach?: Reach;
+  /** Where the caller has roles; by default nowhere. */
+  readonly memberships?: readonly Membership[];
   /** The stream is left once it has begun. */
   readonly isLeft?: true;
 };
@@ -84,8 +86,10 @@ async function ended(answer: object): Promise<unknown> {
 
 function valuesOf({ adminId, organizationId: own }: Postern, call: HandlerCall): ContextValues {
   const { userId = adminId, organizationId: organization = own, sessionId, reach = { whole: true } } = call;
+  const owner = { scope: "organization", id: organization, organization, roles: ["ORG_OWNER"] } as const;
+  const { memberships = [owner] } = call;
   return createContextValues()
-    .set(keys.caller, { userId, organization, memberships: [], ...(sessionId ? { sessionId } : {}) })
+    .set(keys.caller, { userId, organization, memberships, ...(sessionId ? { sessionId } : {}) })
     .set(keys.organization, organization)
     .set(keys.reach, reach);
 }

@@ -2,16 +2,8 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Node, ObjectLiteralExpression } from "typescript/unstable/ast";
-import {
-  isNoSubstitutionTemplateLiteral,
-  isObjectLiteralExpression,
-  isPropertyAssignment,
-  isStringLiteral,
-  isTaggedTemplateExpression,
-  isTemplateExpression,
-} from "typescript/unstable/ast/is";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ExplanationService } from "../gen/postern/v1/explanation_pb.ts";
 import { newId, systemCall } from "../src/deps.ts";
 import { reserve } from "../src/events/attempt_places.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
@@ -22,6 +14,8 @@ import { takeMails } from "../src/notify/mail/outbox.ts";
 import { take as takeSms } from "../src/notify/sms/outbox.ts";
 import { folds } from "../src/runtime/modules.ts";
 import { keyring } from "../src/security/seal.ts";
+import { documentApplications } from "../src/services/applications/document_application.ts";
+import { unjudgedApplications } from "../src/services/applications/judge_applications.ts";
 import { beginAt } from "../src/services/audit/event_watch.ts";
 import { useWrite } from "../src/services/callers/bearer_use.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
@@ -35,7 +29,10 @@ import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
 import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/passwords/known_browser.ts";
 import { countFailure } from "../src/services/passwords/name_wait.ts";
 import { answerRequests } from "../src/services/passwords/password_reset_worker.ts";
+import { projectNamesRead } from "../src/services/projects/project_names.ts";
 import { expiredRegistrations } from "../src/services/registrations/registration_expiry.ts";
+import { linkSignIn } from "../src/services/sessions/link_session.ts";
+import { callSession } from "../src/services/sessions/new_session.ts";
 import { resealedSubscriptions } from "../src/services/subscriptions/subscription_secret.ts";
 import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
@@ -47,18 +44,25 @@ import { withMailbox } from "./fixture/sign_in_mail.ts";
 import { factorRows } from "./guards/factor_rows.ts";
 import { type Row, rows } from "./guards/matrix_rows.ts";
 import { organization, type Postern, signedUp, startPostern } from "./harness.ts";
+import { application } from "./provider/application.ts";
 import { lineOf, nodesOf, openProgram, root } from "./rules/tree.ts";
+import { piecesOf, words } from "./rules/written_statements.ts";
 import { type HandlerCall, type Handlers, openHandlers } from "./sent_statements.ts";
 import { codeTo, invite } from "./services/invitations/invited.ts";
 import { receiver } from "./services/invitations/received.ts";
 import { registrationCalls } from "./services/registrations/registering.ts";
 import {
+  apiCalls,
+  apiDomain,
+  applicationCalls,
+  callsInside,
   grantsInState,
   offersTo,
   organizationCalls,
   secondOfSearch,
   secondPage,
   together,
+  unsent,
   userQueries,
 } from "./statement_calls.ts";
 
@@ -163,10 +167,10 @@ const pagesRead = ["EventService.ListEvents", "UserExportService.ExportUser"];
 /** Whether a list sends it always, and not only when a worker of the service appended an event a moment ago that has no number yet. */
 const isOfEveryList = (statement: string) => !/number_events\(|from event_numbers numbered$/m.test(statement);
 
-// A row of the matrix is refused here: its password or its code is wrong.
+// A row of the matrix is refused here: its password or its code is wrong, or its caller holds nothing.
 const refusedRows = [
   ...["AccountService.ChangePassword", "AccountService.EraseMe", "AccountService.ResetPassword"],
-  "SessionService.CreateSession",
+  ...["SessionService.CreateSession", "DeliveryService.RetryDelivery"],
   "EventService.WatchEvents",
   ...Object.entries(factorRows).flatMap(([rpc, { needs }]) => (needs === "caller" ? [rpc] : [])),
   ...["CompleteSession", "CreatePasskeySession", "CreateMailSession"].map((one) => `SessionService.${one}`),
@@ -197,6 +201,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
   const guest = { organizationId: lent.organizationId };
   const [changing, { userId, username, password }] = [await signedUp(postern), await signedUp(postern)];
   const leaving = await leaver();
+  await postern.admin.post("/v1/domains", { name: apiDomain, withoutDns: true });
   const someReach = { reach: { whole: false, organizations: ["o"], projects: ["p"], projectGrants: ["g"] } } as const;
   const events = (await postern.admin.get("/v1/events?pageSize=2")).body.events;
   const everything = { objectId: "o", actorId: "a", types: ["user.locked"], since: time, until: time };
@@ -216,6 +221,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
     "InvitationService.AcceptInvitation": [{ userId, request: { code: await invitedCode(`${username}@example.com`) } }],
     "InvitationService.DeclineInvitation": [{ request: { code: await invitedCode("someone@example.com") } }],
     ...(await registrationCalls(postern)),
+    ...callsInside(postern.organizationId, await fixture.newDelivery()),
     "AccountService.GetMe": [{ request: { projectId } }],
     "AccountService.ChangePassword": [
       {
@@ -237,6 +243,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { actorId: "none" } },
       { request: { aboutUserId: "none", projectId: "none" } },
       { request: { types: ["user.deleted", "user.locked"] } },
+      { request: { projectId: "p", objectId: "o" }, ...someReach },
     ],
     "EventService.WatchEvents": [
       { request: {}, isLeft: true },
@@ -251,18 +258,15 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: {}, ...someReach },
     ],
     "SubscriptionService.CreateSubscription": [{ request: { url: "https://receiver.example", after: "0" } }],
-    "OrganizationService.ListOrganizations": organizationCalls(someReach),
+    ...organizationCalls(someReach),
     "ProjectService.ListProjects": [
       { request: { includeGranted: true } },
       { request: { includeGranted: true }, ...someReach },
       { request: { includeGranted: true, filter: { search: "some" } }, ...someReach },
       { request: { includeGranted: true, filter: { state: "PROJECT_STATE_INACTIVE" } } },
     ],
-    "ApplicationService.ListApplications": [
-      { request: { projectId, filter: { search: "some", state: "APPLICATION_STATE_ACTIVE" } } },
-      { request: { projectId, filter: { search: "some" } } },
-      { request: { projectId, filter: { state: "APPLICATION_STATE_INACTIVE" } } },
-    ],
+    "ApplicationService.CreateApiApplication": apiCalls(projectId),
+    "ApplicationService.ListApplications": applicationCalls(projectId),
     "ProjectService.ListProjectRoles": [
       { request: { projectId, filter: { search: "some" } } },
       { request: { projectId }, ...guest },
@@ -306,7 +310,7 @@ test("each question of the guards is the statement of its file", async () => {
     await asked(read(sql) as (key: never) => Promise<unknown>, name);
     await show(join("guards", `${name}.sql`), handlers.heard());
   }
-  await freshSignInRead(handlers.deps, postern.config)({ userId: "00", organization: "00", memberships: [] });
+  await freshSignInRead(handlers.deps, postern.config)({ userId: "00", sessionId: undefined });
   await show(join("guards", "freshSignInRead.sql"), handlers.heard());
 });
 
@@ -323,7 +327,7 @@ test("what is over is cleared away by the statements of its file", async () => {
     ...expiryChores(deps, postern.config),
     oldJobs(deps),
     dueErasures(deps),
-    ...[expiredInvitations(deps), expiredRegistrations(deps)],
+    ...[expiredInvitations(deps), expiredRegistrations(deps), unjudgedApplications(deps)],
     jobsOfEarlierReleases(deps),
     resealedFactors(rotated),
     resealedSubscriptions(rotated),
@@ -423,11 +427,36 @@ test("messages and domains are taken in turns, and postponed, by the statements 
   await show("outboxes.sql", handlers.heard());
 });
 
-test("the code of a former address is looked for by the statement of its file", async () => {
+test("a sign-in that is possible is explained by the statements of its file", async () => {
+  const { userId } = await signedUp(postern);
+  const declaredClaims = [{ name: "team", userMetadata: "team", places: ["CLAIM_PLACE_ID_TOKEN"] }];
+  const { projectId, appId } = await application(postern.admin, { declaredClaims });
   handlers.heard();
+  const request = { projectId, appId, userId, scopes: ["openid"] };
+  const { organizationId } = postern;
+  await handlers.run(ExplanationService.method.explainSignIn, { request, userId, organizationId });
+  await show("explanation.sql", handlers.heard());
+});
+
+test("a client that brings its own document becomes an application by the statement of its file", async () => {
+  const { projectId } = await application(postern.admin);
+  handlers.heard();
+  const client = { owner: postern.organizationId, projectId, clientId: "https://app.example/client.json" };
+  await documentApplications(handlers.deps)(client, systemCall("r"));
+  await show("client_document.sql", handlers.heard());
+});
+
+test("pages look for codes and the names of projects by the statements of their files", async () => {
+  handlers.heard();
+  await projectNamesRead(handlers.deps.sql)(["p"]);
+  await show("project_names.sql", handlers.heard());
   const undo = emailUndo(handlers.deps, postern.config);
   await expect(undo("none", systemCall("r"))).rejects.toThrow();
   await show("email_undo.sql", handlers.heard());
+  const link = { code: "none", newPassword: undefined, isHere: true, call: systemCall("r") };
+  const signIn = linkSignIn(handlers.deps, postern.config);
+  await expect(signIn(link, callSession(postern.config))).rejects.toThrow();
+  await show("administrator_links.sql", handlers.heard());
 });
 
 test("a position whose history the log lost is answered by the statements of its file", async () => {
@@ -443,28 +472,6 @@ test("every file shows statements that are sent", () => {
   expect([...shown.keys()].sort()).toEqual(there.sort());
 });
 
-// Sent only after a failed sign-in, when the queue of password hashes is full, the old password was wrong too often, a user has more
-// sessions than it may, or makes a token in one, or gets a role while somebody makes a code for it, or an event is listed before it has a
-// number; nothing of it is composed.
-const unsent = [
-  ...["with mailed as (delete from mail_codes where user_id =", ") delete from phone_codes where user_id ="],
-  "and creator_id =",
-  ...[
-    "select numbered.position, numbered.number,",
-    "as batch from event_numbers numbered where numbered.position = any(",
-  ],
-  "::text[]::bigint[])",
-  "select exists (select from passwords where imported) as imported",
-  ...["update password_attempts set attempts = attempts - 1 where user_id =", "and attempts between 1 and"],
-  "select blocked_until as until from password_change_attempts where user_id =",
-  "select blocked_until as until from factor_attempts where user_id =",
-  "update password_change_attempts set attempts = attempts - 1, blocks = blocks - (blocked_until is not null)::integer, blocked_until = null where user_id =",
-  "and attempts > 0",
-  "select s.session_id as id, s.owner, s.version, s.created, s.changed from sessions s where s.user_id =",
-  "order by s.session_id desc offset",
-  "select from sessions where session_id =",
-];
-
 test("every statement that the services compose is in a file", () => {
   using program = openProgram(["src/services"]);
   const all = [...shown].map(([, text]) => words(text)).join("\n");
@@ -475,23 +482,3 @@ test("every statement that the services compose is in a file", () => {
   const hidden = pieces.filter(({ text }) => !all.includes(text) && !unsent.includes(text));
   expect(hidden).toEqual([]);
 });
-
-const words = (text: string): string => text.replace(/\s+/g, " ").trim();
-
-/** The parts of a statement that are written in the code: a template of `sql`, and what a shared read asks. */
-function piecesOf(node: Node): string[] {
-  if (isTaggedTemplateExpression(node) && /^sql\b/.test(node.tag.getText())) return textsIn(node.template);
-  return isQuestion(node)
-    ? node.properties.filter(isPropertyAssignment).flatMap((one) => textsIn(one.initializer))
-    : [];
-}
-
-const isQuestion = (node: Node): node is ObjectLiteralExpression =>
-  isObjectLiteralExpression(node) &&
-  node.properties.map((one) => isPropertyAssignment(one) && one.name.getText()).join() === "asked,select";
-
-function textsIn(template: Node): string[] {
-  if (isNoSubstitutionTemplateLiteral(template) || isStringLiteral(template)) return [words(template.text)];
-  if (!isTemplateExpression(template)) return [];
-  return [template.head, ...template.templateSpans.map(({ literal }) => literal)].map(({ text }) => words(text));
-}

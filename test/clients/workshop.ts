@@ -20,14 +20,14 @@ export type Workshop = {
   readonly generate: () => Promise<void>;
 };
 
-/** Copies the program of a folder beside this file. */
-export async function openWorkshop(name: string): Promise<Workshop> {
+/** Copies the program of a folder, beside this file unless it is said where. */
+export async function openWorkshop(name: string, source: string = join(root, "test/clients", name)): Promise<Workshop> {
   const folder = join(cache, name);
   const kept = join(cache, `${name}-kept`);
   await rm(folder, { recursive: true, force: true });
   await mkdir(kept, { recursive: true });
   const isOfProgram = (path: string) => !basename(path).endsWith(".ts");
-  await cp(join(root, "test/clients", name), folder, { recursive: true, filter: isOfProgram });
+  await cp(source, folder, { recursive: true, filter: isOfProgram });
   return {
     folder,
     kept,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Document } from "../../packages/gateway/src/services/openapi/document.ts";
 import { connect, foreignApplication, refreshing } from "../fixture/connection.ts";
 import { type Caller, type Connect, callEveryOperation } from "../fixture/example_calls.ts";
+import { callDeliveries, givenUpMail } from "../fixture/given_up.ts";
 import { callOperation } from "../fixture/operation_call.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { codeTo } from "../services/invitations/invited.ts";
@@ -29,7 +30,6 @@ const secrets: Readonly<Record<string, string>> = {
   totpCode: "287082",
   codes: "K7QM4-XB2CD",
   secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
-  uri: "otpauth://totp/identity.example.com:alan?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=identity.example.com",
   ...Object.fromEntries(
     [
       ...["pendingToken", "challengeToken", "challenge", "rawId", "clientDataJSON", "attestationObject"],
@@ -37,6 +37,9 @@ const secrets: Readonly<Record<string, string>> = {
     ].map((name) => [name, "VGhpcyBpcyBhbiBleGFtcGxl"]),
   ),
 };
+
+const enrolment =
+  "otpauth://totp/identity.example.com:alan?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=identity.example.com";
 
 // An identifier of WebAuthn: 16 random bytes of a credential, 64 of a user.
 const random = /^(?:[\w-]{22}|[\w-]{86})$/;
@@ -54,6 +57,7 @@ function steadily(): (value: JsonValue, name?: string) => JsonValue {
     if (name === "id" && random.test(value)) return "VGhpcyBpcyBhbiBleGFtcGxl";
     if (/(expiration|erasure)Date$/i.test(name)) return "2026-11-21T19:34:23.863Z";
     return value
+      .replace(/^otpauth:.*$/, enrolment)
       .replace(/\b06[0-9a-z]{22}\b/g, idOf)
       .replace(/\b(p[st]|cs)_\w+/g, "$1_dGhpcyBpcyBhbiBleGFtcGxl")
       .replace(/\b(postern-domain-verification)=\w+/g, "$1=4f1c7e0a9b3d5268f0a1c2d3e4b5a697")
@@ -84,6 +88,8 @@ test("every example of the document is a call that succeeds, and has its answer"
     return app.appId;
   };
   await callEveryOperation(made, signInAt, (email, like) => codeTo(postern, email, { like }));
+  const receiver = { organizationId: postern.organizationId, userId: postern.adminId };
+  await callDeliveries(made, await givenUpMail(postern.databaseUrl, receiver));
   const sorted = Object.entries(examples).sort(([a], [b]) => (a < b ? -1 : 1));
   await expect(`${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`).toMatchFileSnapshot(file);
 });

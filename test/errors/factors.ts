@@ -3,6 +3,8 @@ import { authenticator, codeOf } from "../fixture/authenticator.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withTotp, wrongCodeOf } from "../fixture/factors.ts";
 import { organization, signedUp, startPostern } from "../harness.ts";
 import { openProbe } from "../probe.ts";
+import { issuerOf } from "../provider/application.ts";
+import { atConsole } from "../provider/console.ts";
 import { germanOf, type Row } from "./provocation.ts";
 
 const factors = "/v1/users/me/factors";
@@ -75,6 +77,12 @@ export const factorRows = {
       await using probe = openProbe(postern.databaseUrl);
       await probe.sql`update factor_enrolments set expiration_date = now() where user_id = ${userId}`;
       return germanAs(client.token).post(`${factors}:confirmTotp`, { code: codeOf(secret) });
+    },
+  },
+  OWN_ACCOUNT_IN_CONSOLE: {
+    async by({ postern, germanAs }) {
+      const { token } = await atConsole(postern.url, issuerOf(postern), await signedUp(postern));
+      return germanAs(token).post("/v1/users/me/tokens");
     },
   },
   SIGN_IN_NOT_FRESH: {

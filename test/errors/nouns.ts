@@ -5,8 +5,8 @@ import { withTokens } from "../fixture/many_tokens.ts";
 import { giverTo, newEraser } from "../fixture/organization.ts";
 import { endedElsewhere } from "../fixture/roles_elsewhere.ts";
 import { type Answer, machine, organization, signedUp } from "../harness.ts";
-import { mailsTo } from "../notify/mail_log.ts";
 import { codeOfRegistration, newcomer, registering } from "../services/registrations/registering.ts";
+import { accept, invited, retryDead, withUri } from "./given.ts";
 import { fresh, type Row, type Scene } from "./provocation.ts";
 
 const missing = (path: string): Row => ({
@@ -42,18 +42,6 @@ async function verifiedDomain({ admin, german }: Scene, name: string) {
   return german.post(`/v1/domains/${domainId}:verify`);
 }
 
-/** The code of an invitation that offers nothing. */
-async function invited({ postern, admin }: Scene, email: string, offers: object = {}): Promise<string> {
-  await admin.post("/v1/invitations", { items: [{ email }], ...offers });
-  const [mail] = await mailsTo(postern, email);
-  return /^[2-9A-Z-]{20,}$/m.exec(mail?.text ?? "")?.[0] ?? "";
-}
-
-async function accept({ postern, germanAs }: Scene, code: string, person?: Awaited<ReturnType<typeof signedUp>>) {
-  const { client } = person ?? (await signedUp(postern));
-  return germanAs(client.token).post("/v1/invitations:accept", { code });
-}
-
 /** The refusals for objects that are missing, exist already, or are in the wrong state. */
 export const nounRows = {
   ORGANIZATION_NOT_FOUND: { by: ({ german }) => german.get("/v1/organizations/none"), details: ["ResourceInfo"] },
@@ -64,6 +52,9 @@ export const nounRows = {
   ROLE_NOT_FOUND: missing("/v1/projects/{project}/roles/none"),
   PROJECT_GRANT_NOT_FOUND: missing("/v1/projects/{project}/grants/none"),
   JOB_NOT_FOUND: { by: ({ german }) => german.get("/v1/jobs/none"), details: ["ResourceInfo"] },
+  DELIVERY_NOT_FOUND: { by: ({ german }) => german.post("/v1/deliveries/none:retry", {}), details: ["ResourceInfo"] },
+  DELIVERY_EXPIRED: { by: (scene) => retryDead(scene, "expiration_date = now()") },
+  DELIVERY_NOT_WANTED: { by: (scene) => retryDead(scene, "user_id = 'gone'") },
   SUBSCRIPTION_NOT_FOUND: { by: ({ german }) => german.get("/v1/subscriptions/none"), details: ["ResourceInfo"] },
   SUBSCRIPTION_LIMIT: {
     async by({ admin, german }) {
@@ -96,6 +87,27 @@ export const nounRows = {
     },
   },
   DOMAIN_INVALID: { by: ({ german }) => german.post("/v1/domains", { name: "no domain" }), details: ["BadRequest"] },
+  RESOURCE_URI_INVALID: { by: (scene) => withUri(scene, "http://api.example/"), details: ["BadRequest"] },
+  RESOURCE_URI_ISSUER: {
+    by: (scene) => withUri(scene, `http://localhost:${new URL(scene.postern.url).port}/`),
+    details: ["BadRequest"],
+  },
+  RESOURCE_URI_TAKEN: {
+    async by(scene) {
+      const uri = `https://${fresh("api")}.example/`;
+      await withUri(scene, uri);
+      return withUri(scene, uri);
+    },
+    details: ["BadRequest"],
+  },
+  RESOURCE_URI_HOST: {
+    async by({ postern, admin, germanAs, fixture }) {
+      const { userId, client } = await machine(postern);
+      await admin.post("/v1/members", { userId, roles: ["ORG_OWNER"] });
+      return withUri({ german: germanAs(client.token), fixture }, "https://nobody.example/");
+    },
+    details: ["BadRequest"],
+  },
   DOMAIN_RECORD_MISSING: { by: (scene) => verifiedDomain(scene, `${fresh("domain")}.example`) },
   DOMAIN_CHECK_FAILED: { by: (scene) => verifiedDomain(scene, failingDomain) },
   INVITATION_NOT_FOUND: { by: ({ german }) => german.get("/v1/invitations/none"), details: ["ResourceInfo"] },
@@ -117,6 +129,14 @@ export const nounRows = {
   },
   INVITATION_FOR_OTHER_ADDRESS: {
     by: async (scene) => accept(scene, await invited(scene, `${fresh("invited")}@example.com`)),
+  },
+  INVITATION_ADDRESS_UNCONFIRMED: {
+    async by(scene) {
+      const [person, email] = [await signedUp(scene.postern), `${fresh("invited")}@example.com`];
+      const code = await invited(scene, email);
+      await person.client.post(`/v1/users/${person.userId}/email`, { email });
+      return accept(scene, code, person);
+    },
   },
   INVITATION_OFFERS_NOTHING: {
     async by(scene) {

@@ -39,7 +39,7 @@ export const troubleRows = {
           await slowWrites(probe, 5);
           return newProject(german);
         },
-        { databaseStatementTimeoutMs: 200 },
+        { databaseStatementTimeoutMs: 1000 },
       ),
   },
   OUTCOME_UNKNOWN: {

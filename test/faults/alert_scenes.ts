@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { newDatabase, startCluster } from "../cluster.ts";
 import { eventually } from "../first_start.ts";
-import { holdTable } from "../fixture/held_row.ts";
+import { holdStatement, holdTable } from "../fixture/held_row.ts";
 import { type Postern, startPostern } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
 import { type DatabaseProxy, openProxy } from "../postgres/proxy.ts";
-import { type Scrape, scrape } from "./virtual_series.ts";
+import type { Scrape } from "./virtual_series.ts";
 
 /** A state in which alerts fire, and the way there. */
 export type Scene<Stage> = {
@@ -62,11 +62,13 @@ export function keepDoing(undo: AsyncDisposableStack, what: () => Promise<unknow
 export const nodeScenes: readonly Scene<AlertNode>[] = [
   {
     state: "other programs hold locks",
-    fires: [
-      ...["PosternLockWait", "PosternDatabaseQueue", "PosternLongStatementsQueue"],
-      ...["PosternDeadlines", "PosternSlow", "PosternSignInSlow"],
-    ],
+    fires: ["PosternLockWait", "PosternDatabaseQueue", "PosternDeadlines", "PosternSlow", "PosternSignInSlow"],
     enter: holdLocks,
+  },
+  {
+    state: "other programs hold what deletions wait for",
+    fires: ["PosternLongStatementsQueue"],
+    enter: holdDeletions,
   },
   {
     state: "the database refuses connections",
@@ -153,15 +155,12 @@ export const nodeScenes: readonly Scene<AlertNode>[] = [
     state: "no node deletes what the retention policy no longer keeps",
     fires: ["PosternRetentionBehind"],
     async enter({ direct, organizationId }, undo) {
-      undo.defer(
-        async () =>
-          void (await ask(direct, "delete from retention_policies; delete from leases where holder = 'scene'")),
-      );
+      undo.defer(async () => void (await ask(direct, "delete from retention_policies")));
+      // Also for a node that is about to.
+      undo.use(await holdStatement(direct, "select from retention_progress for update"));
       await ask(
         direct,
-        `insert into leases (work, holder, until) values ('retention', 'scene', now() + interval '1 hour')
-           on conflict (work) do update set holder = excluded.holder, until = excluded.until;
-         insert into retention_policies (owner, sign_in_days, version, created, changed)
+        `insert into retention_policies (owner, sign_in_days, version, created, changed)
            select instance_id, 30, 1, now(), now() from instance;
          insert into events (owner, stream, version, type, payload, request_id, time)
            values ('${organizationId}', 'of last year', 1, 'project.created', '{"name": "old"}', 'r', now() - interval '1 year')`,
@@ -232,24 +231,28 @@ const untilWaiting = (url: string, table: string, least = "0 s") =>
 
 /** Reads, deletions and requests of sign-in wait for locks; the latter until they have waited for more than a second. */
 async function holdLocks(node: AlertNode, undo: AsyncDisposableStack): Promise<void> {
-  const { direct, admin, url } = node;
+  const { direct, admin } = node;
+  const { projectId } = (await admin.post("/v1/projects", { name: `Listed ${randomUUID()}` })).body;
   const applications = await holdTable(direct, "applications");
   const asked = signIn(node);
   await untilWaiting(direct, "applications", "1200 ms");
   await applications[Symbol.asyncDispose]();
   await asked;
-  const made = await Promise.all(
-    Array.from({ length: 4 }, (_, nth) => admin.post("/v1/projects", { name: `To be deleted ${nth}` })),
-  );
-  const calls: Promise<unknown>[] = [];
-  undo.defer(async () => void (await Promise.all(calls)));
   // Locks end before the calls that wait for them.
+  const calls = undo.use(new AsyncDisposableStack());
   undo.use(await holdTable(direct, "applications"));
-  calls.push(...made.map(({ body }) => admin.delete(`/v1/projects/${body.projectId}`)));
-  const longQueue = /^postern_database_long_statements_waiting [1-9]/m;
-  await eventually(async () => longQueue.test((await scrape(url)) ?? "") || undefined, "deletions that wait");
-  const list = (headers = {}) => admin.get(`/v1/projects/${made[0]?.body.projectId}/applications`, headers);
+  const list = (headers = {}) => admin.get(`/v1/projects/${projectId}/applications`, headers);
   await Promise.all(Array.from({ length: 4 }, () => list({ "connect-timeout-ms": "1500" })));
   // Calls of one kind share statements: more of them wait when there are more kinds.
-  calls.push(...Array.from({ length: 8 }, () => Promise.all([list(), callSome(node)])));
+  keepDoing(calls, () => Promise.all([list(), callSome(node)]), 8);
+}
+
+/** Deletions begin again when their time has passed: what they read on their way to the queue is not held. */
+async function holdDeletions({ direct, admin }: AlertNode, undo: AsyncDisposableStack): Promise<void> {
+  const made = await Promise.all(
+    Array.from({ length: 4 }, () => admin.post("/v1/projects", { name: `To be deleted ${randomUUID()}` })),
+  );
+  const calls = undo.use(new AsyncDisposableStack());
+  undo.use(await holdStatement(direct, "lock table applications in share mode"));
+  for (const { body } of made) keepDoing(calls, () => admin.delete(`/v1/projects/${body.projectId}`));
 }

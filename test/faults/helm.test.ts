@@ -86,6 +86,14 @@ describe.skipIf(!found("helm"))("the chart of Helm", () => {
     expect(other.get("Deployment postern")).toMatch(/name: PUBLIC_URL\n +value: "https:\/\/sign-in.example"/);
   });
 
+  test("the port serves the console where that is wanted, and nothing else beside the operations", async () => {
+    const serves = async (...values: readonly string[]) =>
+      /name: PORT_SERVES\n +value: (.*)/.exec((await objects(...values)).get("Deployment postern") ?? "")?.[1];
+    expect(await serves()).toBe('"none"');
+    expect(await serves("--set", "console=true")).toBe('"console"');
+    await expect(objects("--set", "console=docs")).rejects.toThrow(/console/);
+  });
+
   test("an autoscaler counts the nodes where one is wanted, and the deployment does where none is", async () => {
     const scaled = await objects(...withAll);
     expect(scaled.get("HorizontalPodAutoscaler postern")).toMatch(/minReplicas: 2\n +maxReplicas: 9\n/);

@@ -50,8 +50,8 @@ function faultsOf(proxy: DatabaseProxy): Readonly<Record<string, Fault>> {
     },
     "closing by the server": { strike: () => proxy.halfClose("client") },
     "closing by the node": { strike: () => proxy.halfClose("server") },
-    "lost answers": { strike: () => loseAnswers(proxy), heal, isSlow: true },
-    "a black hole": { strike: () => proxy.fail({ swallow: true }), heal, isSlow: true },
+    "lost answers": { strike: () => loseAnswers(proxy), heal },
+    "a black hole": { strike: () => proxy.fail({ swallow: true }), heal },
   };
 }
 

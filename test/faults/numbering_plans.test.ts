@@ -4,7 +4,7 @@ import { openClient } from "../fixture/database_client.ts";
 import { startPostern } from "../harness.ts";
 import { planAsTheService } from "../plans/plan.ts";
 import { startPostgres } from "./postgres.ts";
-import { servedVersions } from "./postgres_versions.ts";
+import { oldestAndNewest } from "./postgres_versions.ts";
 
 const append = (sql: Sql, count: number) =>
   sql.unsafe(`
@@ -19,7 +19,7 @@ async function blocksOf(sql: Sql, statement: string): Promise<number> {
   return hit + read;
 }
 
-describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
+describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
   test("by plans of a young log, events are numbered, and a subscription comes to rest, for what is new alone", async () => {
     await using server = await startPostgres(bin, { autovacuum: "off" });
     await (await startPostern({ databaseUrl: server.url }))[Symbol.asyncDispose]();

@@ -10,7 +10,7 @@ import { openClient, warningsOnly } from "../fixture/database_client.ts";
 import { planAsTheService } from "../plans/plan.ts";
 import { counting, openScales, type Scales } from "../weight/blocks.ts";
 import { startPostgres } from "./postgres.ts";
-import { servedVersions } from "./postgres_versions.ts";
+import { oldestAndNewest } from "./postgres_versions.ts";
 
 const organizations = 5_000;
 const [fewer, more] = [10_000, 100_000];
@@ -62,7 +62,7 @@ const scenes = {
   "none is due": { owner: `'o' || n % ${organizations}`, due: "+ interval '1 hour'", taken: 0 },
 };
 
-describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
+describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
   const opened = new AsyncDisposableStack();
   let client: Sql;
   let scales: Scales;

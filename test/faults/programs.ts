@@ -42,7 +42,7 @@ export function reportSkipped(wanted: Run): Reporter {
       for (const [name, { run, tests, command }] of Object.entries(programs))
         if (run === wanted && !found(name as Program))
           console.log(`skipped: ${tests}, because \`${command.join(" ")}\` does not run`);
-      for (const version of wanted === "short" ? missingPostgres() : [])
+      for (const version of missingPostgres())
         console.log(`skipped: PostgreSQL ${version}, because npm could not fetch it`);
     },
   };

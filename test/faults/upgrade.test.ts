@@ -7,7 +7,6 @@ const bins = servedVersions();
 // 0.1.0, and the last commit whose migrations were single transactions.
 const upgrades = [
   { commit: "253f142", version: 15 },
-  { commit: "253f142", version: 18 },
   { commit: "1ea6420a", version: 18 },
 ];
 

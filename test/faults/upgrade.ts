@@ -12,6 +12,7 @@ import { ask } from "../postgres/embedded/holder.ts";
 import { releaseOf } from "./earlier_release.ts";
 import { fillInstance, fillLog } from "./filled_instance.ts";
 import { startPostgres } from "./postgres.ts";
+import { useNewFeatures } from "./upgrade_features.ts";
 import { type Follower, followLog, type Told } from "./upgrade_follower.ts";
 import { startTraffic } from "./upgrade_traffic.ts";
 
@@ -60,7 +61,8 @@ export async function upgradeUnderTraffic({ commit, bin, users, events, calls }:
   const seconds = Math.round((performance.now() - began) / 1000);
   const during = traffic.cut();
   traffic.urls.push(node.url);
-  await traffic.more(calls);
+  const features = { newer: node.url, older: earlier.url, token, dataDir };
+  await Promise.all([traffic.more(calls), useNewFeatures(features)]);
   const after = traffic.cut();
   const kept = await traffic.stop();
   report(`${commit}, ${users} users, ${events} events, ${bin}: ready after ${seconds} s`, { before, during, after });

@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     ...shared,
     // They wait most of the time, for nodes and servers to start and to end.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: startingWith(...longest) },
     globalSetup: [...shared.globalSetup, "test/faults/postgres_versions.ts"],
     include: ["test/faults/*.test.ts"],

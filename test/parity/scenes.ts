@@ -6,6 +6,7 @@ import { brandingScenes } from "./scenes_branding.ts";
 import { consentScenes } from "./scenes_consent.ts";
 import { emailScenes } from "./scenes_email.ts";
 import { everyScenes } from "./scenes_every.ts";
+import { explanationScenes } from "./scenes_explanation.ts";
 import { factorScenes } from "./scenes_factor.ts";
 import { firstPartyScenes } from "./scenes_first_party.ts";
 import { grantScenes } from "./scenes_grant.ts";
@@ -43,6 +44,7 @@ const all = [
     factorScenes,
   ],
   ...[firstPartyScenes, apiApplicationScenes, addressScenes, metadataScenes, consentScenes, userRoleScenes],
+  ...[explanationScenes],
 ];
 
 /** Every call that is made through every door, with its title. */

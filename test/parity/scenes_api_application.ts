@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { made, type Scene, type Stage, within } from "./stage.ts";
+import { fresh, made, type Scene, type Stage, within } from "./stage.ts";
 
 const scenesOf =
   (rpc: string) =>
@@ -42,12 +42,46 @@ const update =
     return { request: { projectId, appId, ...request }, see };
   };
 
+const scope = (name: string) => ({ name, texts: { en: "see your orders" } });
+// A URI names one API of the instance, and each door makes its own.
+const host = () => `https://${fresh("scene").replace(" ", ".")}.example`;
+const resourceServer = () => ({ resourceUris: [`${host()}/mcp`], scopes: [scope("orders:read")] });
+
+/** An update of an API that is a resource server already. */
+const updateOfServer =
+  (request: JsonObject): Scene["given"] =>
+  (stage) =>
+    update(request, resourceServer())(stage);
+const forUpdate = () => ({
+  ...{ resourceUris: [`${host()}/mcp`, `${host()}/`], accessTokenType: "OIDC_TOKEN_TYPE_JWT" },
+  accessTokenAlgorithm: "ACCESS_TOKEN_ALGORITHM_RS256",
+});
+
 /** API applications: what is made, changed and refused. */
 export const apiApplicationScenes: readonly Scene[] = [
   creates("a name alone", "OK", creation({})),
   creates("with a secret in the form", "OK", creation({ authMethodType: "API_AUTH_METHOD_TYPE_POST" })),
   creates("with a key, which it lacks still", "OK", creation(byKey)),
   creates("with the hash of a secret from elsewhere", "OK", creation({ clientSecretHash: hash })),
+  creates("with a URI that an owner of the instance gives, and scopes", "OK", (stage) =>
+    creation(resourceServer())(stage),
+  ),
+  creates(
+    "a URI that names no API, and scopes whose names are ours or there twice",
+    "VALIDATION_FAILED",
+    creation({ resourceUris: ["http://api.example/"], scopes: [scope("openid"), scope("read"), scope("read")] }),
+    { fields: ["resourceUris[0]", "scopes[0].name", "scopes[2].name"] },
+  ),
+  creates(
+    "a URI that another one has",
+    "RESOURCE_URI_TAKEN",
+    async (stage) => {
+      const taken = host();
+      await existing(stage, "api", { resourceUris: [`${taken}/`] });
+      return creation({ resourceUris: [taken] })(stage);
+    },
+    { fields: ["resourceUris[0]"] },
+  ),
   creates(
     "a secret for who has none, a name that nobody sees, and a client id with a blank",
     "VALIDATION_FAILED",
@@ -72,6 +106,10 @@ export const apiApplicationScenes: readonly Scene[] = [
   updates("what it has already", "OK", update({ application: { name: "Orders", authMethodType: 0 } })),
   updates("a method without a secret", "OK", update({ application: byKey })),
   updates("a method with a secret, which is new", "OK", update({ application: { authMethodType: 1 } }, byKey)),
+  updates("a URI, the format of its tokens and the algorithm", "OK", (stage) =>
+    updateOfServer({ application: forUpdate() })(stage),
+  ),
+  updates("no URI any more", "OK", updateOfServer({ application: {}, updateMask: "resourceUris" })),
   updates("for another sequence", "CONFLICT", update({ application: { name: "Billing" }, expectedSequence: "3" })),
   updates("an empty name", "VALIDATION_FAILED", update({ application: { name: " " } }), {
     fields: ["application.name"],

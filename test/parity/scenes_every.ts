@@ -8,7 +8,8 @@ import { made, type Scene, within } from "./stage.ts";
 const unary = Object.entries(rows).filter(([rpc]) => rpc !== "EventService.WatchEvents");
 
 // A list, or what an organization has one of, is alike only where nothing else happens.
-const needsOwnPlace = (rpc: string) => /\.List|Policy$|Branding$|ProjectRole$|UpdateOrganization$/.test(rpc);
+const needsOwnPlace = (rpc: string) =>
+  /\.List|Policy$|Branding$|ProjectRole$|UpdateOrganization$|GetOverview$/.test(rpc);
 
 /** The request in the row of the permission matrix. */
 const answers = ([rpc, row]: [string, Row]): Scene => ({

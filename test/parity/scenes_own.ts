@@ -1,6 +1,13 @@
+import { randomBytes } from "node:crypto";
 import { ownRows } from "../guards/own_rows.ts";
 import { organization, signedUp } from "../harness.ts";
-import { person, type Scene, within } from "./stage.ts";
+import { newNumber, person, type Scene, within } from "./stage.ts";
+
+// All doors send at once, and each send to an address or a number has the next ordinal there.
+const notShared: Readonly<Record<string, () => object>> = {
+  "UserService.ChangeEmail": () => ({ email: `ada.${randomBytes(6).toString("hex")}@example.org` }),
+  "UserService.ChangePhone": () => ({ phone: newNumber() }),
+};
 
 const ofMe = Object.entries(ownRows).map(
   ([rpc, { says, request }]): Scene => ({
@@ -8,7 +15,8 @@ const ofMe = Object.entries(ownRows).map(
     ...(rpc === "UserService.GetUser" && { not: { rest: "at this path is GetMe" } }),
     async given(stage) {
       const { client } = await person(stage);
-      return { request: JSON.parse(JSON.stringify({ userId: "me", ...request })), by: client, headers: {} };
+      const own = { userId: "me", ...request, ...notShared[rpc]?.() };
+      return { request: JSON.parse(JSON.stringify(own)), by: client, headers: {} };
     },
   }),
 );

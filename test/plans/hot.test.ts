@@ -15,7 +15,9 @@ import type { Deps } from "../../src/deps.ts";
 import { eventsAfter } from "../../src/events/follow.ts";
 import { numberAll, unnumberedSeconds } from "../../src/events/numbering.ts";
 import { beginning } from "../../src/events/position.ts";
+import { explainedRead } from "../../src/provider/explanations/explained_read.ts";
 import { ownerOfCodeRead } from "../../src/provider/mail_pages/page_brand.ts";
+import { signOnRead } from "../../src/provider/tokens/grant_read.ts";
 import { ownAccountRead } from "../../src/services/account/own_account.ts";
 import { projectForNameRead } from "../../src/services/applications/application.ts";
 import { eventService } from "../../src/services/audit/event.ts";
@@ -75,6 +77,14 @@ beforeAll(async () => {
     from generate_series(1, 3000) n;
     insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
     select sha256(('token' || n)::bytea), 'sign_on' || n, 'openid', now(), ${later} from generate_series(1, 3000) n`);
+  // A sign-in of somebody who holds one of the thousand grants in their project.
+  await client.unsafe(`
+    insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
+    values ('${postern.organizationId}', 'granted', '${idOf("user", 77)}', ${later}, 1, now(), now());
+    insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+    values ('granted', '${postern.organizationId}', '${idOf("user", 77)}', sha256('granted'), now(), '{pwd}', ${later}, ${later});
+    insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, created, expiration_date)
+    values ('granted', 'granted', '${idOf("user", 77)}', 'app77', '${postern.organizationId}', 'openid', false, now(), ${later})`);
   // One user with 6,000 grants, of all organizations.
   await client.unsafe(`
     insert into user_grants (owner, user_grant_id, user_id, project_id, version, created, changed)
@@ -256,6 +266,28 @@ const cases: readonly Case[] = [
   {
     ...{ name: "the roles that an organization gave a user", index: "members_of_user", most: 15 },
     ask: ({ sql }) => giverRead(sql)({ owner: postern.organizationId, id: idOf("user", 7), giver: "none" }),
+  },
+  {
+    ...{ name: "what a user holds at an application, to explain a sign-in", index: "user_grants_once", most: 60 },
+    async ask({ sql }) {
+      const of = { owner: postern.organizationId, project: idOf("project", 0), app: "app77", user: idOf("user", 7) };
+      const key = { ...of, organization: null, now: new Date().toISOString() };
+      expect((await explainedRead(sql)(key, here().signal))?.grants).toHaveLength(1);
+    },
+  },
+  {
+    ...{ name: "what tokens say about somebody in a project with many grants", index: "user_grants_once", most: 20 },
+    async ask({ sql }) {
+      expect((await signOnRead(sql)("granted", new Date()))?.roles).toHaveLength(1);
+    },
+  },
+  {
+    ...{ name: "what a user with many grants holds at an application", index: "user_grants_once", most: 2_500 },
+    async ask({ sql }) {
+      const of = { owner: postern.organizationId, project: idOf("project", 0), app: "app77", user: withManyGrants };
+      const key = { ...of, organization: null, now: new Date().toISOString() };
+      expect((await explainedRead(sql)(key, here().signal))?.grants).toHaveLength(100);
+    },
   },
   {
     ...{ name: "whether a user may act in a role in a project", index: "user_grants_once", most: 15 },

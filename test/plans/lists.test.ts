@@ -2,7 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ApplicationState, ListApplicationsRequestSchema } from "../../gen/postern/v1/application_pb.ts";
+import {
+  ApplicationCompliance,
+  ApplicationState,
+  ListApplicationsRequestSchema,
+} from "../../gen/postern/v1/application_pb.ts";
 import { AgeOrder, NameOrder } from "../../gen/postern/v1/list_order_pb.ts";
 import { ListMembersRequestSchema } from "../../gen/postern/v1/member_pb.ts";
 import { ListOrganizationsRequestSchema, OrganizationState } from "../../gen/postern/v1/organization_pb.ts";
@@ -71,6 +75,8 @@ const filling = `
   update organizations set active = false where organization_id like 'o%996';
   update projects set active = false where project_id like 'p%996';
   update applications set active = false where app_id like 'a%996';
+  update applications set compliance_version = 1,
+    compliance_problems = case when app_id like 'a%994' then '{NO_REDIRECT_URIS}' else '{}' end::text[];
   update user_grants set active = false where user_id like 'u%996' or user_grant_id like 'z%996';
   update user_grants set expiration_date = '2099-01-01' where user_id like 'u%995' or user_grant_id like 'z%995';`;
 
@@ -128,6 +134,13 @@ const applications = (filter: object, order: NameOrder = text.name): Case[2] => 
   return (parts, pageToken, call) =>
     applicationService({ ...parts, log: noLog }).listApplications(
       create(ListApplicationsRequestSchema, { projectId: "p1", filter, order, pageSize, pageToken }),
+      call,
+    ) as List;
+};
+const applicationsOfAll = (filter: object, order: NameOrder = text.name): Case[2] => {
+  return (parts, pageToken, call) =>
+    applicationService({ ...parts, log: noLog }).listApplications(
+      create(ListApplicationsRequestSchema, { filter, order, pageSize, pageToken }),
       call,
     ) as List;
 };
@@ -233,6 +246,33 @@ const cases: readonly Case[] = [
   ["applications by name", "applications_folded_name", applications({ name: "APPLICATION 77 client" })],
   ["applications by the beginning of the name", "applications_folded_name", applications({ namePrefix: "a" })],
   ["applications by a word", "terms_by_term", applications({ search: "cli" })],
+  ["applications of an organization", "applications_of_organization", applicationsOfAll({})],
+  [
+    "applications of an organization, newest first",
+    "applications_of_organization_by_age",
+    applicationsOfAll({}, NameOrder.NEWEST),
+  ],
+  [
+    "applications of an organization by the beginning of the name",
+    "applications_of_organization_by_name",
+    applicationsOfAll({ namePrefix: "a" }, text.back),
+  ],
+  [
+    "applications of an organization that do not comply",
+    "applications_of_organization_not_compliant",
+    applicationsOfAll({ compliance: ApplicationCompliance.NOT_COMPLIANT }),
+  ],
+  [
+    "applications that do not comply",
+    "applications_not_compliant",
+    applications({ compliance: ApplicationCompliance.NOT_COMPLIANT }, text.back),
+  ],
+  ["applications of an organization by a word", "terms_by_term", applicationsOfAll({ search: "cli" })],
+  [
+    "applications of an organization that are inactive",
+    "applications_of_organization_inactive",
+    applicationsOfAll({ state: ApplicationState.INACTIVE }),
+  ],
   ["applications that are inactive", "applications_inactive", applications({ state: ApplicationState.INACTIVE })],
   ["applications that are active", "applications_name", applications({ state: ApplicationState.ACTIVE }, text.back)],
   [

@@ -1,6 +1,7 @@
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { freshDatabase } from "../database.ts";
@@ -114,6 +115,14 @@ test("a migration that waits for a table gives way to others, and is applied onc
   await reader.client`rollback`;
   expect(await migrated).toEqual(["0002-two"]);
 }, 120_000);
+
+test("the logger of the program, at the level debug, shows each migration of an empty database", async () => {
+  await using at = await scene({ "0001-first.sql": "create table first ()" });
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  expect(await migrate({ url: at.url, log, folder: at.folder })).toEqual(["0001-first"]);
+  expect(lines.join("")).toContain("migration applied");
+});
 
 test("our own migrations apply to an empty database", async () => {
   await using database = await freshDatabase({ empty: true });

@@ -69,6 +69,8 @@ const expected = `
   union all select 'project', owner, project_id, word from projects cross join string_to_table(btrim(words), ' ') word
   union all select 'role', project_id, role_key, word from project_roles cross join string_to_table(btrim(words), ' ') word
   union all select 'application', project_id, app_id, word from applications cross join string_to_table(btrim(words), ' ') word
+  union all select 'application_of_organization', owner, app_id, word
+    from applications cross join string_to_table(btrim(words), ' ') word
   union all select 'member', scope_id, member_id, role from members cross join unnest(roles) role
   order by 1, 2, 3, 4`;
 

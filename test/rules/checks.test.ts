@@ -9,12 +9,19 @@ import { root } from "./tree.ts";
 function counted(commands: string, cwd = root): { readonly lines: readonly string[]; readonly code: number } {
   const script = `. ${join(root, ".ci/count")}; failures=/dev/null; ${commands}; end`;
   try {
-    return { lines: execFileSync("bash", ["-c", script], { cwd, encoding: "utf8" }).trim().split("\n"), code: 0 };
+    return { lines: linesOf(execFileSync("bash", ["-c", script], { cwd, encoding: "utf8" })), code: 0 };
   } catch (error) {
     const { stdout, status } = error as { stdout: string; status: number };
-    return { lines: stdout.trim().split("\n"), code: status };
+    return { lines: linesOf(stdout), code: status };
   }
 }
+
+/** The lines, without the seconds that a check took. */
+const linesOf = (output: string): string[] =>
+  output
+    .trim()
+    .split("\n")
+    .map((line) => line.replace(/, \d+ s, \d+ s of CPU$/, ""));
 
 test("a check that checked nothing counts as skipped, neither as passed nor as failed", () => {
   expect(counted('check one true; check two sh -c "exit 77"')).toEqual({
@@ -28,6 +35,27 @@ test("a check that fails is named, and fails the run", () => {
     lines: ["FAILED: one", "ok: two", "1 passed, 1 failed"],
     code: 1,
   });
+});
+
+test("a check that ran beside others says what it found when it is asked, and one that never ended has failed", () => {
+  const kept = mkdtempSync(join(tmpdir(), "postern-checks-"));
+  try {
+    const began = `keep ${kept}/one sh -c "echo found; exit 77" & keep ${kept}/two false & wait`;
+    const asked = ["one", "two", "three"].map((name) => `check ${name} ended ${kept}/${name} 2>/dev/null`).join("; ");
+    expect(counted(`${began}; ${asked}`)).toEqual({
+      lines: [
+        "found",
+        "skipped: one",
+        "FAILED: two",
+        "FAILED: three",
+        "1 skipped: they checked nothing",
+        "0 passed, 2 failed",
+      ],
+      code: 1,
+    });
+  } finally {
+    rmSync(kept, { recursive: true, force: true });
+  }
 });
 
 test("a clone without the last release compares no contract, and says so", () => {

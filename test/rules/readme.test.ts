@@ -33,8 +33,9 @@ test("the table of settings is the one of config.ts", () => {
   expect(rows).toEqual(written.map((cells) => cells.join(" | ")));
 });
 
-test("the tables of dependencies name those of package.json, each with a reason", () => {
-  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(textOf("package.json"));
+test("the tables of dependencies name those of package.json and of the console's, each with a reason", () => {
+  const { dependencies, optionalDependencies, devDependencies: own } = JSON.parse(textOf("package.json"));
+  const devDependencies = { ...own, ...JSON.parse(textOf("console/package.json")).devDependencies };
   const named = rowsOf("docs/development.md", "Dependencies");
   expect(named.map(([name]) => plain(name))).toEqual(
     [dependencies, optionalDependencies, devDependencies].flatMap((some) => Object.keys(some).sort()),

@@ -11,7 +11,8 @@ found as materialized (
     from (select n, p.project_id is not null as "isThere", (
                select a.app_id from applications a
                where a.project_id = asked.project and as_read(folded(a.name)) = as_read(folded(asked.name)) limit 1) as "takenBy",
-               exists (select from used_client_ids u where u.client_id = asked.client_id offset 0) as "clientIdUsed"
+               (exists (select from used_client_ids u where u.client_id = asked.client_id offset 0)
+                 or exists (select from burned_ids b where b.id = asked.client_id offset 0)) as "clientIdUsed"
       from asked left join projects p on p.owner = asked.owner and p.project_id = asked.project offset 0) found
 ),
 input as materialized (
@@ -22,11 +23,34 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"application.api_created/0" as (insert into applications (owner, app_id, project_id, name, client_id, oidc, is_api, version, created, changed)
+"application.api_created/0" as (insert into applications (owner, app_id, project_id, name, client_id, oidc, api, is_api, version, created, changed,
+         compliance_problems, compliance_version)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', jsonb_strip_nulls(jsonb_build_object(
-  'authMethodType', replace(f.payload->'api'->>'authMethodType', 'API_AUTH_', 'OIDC_AUTH_'))), true,
-         f.version, f.time, f.time from (select * from facts where type = 'application.api_created') f),
+  'authMethodType', replace(f.payload->'api'->>'authMethodType', 'API_AUTH_', 'OIDC_AUTH_'))), nullif((f.payload->'api') - 'authMethodType', '{}'), true,
+         f.version, f.time, f.time, case when f.payload->'compliance' is not null
+    then array(select jsonb_array_elements_text(f.payload->'compliance'->'problems')) end, case when f.payload->'compliance' is not null then f.version end from (select * from facts where type = 'application.api_created') f),
 "application.api_created/1" as (insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from (select * from facts where type = 'application.api_created') f),
-"application.api_created/2" as (insert into client_secrets (app_id, hash)
+"application.api_created/2" as (insert into resource_uris (href, owner, app_id, uri, given, names) select h.href, f.owner, f.stream as app_id, u.uri,
+          coalesce(f.payload->'api'->'givenResourceUris' ? u.uri, false) as given,
+          array(select array_to_string(h.labels[l:], '.') from generate_subscripts(h.labels, 1) l) as names
+        from (select * from facts where type = 'application.api_created') f cross join lateral jsonb_array_elements_text(coalesce(f.payload->'api'->'resourceUris', '[]')) u (uri)
+        cross join lateral (select u.uri || case when u.uri ~ '^https?://[^/?#]+$' then '/' else '' end as href,
+          string_to_array(substring(u.uri from '^https?://([^/:?#]+)'), '.') as labels) h),
+"application.api_created/3" as (insert into client_secrets (app_id, hash)
   select i.stream, decode(i.secret->>'hash', 'hex') from (select * from input where type = 'application.api_created') i where i.secret->>'hash' is not null)
 select * from found;
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, app text, href text, names text[])
+)
+select n,
+        exists (select from resource_uris r where r.href = asked.href and r.app_id <> asked.app
+          and (r.owner = asked.owner or (r.given or (
+          r.owner = (select d.owner from domains d where d.name = any(r.names) and d.proven
+            order by length(d.name) desc limit 1)
+          and not exists (select from resource_uris g where g.href = r.href and g.given offset 0)))) offset 0) as "isTaken",
+        exists (select from resource_uris r where r.href = asked.href and r.app_id = asked.app offset 0) as "isHeld",
+        exists (select from resource_uris r where r.href = asked.href and r.app_id = asked.app and r.given offset 0) as "isGiven",
+        asked.owner = (select d.owner from domains d where d.name = any(asked.names) and d.proven
+          order by length(d.name) desc limit 1) as "isOwnDomain"
+      from asked;

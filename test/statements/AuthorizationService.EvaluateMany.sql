@@ -19,7 +19,7 @@ select n, case when not h.deleted then p.owner end as "projectOwner",
         where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0) limit 1
       ) r
       where g.user_id = asked.user_id and g.project_id = asked.project_id and not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)
     ) g on true
     left join users u on u.user_id = g.user_id
     left join organizations o on o.organization_id = u.owner;

@@ -123,3 +123,22 @@ select events.* from unnest($4::text[]) of_type cross join lateral (
 order by time desc, events.position desc limit $7) events
   ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
   where "isMatch" or "isLast" order by time desc, events.position desc limit $8;
+
+select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
+    select *, coalesce(
+owner = $1
+and stream = $2
+and project_id = $3
+, false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $4 as "isLast"
+    from (
+select * from events where
+owner = $5
+ and true and true
+  and true
+order by time desc, events.position desc limit $6) events
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $7;

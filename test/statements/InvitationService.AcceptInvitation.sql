@@ -18,8 +18,8 @@ select n, v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.members
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
 )
-select n, u.email, h.name as "organizationName" from asked join users u on u.user_id = asked.id
-             join organizations h on h.organization_id = u.owner;
+select n, u.email, coalesce((u.email_verified or u.email_setter <> u.user_id), false) as "isVouchedFor", h.name as "organizationName"
+             from asked join users u on u.user_id = asked.id join organizations h on h.organization_id = u.owner;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, id text)
@@ -30,7 +30,7 @@ select n,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
     where m.user_id = u.user_id and not exists (select from ended_roles e
-      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0)
   ), '[]'::jsonb) as memberships from asked join all_users u on u.user_id = asked.id;
 
 with asked as materialized (
@@ -43,7 +43,7 @@ select n, asked.scope = 'organization' or coalesce(p.project_id, g.project_id) i
          (select m.member_id from members m
           where m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
             and not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)) as "memberId",
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0)) as "memberId",
          case when asked.scope <> 'instance' then (select (
   select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
 from all_users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
@@ -72,10 +72,20 @@ p.owner = asked.owner as owned, p.active as "projectActive",
    and (select not d.deleted from organizations d where d.organization_id = g.owner)) as "projectGrantId",
 (select u.user_id from users u
  where u.user_id = asked.user_id and (select not d.deleted from organizations d where d.organization_id = u.owner)) as "userId",
-(select g.user_grant_id from (
-   select * from user_grants g where (g.user_id, g.project_id)
-     between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
- where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+case when asked.project_grant_id = '' then (
+  select g.user_grant_id from (
+    select * from user_grants g where (g.user_id, g.project_id) <= (asked.user_id, asked.project_id)
+    order by g.user_id desc, g.project_id desc, g.project_grant_id desc, g.owner desc limit 1) g
+  where g.user_id = asked.user_id and g.project_id = asked.project_id and g.project_grant_id is null and g.owner = asked.owner)
+else (
+  select g.user_grant_id from (
+    select * from user_grants g
+    where (g.user_id, g.project_id, g.project_grant_id, g.owner)
+      >= (asked.user_id, asked.project_id, asked.project_grant_id, asked.owner)
+    order by g.user_id, g.project_id, g.project_grant_id, g.owner limit 1) g
+  where (g.user_id, g.project_id, g.project_grant_id, g.owner)
+    = (asked.user_id, asked.project_id, asked.project_grant_id, asked.owner))
+end as existing,
 exists (select from ended_roles e
   where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
 (select (
@@ -97,17 +107,21 @@ from asked left join lateral (
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, now timestamptz)
 )
-select n, c.creator as "creatorId", count(*)::integer as count from asked cross join lateral (
+select g.n, g.creator as "creatorId", g.count, exists (
+        select from members m join users u on u.user_id = m.user_id and u.kind = 'machine'
+        where m.user_id = g.creator and m.changed > g.first) as "isHeldByOthers"
+      from (select n, c.creator, count(*)::integer as count, min(c.created) as first from asked cross join lateral (
         with recursive made as (
           select t.token_id, coalesce(t.creator_id, (
-    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date from access_tokens t where t.user_id = asked."user"
+    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date, t.created from access_tokens t where t.user_id = asked."user"
           union
-          select t.token_id, made.creator, t.expiration_date from made join access_tokens t on t.maker_id = made.token_id
+          select t.token_id, made.creator, t.expiration_date, t.created from made join access_tokens t on t.maker_id = made.token_id
         )
-        select creator, expiration_date from made
-        union all select creator_id, expiration_date from mail_codes where user_id = asked."user"
-        union all select creator_id, expiration_date from phone_codes where user_id = asked."user") c
+        select creator, expiration_date, created from made
+        union all select coalesce(creator_id, ''), expiration_date, created from machine_credentials where user_id = asked."user"
+        union all select creator_id, expiration_date, null from mail_codes where user_id = asked."user"
+        union all select creator_id, expiration_date, null from phone_codes where user_id = asked."user") c
       where c.creator <> asked."user" and coalesce(c.expiration_date, 'infinity') > asked.now
-      group by n, c.creator;
+      group by n, c.creator) g;
 
 -- appends: facts/invitation.accepted_and_member.added_and_user_grant.added.sql

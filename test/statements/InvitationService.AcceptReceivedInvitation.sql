@@ -19,7 +19,7 @@ select n,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
     where m.user_id = u.user_id and not exists (select from ended_roles e
-      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0)
   ), '[]'::jsonb) as memberships from asked join all_users u on u.user_id = asked.id;
 
 with asked as materialized (
@@ -32,7 +32,7 @@ select n, asked.scope = 'organization' or coalesce(p.project_id, g.project_id) i
          (select m.member_id from members m
           where m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
             and not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)) as "memberId",
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0)) as "memberId",
          case when asked.scope <> 'instance' then (select (
   select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
 from all_users u where u.user_id = asked."user" and u.owner <> asked.owner) end as "decidedBy",
@@ -48,17 +48,21 @@ where (v.recipient_id, v.kind, v.object_id, v.owner) = (asked."user", 'member', 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, now timestamptz)
 )
-select n, c.creator as "creatorId", count(*)::integer as count from asked cross join lateral (
+select g.n, g.creator as "creatorId", g.count, exists (
+        select from members m join users u on u.user_id = m.user_id and u.kind = 'machine'
+        where m.user_id = g.creator and m.changed > g.first) as "isHeldByOthers"
+      from (select n, c.creator, count(*)::integer as count, min(c.created) as first from asked cross join lateral (
         with recursive made as (
           select t.token_id, coalesce(t.creator_id, (
-    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date from access_tokens t where t.user_id = asked."user"
+    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date, t.created from access_tokens t where t.user_id = asked."user"
           union
-          select t.token_id, made.creator, t.expiration_date from made join access_tokens t on t.maker_id = made.token_id
+          select t.token_id, made.creator, t.expiration_date, t.created from made join access_tokens t on t.maker_id = made.token_id
         )
-        select creator, expiration_date from made
-        union all select creator_id, expiration_date from mail_codes where user_id = asked."user"
-        union all select creator_id, expiration_date from phone_codes where user_id = asked."user") c
+        select creator, expiration_date, created from made
+        union all select coalesce(creator_id, ''), expiration_date, created from machine_credentials where user_id = asked."user"
+        union all select creator_id, expiration_date, null from mail_codes where user_id = asked."user"
+        union all select creator_id, expiration_date, null from phone_codes where user_id = asked."user") c
       where c.creator <> asked."user" and coalesce(c.expiration_date, 'infinity') > asked.now
-      group by n, c.creator;
+      group by n, c.creator) g;
 
 -- appends: facts/invitation.accepted_and_member.added.sql

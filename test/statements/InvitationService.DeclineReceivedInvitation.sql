@@ -18,11 +18,15 @@ select n, u.user_id as id, u.owner, u.version, u.created, u.changed,
         json_build_object('kind', 1, 'isGiven', exists (select from members m where (m.user_id collate "C") = asked.id and (m.owner collate "C") = asked.giver and m.scope <> 'instance' offset 0),
         'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
           where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = 'ROLE_KIND_MEMBERSHIP'),
+        'isKept', (select e.kept from ended_roles e
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = 'ROLE_KIND_MEMBERSHIP'),
         'jobId', (select j.job_id from jobs j where j.ended is null and j.owner = asked.owner and j.stream = asked.id
           and j.type = 'user.roles_ended' and j.payload->>'organizationId' = asked.giver
           and j.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' limit 1)),
         json_build_object('kind', 2, 'isGiven', exists (select from user_grants g where (g.user_id collate "C") = asked.id and (g.owner collate "C") = asked.giver offset 0),
         'endedBy', (select case when e.by_administrator then 'administrator' else 'user' end from ended_roles e
+          where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = 'ROLE_KIND_USER_GRANT'),
+        'isKept', (select e.kept from ended_roles e
           where e.user_id = asked.id and e.organization_id = asked.giver and e.kind = 'ROLE_KIND_USER_GRANT'),
         'jobId', (select j.job_id from jobs j where j.ended is null and j.owner = asked.owner and j.stream = asked.id
           and j.type = 'user.roles_ended' and j.payload->>'organizationId' = asked.giver

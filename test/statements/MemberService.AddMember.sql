@@ -23,23 +23,27 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
                and (select not d.deleted from organizations d where d.organization_id = g.owner)
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
                and not exists (select from ended_roles e
-      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0);
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0);
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, "user" text, now timestamptz)
 )
-select n, c.creator as "creatorId", count(*)::integer as count from asked cross join lateral (
+select g.n, g.creator as "creatorId", g.count, exists (
+        select from members m join users u on u.user_id = m.user_id and u.kind = 'machine'
+        where m.user_id = g.creator and m.changed > g.first) as "isHeldByOthers"
+      from (select n, c.creator, count(*)::integer as count, min(c.created) as first from asked cross join lateral (
         with recursive made as (
           select t.token_id, coalesce(t.creator_id, (
-    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date from access_tokens t where t.user_id = asked."user"
+    select e.actor from events e where e.owner = t.owner and e.stream = t.token_id and e.version = 1)) as creator, t.expiration_date, t.created from access_tokens t where t.user_id = asked."user"
           union
-          select t.token_id, made.creator, t.expiration_date from made join access_tokens t on t.maker_id = made.token_id
+          select t.token_id, made.creator, t.expiration_date, t.created from made join access_tokens t on t.maker_id = made.token_id
         )
-        select creator, expiration_date from made
-        union all select creator_id, expiration_date from mail_codes where user_id = asked."user"
-        union all select creator_id, expiration_date from phone_codes where user_id = asked."user") c
+        select creator, expiration_date, created from made
+        union all select coalesce(creator_id, ''), expiration_date, created from machine_credentials where user_id = asked."user"
+        union all select creator_id, expiration_date, null from mail_codes where user_id = asked."user"
+        union all select creator_id, expiration_date, null from phone_codes where user_id = asked."user") c
       where c.creator <> asked."user" and coalesce(c.expiration_date, 'infinity') > asked.now
-      group by n, c.creator;
+      group by n, c.creator) g;
 
 -- appends: facts/member.added.sql
 

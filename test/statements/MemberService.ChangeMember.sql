@@ -23,4 +23,4 @@ select n, coalesce(p.project_id, g.project_id) as "projectId",
                and (select not d.deleted from organizations d where d.organization_id = g.owner)
              left join members m on m.user_id = asked."user" and m.scope = asked.scope and m.scope_id = asked.id
                and not exists (select from ended_roles e
-      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0);
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0);

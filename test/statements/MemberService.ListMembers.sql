@@ -10,21 +10,21 @@ select n from asked
 
 select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed,
 not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from members m where m.scope = $1 and m.scope_id = $2
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from members m where m.scope = $1 and m.scope_id = $2
   and true
 and true
 order by m.member_id desc limit $3;
 
 select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed,
 not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from members m where m.scope = $1 and m.scope_id = $2
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from members m where m.scope = $1 and m.scope_id = $2
   and true
 and m.member_id < $3
 order by m.member_id desc limit $4;
 
 select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed,
 not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from terms w cross join lateral (
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from terms w cross join lateral (
     select * from members where owner = $1 and member_id = w.object_id limit 1) m
   where w.noun = 'member' and w.scope = $2 and w.term = $3
 and true
@@ -32,7 +32,7 @@ order by w.object_id desc limit $4;
 
 select m.user_id as "userId", m.roles, m.member_id as id, m.owner, m.version, m.created, m.changed,
 not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from (
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) and not exists (select from all_users x where x.deleted and x.user_id = m.user_id offset 0) as "isMatch" from (
 select * from members m where (m.user_id, m.scope, m.scope_id) between ($1, $2, $3) and ($4, $5, $6) offset 0) m where true
   and $7 = any(m.roles)
 and true

@@ -3,7 +3,7 @@ with asked as materialized (
 )
 select n, r.registration_id as id, r.owner, r.version, r.created, r.changed, c.email, h.name as "organizationName",
         exists (select from domains d where d.owner = r.owner and d.proven offset 0) as "hasDomain",
-        encode(a.browser, 'hex') as browser, (
+        encode(c.browser, 'hex') as browser, (
   select jsonb_build_object(
     'minimumLength', coalesce(p.minimum_length, 8),
     'requiresUpper', coalesce(p.requires_upper, true),
@@ -32,7 +32,6 @@ select n, r.registration_id as id, r.owner, r.version, r.created, r.changed, c.e
       from asked
       join mail_codes c on c.mac = decode(asked.hash, 'hex') and c.purpose = 'registration' and c.expiration_date > asked.now
       join registrations r on r.registration_id = c.user_id
-      join registration_addresses a on a.registration_id = r.registration_id
       join organizations h on h.organization_id = r.owner;
 
 with asked as materialized (

@@ -59,7 +59,11 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
              join pending_sessions s on s.mac = decode(m.mac, 'hex') and s.expiration_date > asked.now
              join users u on u.user_id = s.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
              left join passwords p on p.user_id = u.user_id
-             where p.changed::text is not distinct from s.since and not exists (select from spent_challenges c where c.challenge = s.challenge);
+             where p.changed::text is not distinct from s.since and (s.method <> 'otp' or s.is_known or (coalesce((
+  select p.mail_codes from instance cross join lateral (select q.* from sign_in_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p), false) and (
+  coalesce((
+  select p.mail_codes from instance cross join lateral (select q.* from sign_in_policies q where q.owner in ((select instance_id from instance), instance_id) order by q.owner = (select instance_id from instance) desc limit 1) p), false)
+  or not exists (select from members m where m.user_id = u.user_id and m.scope = 'instance' offset 0)))) and not exists (select from spent_challenges c where c.challenge = s.challenge);
 
 insert into factor_attempts as a (user_id, attempts) values ($1, 1)
 on conflict (user_id) do update set attempts = a.attempts + 1,

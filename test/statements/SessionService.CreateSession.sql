@@ -46,11 +46,11 @@ select n, f.subject, l.user_id as "userId", l.owner, k.hash as known,
                select coalesce(l.user_id, asked.nobody || coalesce('.' || l.organization, '')) as subject offset 0) f
              left join sign_in_failures s on s.subject = f.subject
              left join lateral (
-               select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
-               join known_browsers k on k.hash = decode(value, 'hex')
-               left join passwords p on p.user_id = k.user_id
-               where k.user_id = l.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
-               limit 1) k on true;
+  select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
+  join known_browsers k on k.hash = decode(value, 'hex')
+  left join passwords p on p.user_id = k.user_id
+  where k.user_id = l.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
+  limit 1) k on true;
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, owner text, id text)

@@ -44,33 +44,53 @@ with recursive signed_in (app_id) as (
     select o.app_id from sign_ons o
     where (o.user_id, o.app_id) > ($2, k.app_id) and o.user_id <= $3 and o.expiration_date > $4
     order by o.user_id, o.app_id limit 1) n
+),
+page (app_id) as materialized (
+  select app_id from (
+    select app_id from (
+      select c.app_id from consents c
+      where c.user_id = $5 and c.app_id > $6
+        and exists (select from applications a where a.app_id = c.app_id offset 0)
+      order by c.app_id limit $7) c
+    union
+    select app_id from signed_in k
+    where k.app_id > $8 and exists (select from applications a where a.app_id = k.app_id offset 0)
+  ) k order by app_id limit $9
 )
 select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",
   c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
-  f.first is not null as "isOffline", f.first as "offlineSinceDate"
-from (
-  select app_id from (select app_id from consents where user_id = $5 offset 0) c
-  union
-  select app_id from signed_in
-) k
+  f.first is not null as "isOffline", f.first as "offlineSinceDate", acting.machines as "actingMachines"
+from page k
 cross join lateral (
   select a.name, a.owner, h.name as organization_name
   from applications a join organizations h on h.organization_id = a.owner where a.app_id = k.app_id offset 0) a
-left join consents c on c.user_id = $6 and c.app_id = k.app_id
+left join lateral (
+  select c.scopes, c.changed from consents c where c.user_id = $10 and c.app_id = k.app_id offset 0) c on true
 left join lateral (
   select l.created as last from (
     select o.user_id, o.app_id, o.created from sign_ons o
-    where (o.user_id, o.app_id) <= ($7, k.app_id) and o.expiration_date > $8
+    where (o.user_id, o.app_id) <= ($11, k.app_id) and o.expiration_date > $12
     order by o.user_id desc, o.app_id desc, o.sign_on_id desc limit 1) l
-  where l.user_id = $9 and l.app_id = k.app_id) s on true
+  where l.user_id = $13 and l.app_id = k.app_id) s on true
 cross join lateral (
-  select min(o.created) as first from sign_ons o
-  where o.user_id = $10 and o.app_id = k.app_id and o.refresh_family is not null and o.expiration_date > $11
+  select min(o.created) as first from (
+    select o.sign_on_id, o.created, o.expiration_date from sign_ons o
+    where o.user_id = $14 and o.app_id = k.app_id and o.refresh_family is not null offset 0) o
+  where o.expiration_date > $15
     and exists (select from refresh_tokens r
-      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > $12)
+      where r.sign_on_id = o.sign_on_id and r.replaced is null and r.expiration_date > $16)
 ) f
-where k.app_id > $13
-order by k.app_id limit $14;
+cross join lateral (
+  select coalesce(json_agg(json_build_object('userId', u.user_id, 'name', u.name, 'apiId', y.app_id, 'apiName', y.name,
+    'firstDate', m.first_used, 'lastDate', m.last_used) order by m.last_used desc, u.user_id, y.app_id), '[]') as machines
+  from (
+    select * from acting_machines m where m.user_id = $17 and m.app_id = k.app_id and m.expiration_date > $18
+    order by m.user_id desc, m.app_id desc, m.last_used desc limit $19
+  ) m
+  cross join lateral (select u.user_id, u.name from users u where u.user_id = m.machine_id offset 0) u
+  cross join lateral (select y.app_id, y.name from applications y where y.app_id = m.api_id offset 0) y
+) acting
+order by k.app_id;
 
 select r.kind, r.owner, r.id, r.version, r.created, r.changed, r.scope, h.name as "organizationName",
   r."projectGrantId", coalesce(r."projectId", p.project_id) as "projectId", q.owner as "projectOwner", r.active, r."expirationDate",
@@ -82,7 +102,7 @@ from (
   (select $1::integer as kind, m.owner, m.member_id as id, m.version, m.created, m.changed, m.scope, m.roles,
     m.project_id as "projectId", m.project_grant_id as "projectGrantId", null as active,
     null::timestamptz as "expirationDate", null as "isShut", not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) as "isLeft"
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) as "isLeft"
   from members m where (m.user_id collate "C") = $2
     and ((m.owner collate "C"), (m.member_id collate "C")) > ($3, $4)
   order by (m.owner collate "C"), (m.member_id collate "C") limit $5)
@@ -94,13 +114,13 @@ from (
     and not exists (select from all_project_grants x
       where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
   when not (not exists (select from ended_roles e
-  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
   when g.expiration_date <= now() then 'time'
   else '' end
 from projects p
 cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
 where p.project_id = g.project_id) <> '', not exists (select from ended_roles e
-  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)
+  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)
   from user_grants g where (g.user_id collate "C") = $7
     and ((g.owner collate "C"), (g.user_grant_id collate "C")) > ($8, $9)
   order by (g.owner collate "C"), (g.user_grant_id collate "C") limit $10)
@@ -166,6 +186,12 @@ about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number
   order by time, events.position;
 
 select key, value, shared from user_metadata where user_id = $1 order by key limit $2 offset $3;
+
+select m.credential_id as id, m.owner, m.user_id as "userId", m.jwk,
+    m.access_token_type as "accessTokenType", m.expiration_date as "expirationDate", m.creator_id as "creatorId", m.version,
+    m.created, m.changed, p.last_used as "lastUsed", p.last_used_origin as "lastUsedOrigin" from machine_credentials m
+left join machine_proofs p on p.credential_id = m.credential_id
+where m.user_id = $1 order by m.credential_id limit $2 offset $3;
 
 select t.token_id as id, t.owner, t.user_id as "userId", t.expiration_date as "expirationDate",
 t.name, t.permissions, t.maker_id as "makerId", coalesce(t.creator_id, (

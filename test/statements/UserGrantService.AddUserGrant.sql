@@ -22,10 +22,20 @@ found as materialized (
        and (select not d.deleted from organizations d where d.organization_id = g.owner)) as "projectGrantId",
     (select u.user_id from users u
      where u.user_id = asked.user_id and (select not d.deleted from organizations d where d.organization_id = u.owner)) as "userId",
-    (select g.user_grant_id from (
-       select * from user_grants g where (g.user_id, g.project_id)
-         between (asked.user_id, asked.project_id) and (asked.user_id, asked.project_id) offset 0) g
-     where g.owner = asked.owner and g.project_grant_id is not distinct from nullif(asked.project_grant_id, '')) as existing,
+    case when asked.project_grant_id = '' then (
+      select g.user_grant_id from (
+        select * from user_grants g where (g.user_id, g.project_id) <= (asked.user_id, asked.project_id)
+        order by g.user_id desc, g.project_id desc, g.project_grant_id desc, g.owner desc limit 1) g
+      where g.user_id = asked.user_id and g.project_id = asked.project_id and g.project_grant_id is null and g.owner = asked.owner)
+    else (
+      select g.user_grant_id from (
+        select * from user_grants g
+        where (g.user_id, g.project_id, g.project_grant_id, g.owner)
+          >= (asked.user_id, asked.project_id, asked.project_grant_id, asked.owner)
+        order by g.user_id, g.project_id, g.project_grant_id, g.owner limit 1) g
+      where (g.user_id, g.project_id, g.project_grant_id, g.owner)
+        = (asked.user_id, asked.project_id, asked.project_grant_id, asked.owner))
+    end as existing,
     exists (select from ended_roles e
       where e.user_id = asked.user_id and e.organization_id = asked.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0) as "isEnded",
     (select (

@@ -6,7 +6,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -24,7 +24,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -42,7 +42,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -64,7 +64,7 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active,
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
@@ -89,7 +89,7 @@ select n, g.user_grant_id, g.project_id, g.project_grant_id, g.active,
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end,
       array(select r.role_key from user_grant_roles r where r.user_grant_id = g.user_grant_id order by r.role_key)
@@ -119,7 +119,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -139,7 +139,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -158,7 +158,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -186,7 +186,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -208,7 +208,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -230,7 +230,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -250,7 +250,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -272,7 +272,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -298,7 +298,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -316,7 +316,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -334,7 +334,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -354,7 +354,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -372,7 +372,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -394,7 +394,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -430,7 +430,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -459,7 +459,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -482,7 +482,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -505,7 +505,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p
@@ -528,7 +528,7 @@ g.project_grant_id as "projectGrantId", g.active, g.expiration_date as "expirati
       and not exists (select from all_project_grants x
         where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
     when not (not exists (select from ended_roles e
-    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+    where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
     when g.expiration_date <= now() then 'time'
     else '' end
   from projects p

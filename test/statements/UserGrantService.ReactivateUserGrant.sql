@@ -9,7 +9,7 @@ select n, g.user_grant_id as id, g.owner, g.user_id as "userId", g.project_id as
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p

@@ -13,7 +13,7 @@ from (
   (select $1::integer as kind, m.owner, m.member_id as id, m.version, m.created, m.changed, m.scope, m.roles,
     m.project_id as "projectId", m.project_grant_id as "projectGrantId", null as active,
     null::timestamptz as "expirationDate", null as "isShut", not exists (select from ended_roles e
-  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) as "isLeft"
+  where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) as "isLeft"
   from members m where (m.user_id collate "C") = $2
     and ((m.owner collate "C"), (m.member_id collate "C")) > ($3, $4)
   order by (m.owner collate "C"), (m.member_id collate "C") limit $5)
@@ -25,13 +25,13 @@ from (
     and not exists (select from all_project_grants x
       where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
   when not (not exists (select from ended_roles e
-  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
   when g.expiration_date <= now() then 'time'
   else '' end
 from projects p
 cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
 where p.project_id = g.project_id) <> '', not exists (select from ended_roles e
-  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)
+  where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)
   from user_grants g where (g.user_id collate "C") = $7
     and ((g.owner collate "C"), (g.user_grant_id collate "C")) > ($8, $9)
   order by (g.owner collate "C"), (g.user_grant_id collate "C") limit $10)

@@ -17,5 +17,5 @@ select n,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
     where m.user_id = u.user_id and not exists (select from ended_roles e
-      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0)
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0)
   ), '[]'::jsonb) as memberships from asked join all_users u on u.user_id = asked.id;

@@ -15,7 +15,8 @@ from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as p
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on g.user_id = i.stream) c limit 1001) union all (select from (select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join invitations v on v.recipient_id = i.stream) c limit 1001) union all (select from (select i.n, s.owner, s.session_id, s.version + 1, jsonb_build_object('userId', s.user_id)
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join sessions s on s.user_id = i.stream) c limit 1001) union all (select from (select i.n, t.owner, t.token_id, t.version + 1, jsonb_build_object('userId', t.user_id)
-from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join access_tokens t on t.user_id = i.stream) c limit 1001) union all (select from (select i.n, c.owner, c.consent_id, c.version + 1,
+from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join access_tokens t on t.user_id = i.stream) c limit 1001) union all (select from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join machine_credentials c on c.user_id = i.stream) c limit 1001) union all (select from (select i.n, c.owner, c.consent_id, c.version + 1,
   jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join consents c on c.user_id = i.stream) c limit 1001)) found;
 

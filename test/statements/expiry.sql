@@ -75,6 +75,20 @@ where v.expiration_date < $1 order by v.expiration_date limit $2;
 select r.owner, r.registration_id as id, r.version, r.created, r.changed from registrations r
 where r.expiration_date < $1 order by r.expiration_date limit $2;
 
+select a.app_id as id, a.version, a.oidc, a.is_api as "isApi",
+  exists (select from application_keys k where k.app_id = a.app_id) as "hasKey"
+from applications a where a.compliance_version is distinct from a.version order by a.app_id limit $1;
+
+with written as materialized (
+  select a.app_id, j.problems
+  from jsonb_to_recordset($1::text::jsonb) as j (id text, version bigint, problems jsonb)
+  join applications a on a.app_id = j.id and a.version = j.version
+  order by a.app_id for update of a skip locked
+)
+update applications a set compliance_version = a.version,
+  compliance_problems = array(select jsonb_array_elements_text(w.problems))
+from written w where a.app_id = w.app_id;
+
 insert into jobs (job_id, owner, type, stream, version, payload, actor, request_id, created)
 select o.organization_id, e.owner, e.type, e.stream, e.version, e.payload, e.actor, e.request_id, e.time
 from organizations o join events e

@@ -4,7 +4,7 @@ with due as materialized (
 update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
 returning r.request_id as id, r.login_name as "loginName", r.email,
   r.name_or_email as "nameOrEmail", r.sign_in_name as "signInName", r.organization_id as "organizationId", r.language,
-  r.call_id as "callId", r.origin;
+  r.browsers, r.call_id as "callId", r.origin;
 
 with asked as (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (login_name text, organization text, address text, local_part text, domain text)

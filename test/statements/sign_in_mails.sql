@@ -4,10 +4,10 @@ with due as materialized (
 update password_reset_requests r set due = now() + interval '1 minute' from due d where r.request_id = d.request_id
 returning r.request_id as id, r.login_name as "loginName", r.email,
   r.name_or_email as "nameOrEmail", r.sign_in_name as "signInName", r.organization_id as "organizationId", r.language,
-  r.call_id as "callId", r.origin;
+  r.browsers, r.call_id as "callId", r.origin;
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text, address text, local_part text, domain text, now timestamptz)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, login_name text, organization text, address text, local_part text, domain text, browsers text, now timestamptz)
 )
 select n, u.user_id as id, u.owner, u.email, case when coalesce((
         select d.owner from domains d where d.proven and d.name = substring(lower(normalize(u.username, nfkc)) from '@([^@]+)$')),
@@ -22,7 +22,13 @@ select n, u.user_id as id, u.owner, u.email, case when coalesce((
       where not exists (select from organization_login_names o where o.owner = u.owner and o.login_name = d.named offset 0)
         and not exists (
           select from users v where v.owner = u.owner and lower(v.email) = d.named and (v.email_verified or v.email_setter <> v.user_id)
-            and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName"
+            and v.user_id <> u.user_id offset 0)), u.owner) end as "qualifiedName",
+               exists (
+  select encode(k.hash, 'hex') as hash from unnest(string_to_array(asked.browsers, ' ')) as value
+  join known_browsers k on k.hash = decode(value, 'hex')
+  left join passwords p on p.user_id = k.user_id
+  where k.user_id = u.user_id and k.since is not distinct from p.changed and k.expiration_date > asked.now
+  limit 1) as "isKnown"
              from asked join lateral (
     select found.who[1] as user_id, found.who[2] as owner, r.organization
     from (

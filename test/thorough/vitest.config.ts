@@ -12,8 +12,6 @@ const longest = [
 export default defineConfig({
   test: {
     ...every,
-    // They wait half of the time: for processes to start, statements to time out and faults to end.
-    maxWorkers: 3,
     sequence: { sequencer: startingWith(...longest) },
     projects: [
       { extends: true, test: { name: "sources", include: slowPure, isolate: false } },

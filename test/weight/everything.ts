@@ -1,6 +1,7 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { connect, foreignApplication, refreshing } from "../fixture/connection.ts";
 import { type Caller, type CodeTo, callEveryOperation } from "../fixture/example_calls.ts";
+import { callDeliveries } from "../fixture/given_up.ts";
 import { callOperation } from "../fixture/operation_call.ts";
 import type { Postern } from "../harness.ts";
 import type { Scales, Weight } from "./blocks.ts";
@@ -42,6 +43,7 @@ export async function weighEverything(postern: WeighedService, scales: Scales, c
     },
     codeTo,
   );
+  await callDeliveries((operationId, request = {}) => made(weighing, operationId, { request }), "mu1");
   for (const method of lists) await weighList(weighing, method);
   for (const { operationId, request } of heavyCalls) await made(weighing, operationId, { request });
   return weighing.weighed;

@@ -17,6 +17,12 @@ export const heavyCalls: readonly HeavyCall[] = [
     operationId: "AuthorizationService_EvaluateMany",
     request: { action, resource, evaluations: hundred.map((n) => ({ subject: user(`u${7 * n + 1}`) })) },
   },
+  { operationId: "NameService_GetNames", request: { ids: hundred.map((n) => `u${7 * n + 1}`) } },
+  { operationId: "UserService_FindUser", request: { loginName: "user1", projectId: "p1" } },
+  {
+    operationId: "ExplanationService_ExplainDecision",
+    request: { userId: "u1", projectId: "p1", roleKey: commonRole },
+  },
   { operationId: "UserService_GetUser", request: { userId: "u1" } },
   { operationId: "UserService_GetUserByLoginName", request: { loginName: "user1" } },
   { operationId: "UserService_GetUserMetadata", request: { userId: "u1" } },

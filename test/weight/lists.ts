@@ -75,13 +75,14 @@ function choicesOf(field: DescField): Choice[] {
 function valuesOf(field: DescField): readonly unknown[] {
   if (field.fieldKind === "enum") return field.enum.values.filter(({ number }) => number > 0).map(({ name }) => name);
   if (field.fieldKind === "scalar" && field.scalar === ScalarType.BOOL) return [true];
-  const values = texts[field.localName];
+  const values = texts[`${field.parent.name}.${field.localName}`] ?? texts[field.localName];
   if (!values) throw new Error(`no value is known for the filter ${field.parent.typeName}.${field.localName}`);
   return values;
 }
 
 // Values that rows have, many of them where there can be many, and values that none has: a filter that finds nothing must not take longer.
 const texts: Readonly<Record<string, readonly unknown[]>> = {
+  "ListMachineCredentialsRequest.userId": ["r1"],
   userId: ["u1"],
   appId: ["b1"],
   projectId: ["p1"],

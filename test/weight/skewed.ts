@@ -9,6 +9,8 @@ export type Skew = {
 };
 
 const [mostOrganizations, usersEach, eventsEach, thingsOfLargest] = [5_000, 20, 10, 1_000];
+// Two client secrets and twenty keys.
+const credentialsOfOne = 22;
 
 /** The skew of an instance of so many users: 5,000 organizations, fewer where users are few, and ten events for each user. */
 export const skewOf = (users: number): Skew => ({
@@ -52,13 +54,15 @@ export const filling = ({ organizations, users, things, events }: Skew): string 
   select 'o' || n, 'p' || n, 'role0', 'Role 0' from generate_series(1, ${organizations}) n;
   insert into project_roles (owner, project_id, role_key, display_name)
   select '${largest}', 'p1', 'role' || n, 'Role ' || n from generate_series(1, ${things}) n;
-  insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+  insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed, compliance_version, compliance_problems)
   select 'o' || n, 'a' || n, 'p' || n, 'Application ' || n, 'c' || n, '{"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
-    "responseTypes":["OIDC_RESPONSE_TYPE_CODE"],"redirectUris":["https://a.example/back"]}', 1, now(), now()
+    "responseTypes":["OIDC_RESPONSE_TYPE_CODE"],"redirectUris":["https://a.example/back"]}', 1, now(), now(), 1,
+    case when n % 10 = 7 then '{NO_REDIRECT_URIS}' else '{}' end::text[]
   from generate_series(1, ${organizations}) n;
-  insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+  insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed, compliance_version, compliance_problems)
   select '${largest}', 'b' || n, 'p1', 'Shop ' || n, 'd' || n, '{"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE"],
-    "responseTypes":["OIDC_RESPONSE_TYPE_CODE"],"redirectUris":["https://a.example/back"]}', 1, now(), now()
+    "responseTypes":["OIDC_RESPONSE_TYPE_CODE"],"redirectUris":["https://a.example/back"]}', 1, now(), now(), 1,
+    case when n % 10 = 7 then '{NO_REDIRECT_URIS}' else '{}' end::text[]
   from generate_series(1, ${things}) n;
   insert into members (owner, member_id, user_id, scope, scope_id, roles, version, created, changed)
   select owner, 'm' || user_id, user_id, 'organization', owner, '{ORG_VIEWER}', 1, now(), now()
@@ -92,10 +96,20 @@ export const filling = ({ organizations, users, things, events }: Skew): string 
   select '${largest}', 't' || n, 'u1', now() + interval '1 year', 1, now(), now() from generate_series(1, ${things}) n;
   insert into access_tokens (owner, token_id, user_id, version, created, changed)
   select owner, 'v' || user_id, user_id, 1, now(), now() from users where user_id like 'u%5';
+  insert into users (owner, user_id, kind, username, name, version, created, changed)
+  select '${largest}', 'r' || n, 'machine', 'robot' || n, 'Robot ' || n, 1, now(), now() from generate_series(1, ${things}) n;
+  insert into login_names (login_name, owner, user_id) select username, owner, user_id from users where user_id like 'r%';
+  insert into machine_credentials (owner, credential_id, user_id, access_token_type, version, created, changed)
+  select '${largest}', 'k' || n, 'r' || greatest(n - ${credentialsOfOne} + 1, 1), 'OIDC_TOKEN_TYPE_BEARER', 1, now(), now()
+  from generate_series(1, ${things}) n;
+  insert into machine_proofs (credential_id, hash, last_used)
+  select credential_id, sha256(credential_id::bytea), now() from machine_credentials;
   insert into bearers (hash, owner, user_id, session_id)
   select sha256(session_id::bytea), owner, user_id, session_id from sessions where session_id ~ '^[st]';
   insert into bearers (hash, owner, user_id, token_id)
   select sha256(token_id::bytea), owner, user_id, token_id from access_tokens where token_id like 'v%';
+  insert into mail_messages (mail_id, owner, user_id, kind, email, language, expiration_date, created, dead)
+  select 'm' || user_id, owner, user_id, 'password_changed', email, 'en', now() + interval '1 day', now(), now() from users where user_id like 'u%';
   insert into events (owner, stream, version, type, payload, actor, request_id, time)
   select case when n::bigint * 104729 % 9973 % 10 between 2 and 5 then '${largest}' else 'o' || n % ${organizations} + 1 end, 'u' || n % ${users} + 1, 1000 + n,
     'user.unlocked', '{}', case n % 3 when 0 then 'u1' when 1 then 'u2' else 'u' || n % ${users} + 1 end, 'r' || n,

@@ -87,6 +87,7 @@ test("two workers answer through every door, and serve what is loaded with its f
   );
   expect(refusal).toContain("PASSWORD_TOO_COMMON");
   for (const [path, part] of [
+    ["/console/", 'data-version="0.1.0"'],
     ["/docs", "<html"],
     ["/docs/browser.js", "fetch("],
     ["/openapi.json", '"openapi"'],
@@ -120,6 +121,7 @@ test("the archive holds JavaScript, the migrations, the pages and the licences o
   const { packed } = postern;
   for (const path of [
     "package/bin/postern",
+    "package/dist/console/index.html",
     "package/dist/main.js",
     "package/dist/packages/gateway/src/services/docs/page.css",
     "package/dist/src/provider/pages/page.css",

@@ -24,7 +24,7 @@ afterAll(() => opened.disposeAsync());
 
 test("the examples promise the Node that installs Postern", () => {
   const { engines } = JSON.parse(textOf("package.json"));
-  for (const name of ["device", "single-page", "web-server"]) {
+  for (const name of ["agent", "device", "single-page", "web-server"]) {
     expect(JSON.parse(textOf(`examples/${name}/package.json`)).engines.node, name).toBe(engines.node);
     expect(textOf(`examples/${name}/README.md`), name).toContain(`Node ${engines.node.slice(2)} or newer`);
   }

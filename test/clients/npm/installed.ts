@@ -56,7 +56,7 @@ export async function nodeOf(version: string, base: string): Promise<string> {
   return join(folder, "node_modules", name, "bin");
 }
 
-const packing = ["bin", "src", "gen", "packages", "scripts", "docs", "proto"];
+const packing = ["bin", "src", "gen", "packages", "console", "scripts", "docs", "proto"];
 const files = ["package.json", "package-lock.json", "tsconfig.json"];
 const pages = ["LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"];
 

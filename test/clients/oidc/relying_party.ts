@@ -1,8 +1,17 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
-import { type Application, application, issuerOf, type Person, signIn } from "../../provider/application.ts";
+import {
+  type Application,
+  application,
+  basic,
+  issuerOf,
+  type Person,
+  post,
+  signIn,
+} from "../../provider/application.ts";
 import { type Browser, openBrowser } from "../../provider/browser.ts";
+import { grantedMachine } from "../../provider/machine.ts";
 import { registerUris, type Started, startWebProgram } from "../../provider/web_program.ts";
 import { found, type Toolchain } from "../toolchains.ts";
 import { type Front, openFront } from "./front.ts";
@@ -29,6 +38,8 @@ export type RelyingParty = {
   readonly callback: string;
   /** The path by which its user signs out, the one where the browser is then, and the one for logout tokens. */
   readonly signOut?: Readonly<Record<"path" | "after" | "backChannel", string>>;
+  /** In how many ways it gets tokens of a machine, which it answers at `/machine`. */
+  readonly machine?: number;
   /** Builds the server; answers how to start it. */
   readonly build: () => Promise<Pick<Started, "command" | "cwd">>;
 };
@@ -73,7 +84,7 @@ const byKey: Registration = {
 /** Signs a user in at a relying party, once for each way to register it, and out where it knows how. */
 export function signsIn(
   library: string,
-  { toolchain, login = "/login", callback, signOut, build }: RelyingParty,
+  { toolchain, login = "/login", callback, signOut, machine = 0, build }: RelyingParty,
 ): void {
   describe.skipIf(!found(toolchain))(library, () => {
     const opened = new AsyncDisposableStack();
@@ -141,6 +152,22 @@ export function signsIn(
       expect((await postern.admin.post(keys, { jwksUri })).status).toBe(200);
       expect(await answered(browser, `${server.origin}/refresh`)).toMatchObject({ claims });
       expect(front.paths).toContain(new URL(jwksUri).pathname);
+    });
+
+    test.skipIf(!machine)("gets tokens as a machine, by a secret and by a key file", { timeout }, async () => {
+      const { admin } = postern;
+      const robot = await grantedMachine(postern);
+      const { keyFile } = (await admin.post(`/v1/users/${robot.userId}/keys`)).body;
+      const app = { ...robot, appId: "", redirectUri: "" };
+      const env = { ...environmentOf(postern, app, registrations["with a secret in the header"]), SCOPE: robot.scope };
+      await using server = await startWebProgram({ ...program, env: { ...env, KEY_FILE: keyFile } });
+      const response = await fetch(`${server.origin}/machine`, { redirect: "manual" });
+      const tokens = (await response.json()) as string[];
+      expect([response.status, tokens.length]).toEqual([200, machine]);
+      for (const token of tokens) {
+        const { body } = await post(issuerOf(postern), "/oauth/introspect", { token }, basic(robot.api));
+        expect(body).toMatchObject({ sub: robot.userId, client_id: robot.clientId, roles: ["viewer"] });
+      }
     });
 
     if (!signOut) return;

@@ -28,6 +28,7 @@ signsIn("Spring Security", {
   toolchain: "java",
   login: "/oauth2/authorization/postern",
   callback: "/login/oauth2/code/postern",
+  machine: 2,
   signOut: { path: "/logout", after: "/bye", backChannel: "/logout/connect/back-channel/postern" },
   build: program,
 });

@@ -15,7 +15,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "postern-samples-"));
   postern = await startPostern();
   sections = await sectionsOf(postern.url);
-});
+  // A page for each operation.
+}, 600_000);
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
   await postern?.[Symbol.asyncDispose]();

@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     ...shared,
     fileParallelism: false,
+    globalSetup: [...shared.globalSetup, "test/faults/postgres_versions.ts"],
     include: ["test/faults/long/*.test.ts"],
     reporters: [...shared.reporters, reportSkipped("long")],
   },

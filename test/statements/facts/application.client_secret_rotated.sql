@@ -8,7 +8,7 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"application.client_secret_rotated/0" as (update applications t set version = f.version, changed = f.time
+"application.client_secret_rotated/0" as (update applications t set compliance_version = case when t.compliance_version = t.version then f.version else t.compliance_version end, version = f.version, changed = f.time
    from (select * from facts where type = 'application.client_secret_rotated') f where t.owner = f.owner and t.app_id = f.stream),
 "application.client_secret_rotated/1" as (delete from client_secrets s using (select * from input where type = 'application.client_secret_rotated') i
        where s.app_id = i.stream and (s.expiration_date is not null or (i.payload->>'previousSecretExpirationDate')::timestamptz <= i.time)),

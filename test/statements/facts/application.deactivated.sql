@@ -8,6 +8,6 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"application.deactivated/0" as (update applications t set active = false, version = f.version, changed = f.time
+"application.deactivated/0" as (update applications t set active = false, compliance_version = case when t.compliance_version = t.version then f.version else t.compliance_version end, version = f.version, changed = f.time
    from (select * from facts where type = 'application.deactivated') f where t.owner = f.owner and t.app_id = f.stream)
 select 1;

@@ -11,6 +11,6 @@ facts as (
 "application.key_added/0" as (insert into application_keys (owner, app_id, key_id, kid, jwk, jwks_uri, version, created)
        select f.owner, f.stream, f.payload->>'keyId', f.payload->'publicKey'->>'kid', f.payload->'publicKey',
          f.payload->>'jwksUri', f.version, f.time from (select * from facts where type = 'application.key_added') f),
-"application.key_added/1" as (update applications t set version = f.version, changed = f.time
+"application.key_added/1" as (update applications t set compliance_problems = array_remove(t.compliance_problems, 'PRIVATE_KEY_JWT_WITHOUT_KEY'), compliance_version = case when t.compliance_version = t.version then f.version else t.compliance_version end, version = f.version, changed = f.time
    from (select * from facts where type = 'application.key_added') f where t.owner = f.owner and t.app_id = f.stream)
 select 1;

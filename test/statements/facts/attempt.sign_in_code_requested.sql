@@ -8,9 +8,10 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"attempt.sign_in_code_requested/0" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"attempt.sign_in_code_requested/0" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)
    select c.code->>'id', i.owner, i.payload->>'userId', c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor,
+     decode(c.code->>'browser', 'hex')
    from (select * from input where type = 'attempt.sign_in_code_requested') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,

@@ -15,10 +15,17 @@ cascade_0 as (
                select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
              ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
 ),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'machine_credential.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from (select * from input where type = 'member.added') i join machine_credentials c on c.user_id = i.secret->>'userId'
+           where not i.secret->'keptCreators' ? coalesce(c.creator_id, '')) c (n, owner, stream, version, payload) join input i using (n)
+),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.created/0" as (insert into access_tokens (owner, token_id, user_id, expiration_date, name, permissions, maker_id, creator_id, version,
@@ -37,6 +44,8 @@ facts as (
   ) made where p.user_id = made.user_id),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
 "member.added/0" as (insert into members (owner, member_id, user_id, scope, scope_id, project_id, project_grant_id, roles,
          version, created, changed)
        select f.owner, f.stream, f.payload->>'userId',
@@ -86,9 +95,10 @@ facts as (
 "user.human_created/6" as (insert into phone_sends (phone, n, user_id, time)
    select c.code->>'phone', (c.code->>'nth')::bigint, i.stream, i.time
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'phoneCode' as code) c where c.code->>'nth' is not null),
-"user.human_created/7" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"user.human_created/7" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor,
+     decode(c.code->>'browser', 'hex')
    from (select * from input where type = 'user.human_created') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,

@@ -22,9 +22,10 @@ facts as (
        select i.stream, i.owner, i.secret->>'email' from (select * from input where type = 'invitation.created') i where i.secret->>'email' is not null),
 "invitation.created/2" as (insert into invitation_receivers (invitation_id, owner, receiver_id)
        select i.stream, i.owner, i.secret->>'receiverId' from (select * from input where type = 'invitation.created') i where i.secret->>'receiverId' is not null),
-"invitation.created/3" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"invitation.created/3" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor,
+     decode(c.code->>'browser', 'hex')
    from (select * from input where type = 'invitation.created') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,

@@ -11,9 +11,10 @@ facts as (
 "invitation.resent/0" as (update invitations t set expiration_date = (f.payload->>'expirationDate')::timestamptz, inviter_id = coalesce(f.actor, ''), version = f.version, changed = f.time
    from (select * from facts where type = 'invitation.resent') f where t.owner = f.owner and t.invitation_id = f.stream),
 "invitation.resent/1" as (delete from mail_codes c using (select * from facts where type = 'invitation.resent') f where c.user_id = f.stream and c.purpose = 'invitation'),
-"invitation.resent/2" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"invitation.resent/2" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor,
+     decode(c.code->>'browser', 'hex')
    from (select * from input where type = 'invitation.resent') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,

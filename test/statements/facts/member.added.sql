@@ -15,14 +15,23 @@ cascade_0 as (
                select t.owner, t.token_id, t.version, t.user_id from made join access_tokens t on t.maker_id = made.token_id
              ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
 ),
+cascade_1 as (
+  select c.owner, c.stream, c.version, 'machine_credential.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from (select * from input where type = 'member.added') i join machine_credentials c on c.user_id = i.secret->>'userId'
+           where not i.secret->'keptCreators' ? coalesce(c.creator_id, '')) c (n, owner, stream, version, payload) join input i using (n)
+),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
 "member.added/0" as (insert into members (owner, member_id, user_id, scope, scope_id, project_id, project_grant_id, roles,
          version, created, changed)
        select f.owner, f.stream, f.payload->>'userId',

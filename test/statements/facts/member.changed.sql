@@ -16,6 +16,12 @@ cascade_0 as (
              ) select * from made) m) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_1 as (
+  select c.owner, c.stream, c.version, 'machine_credential.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from (select * from input where type = 'member.changed') i join machine_credentials c on c.user_id = i.secret->>'userId'
+           where not i.secret->'keptCreators' ? coalesce(c.creator_id, '')) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_2 as (
   select c.owner, c.stream, c.version, 'member.changed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
@@ -36,10 +42,13 @@ facts as (
   select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
 "member.changed/0" as (update members t set roles = array(select jsonb_array_elements_text(f.payload->'roles')), version = f.version, changed = f.time
    from (select * from facts where type = 'member.changed') f where t.owner = f.owner and t.member_id = f.stream),
 "member.changed/1" as (delete from mail_codes c using (select * from input where type = 'member.changed') i

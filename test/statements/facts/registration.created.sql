@@ -10,11 +10,12 @@ facts as (
 ),
 "registration.created/0" as (insert into registrations (owner, registration_id, expiration_date, version, created, changed)
        select f.owner, f.stream, (f.payload->>'expirationDate')::timestamptz, f.version, f.time, f.time from (select * from facts where type = 'registration.created') f),
-"registration.created/1" as (insert into registration_addresses (registration_id, owner, email, browser)
-       select i.stream, i.owner, i.secret->>'email', decode(i.secret->>'browser', 'hex') from (select * from input where type = 'registration.created') i where i.secret->>'email' is not null),
-"registration.created/2" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"registration.created/1" as (insert into registration_addresses (registration_id, owner, email)
+       select i.stream, i.owner, i.secret->>'email' from (select * from input where type = 'registration.created') i where i.secret->>'email' is not null),
+"registration.created/2" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor,
+     decode(c.code->>'browser', 'hex')
    from (select * from input where type = 'registration.created') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,

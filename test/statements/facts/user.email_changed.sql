@@ -11,9 +11,10 @@ facts as (
 "user.email_changed/0" as (update users t set email = f.payload->>'email', email_verified = (f.payload->>'verified')::boolean, email_setter = f.actor,
   proven_email = case when t.proven_email = lower(f.payload->>'email') then t.proven_email end, version = f.version, changed = f.time
    from (select * from facts where type = 'user.email_changed') f where t.owner = f.owner and t.user_id = f.stream),
-"user.email_changed/1" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id)
+"user.email_changed/1" as (insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)
    select c.code->>'id', i.owner, i.stream, c.code->>'purpose', c.code->>'email', c.code->>'mailId',
-     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor
+     decode(c.code->>'mac', 'hex'), (c.code->>'expirationDate')::timestamptz, i.actor,
+     decode(c.code->>'browser', 'hex')
    from (select * from input where type = 'user.email_changed') i cross join lateral (select i.secret->'mailCode' as code) c where c.code is not null
    on conflict (user_id) where purpose = 'email' do update set mail_code_id = excluded.mail_code_id,
      email = excluded.email, mail_id = excluded.mail_id, mac = excluded.mac, attempts = 0,

@@ -15,6 +15,11 @@ cascade_1 as (
            from (select * from input where type = 'user.erasure_scheduled') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
+  select c.owner, c.stream, c.version, 'machine_credential.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from (select * from input where type = 'user.erasure_scheduled') i join machine_credentials c on c.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
   select c.owner, c.stream, c.version, 'user.erasure_scheduled' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (
     select i.n, i.owner, i.stream, i.version, i.payload
@@ -36,10 +41,13 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_0
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
 "access_token.revoked/1" as (delete from bearers b using (select * from facts where type = 'access_token.revoked') f where b.token_id = f.stream),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
 "session.ended/2" as (delete from browser_sessions b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream and not coalesce((f.payload->>'keepsOffline')::boolean, false)),

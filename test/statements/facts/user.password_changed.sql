@@ -51,7 +51,7 @@ facts as (
 "user.password_changed/5" as (delete from password_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/6" as (delete from password_change_attempts a using (select * from facts where type = 'user.password_changed') f where a.user_id = f.stream),
 "user.password_changed/7" as (delete from sign_in_failures s using (select * from facts where type = 'user.password_changed') f where s.subject = f.stream),
-"user.password_changed/8" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose in ('password', 'sign_in')),
+"user.password_changed/8" as (delete from mail_codes c using (select * from facts where type = 'user.password_changed') f where c.user_id = f.stream and c.purpose in ('password', 'sign_in', 'first_run', 'recovery')),
 "user.password_changed/9" as (delete from browser_sessions b using (select * from input where type = 'user.password_changed') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user.password_changed/10" as (insert into mail_messages (mail_id, owner, user_id, kind, email, language, sealed, expiration_date, created)

@@ -3,17 +3,18 @@ with asked as materialized (
 )
 select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessionId", b.token_id as "tokenId",
                b.expires, b.enrolment_only as "enrolmentOnly", b.permissions, b.application, b.last_used as "lastUsed",
+               b.console_session_id as "consoleSessionId", b.machine_credential_id as "machineCredentialId",
   coalesce((
     select jsonb_agg(jsonb_build_object('scope', m.scope, 'id', m.scope_id, 'organization', m.owner,
       'project', coalesce(m.project_id, g.project_id), 'roles', m.roles))
     from members m left join project_grants g on g.project_grant_id = m.project_grant_id
     where m.user_id = u.user_id and not exists (select from ended_roles e
-      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' offset 0) and not exists (select from organizations d where d.organization_id = m.owner and not d.active)
+      where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0) and not exists (select from organizations d where d.organization_id = m.owner and not d.active)
   ), '[]'::jsonb) as memberships
              from asked join lateral (
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
     case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application,
-    coalesce(b.last_used, s.created) as last_used
+    coalesce(b.last_used, s.created) as last_used, null::text as console_session_id, null::text as machine_credential_id
   from bearers b
   left join sessions s on s.session_id = b.session_id
   left join access_tokens t on t.token_id = b.token_id
@@ -27,14 +28,14 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '') end), s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
-      'origins', to_jsonb(origins_of(a.oidc))), null
+      'origins', to_jsonb(origins_of(a.oidc))), null, null, null
   from sign_on_tokens g
   join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
   join browser_sessions v on v.session_id = o.session_id
@@ -49,12 +50,22 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
         and not exists (select from all_project_grants x
           where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
       when not (not exists (select from ended_roles e
-      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' offset 0)) then 'user'
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
       when g.expiration_date <= now() then 'time'
       else '' end
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '' offset 0) or not p.grant_required and (u.owner = p.owner
           or exists (select from project_grants d where d.project_id = p.project_id and d.granted_organization_id = u.owner offset 0)))
-  where g.hash = decode(asked.hash, 'hex') and (s.session_id is not null or v.expiration_date <= now())) b on true
+  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and (s.session_id is not null or v.expiration_date <= now()) union all
+  select g.user_id, null, null, least(g.expiration_date, m.expiration_date), null, string_to_array(g.scope, ' '), null, null, null,
+    g.credential_id
+  from machine_tokens g
+  join machine_credentials m on m.credential_id = g.credential_id
+  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and g.for_api union all
+  select s.user_id, null, null, c.expiration_date, s.enrolment_only, null, null, null, s.session_id, null
+  from console_sign_ons c
+  join browser_sessions v on v.session_id = c.session_id
+  join sessions s on s.session_id = c.session_id
+  where c.token_hash = decode(asked.hash, 'hex')) b on true
              join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));

@@ -22,6 +22,8 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,

@@ -214,6 +214,25 @@ select count(*)::integer as count,
   (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'machine_credential.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
+  from (
+    select * from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+             from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i cross join lateral (select * from users where owner = i.stream order by user_id limit 200) u join machine_credentials c on c.user_id = u.user_id) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
+
+with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'user.deleted'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
@@ -233,16 +252,21 @@ cascade_1 as (
            from (select * from input where type = 'user.deleted') i join access_tokens t on t.user_id = i.stream where true) c (n, owner, stream, version, payload) join input i using (n)
 ),
 cascade_2 as (
+  select c.owner, c.stream, c.version, 'machine_credential.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
+  from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from (select * from input where type = 'user.deleted') i join machine_credentials c on c.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
+),
+cascade_3 as (
   select c.owner, c.stream, c.version, 'member.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
            from (select * from input where type = 'user.deleted') i join members m on m.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
-cascade_3 as (
+cascade_4 as (
   select c.owner, c.stream, c.version, 'user_grant.removed' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
            from (select * from input where type = 'user.deleted') i join user_grants g on g.user_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
 ),
-cascade_4 as (
+cascade_5 as (
   select c.owner, c.stream, c.version, 'invitation.ended' as type, c.payload, i.actor, i.request_id, i.origin, i.time
   from (select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
            from (select * from input where type = 'user.deleted') i join invitations v on v.recipient_id = i.stream) c (n, owner, stream, version, payload) join input i using (n)
@@ -255,6 +279,7 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_2
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_3
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_4
+  union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_5
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "access_token.revoked/0" as (delete from access_tokens t using (select * from facts where type = 'access_token.revoked') f where t.owner = f.owner and t.token_id = f.stream),
@@ -263,6 +288,8 @@ facts as (
 "invitation.ended/1" as (delete from invitation_addresses a using (select * from facts where type = 'invitation.ended') f where a.invitation_id = f.stream),
 "invitation.ended/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.ended') f where r.invitation_id = f.stream),
 "invitation.ended/3" as (delete from mail_codes c using (select * from facts where type = 'invitation.ended') f where c.user_id = f.stream and c.purpose = 'invitation'),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
 "member.removed/0" as (delete from members m using (select * from facts where type = 'member.removed') f where m.owner = f.owner and m.member_id = f.stream),
 "session.ended/0" as (delete from sessions s using (select * from facts where type = 'session.ended') f where s.owner = f.owner and s.session_id = f.stream),
 "session.ended/1" as (delete from bearers b using (select * from facts where type = 'session.ended') f where b.session_id = f.stream),
@@ -275,23 +302,26 @@ facts as (
 "user.deleted/3" as (delete from consents t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/4" as (delete from ended_roles t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
 "user.deleted/5" as (delete from user_metadata t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/6" as (delete from organization_login_names t using (select * from facts where type = 'user.deleted') f
+"user.deleted/6" as (delete from machine_client_ids t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/7" as (delete from machine_delegations t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/8" as (delete from organization_login_names t using (select * from facts where type = 'user.deleted') f
    where t.owner = f.owner and t.user_id = f.stream and t.own),
-"user.deleted/7" as (delete from passwords t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/8" as (delete from password_history t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/9" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
-"user.deleted/10" as (delete from password_change_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
-"user.deleted/11" as (delete from sign_in_failures s using (select * from facts where type = 'user.deleted') f where s.subject = f.stream),
-"user.deleted/12" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
-"user.deleted/13" as (delete from mail_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
-"user.deleted/14" as (delete from factor_secrets t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/15" as (delete from recovery_codes t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/16" as (delete from passkeys t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/17" as (delete from factor_enrolments t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/18" as (delete from pending_sessions t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/19" as (delete from factor_attempts t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/20" as (delete from known_browsers t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
-"user.deleted/21" as (delete from browser_sessions b using (select * from input where type = 'user.deleted') i
+"user.deleted/9" as (delete from passwords t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/10" as (delete from password_history t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/11" as (delete from password_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/12" as (delete from password_change_attempts a using (select * from facts where type = 'user.deleted') f where a.user_id = f.stream),
+"user.deleted/13" as (delete from sign_in_failures s using (select * from facts where type = 'user.deleted') f where s.subject = f.stream),
+"user.deleted/14" as (delete from phone_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/15" as (delete from mail_codes c using (select * from facts where type = 'user.deleted') f where c.user_id = f.stream),
+"user.deleted/16" as (delete from factor_secrets t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/17" as (delete from recovery_codes t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/18" as (delete from passkeys t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/19" as (delete from factor_enrolments t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/20" as (delete from pending_sessions t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/21" as (delete from factor_attempts t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/22" as (delete from known_browsers t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/23" as (delete from acting_machines t using (select * from facts where type = 'user.deleted') f where t.user_id = f.stream),
+"user.deleted/24" as (delete from browser_sessions b using (select * from input where type = 'user.deleted') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
 "user_grant.removed/0" as (delete from user_grant_roles r using (select * from facts where type = 'user_grant.removed') f where r.user_grant_id = f.stream),
 "user_grant.removed/1" as (delete from user_grants g using (select * from facts where type = 'user_grant.removed') f where g.owner = f.owner and g.user_grant_id = f.stream),
@@ -323,6 +353,8 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,
@@ -376,13 +408,16 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
-"application.deleted/1" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
-"application.deleted/2" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
-"application.deleted/3" as (delete from consents c using (select * from facts where type = 'application.deleted') f
+"application.deleted/0" as (delete from resource_uris r using (select * from facts where type = 'application.deleted') f where r.app_id = f.stream),
+"application.deleted/1" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
+"application.deleted/2" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/4" as (delete from consents c using (select * from facts where type = 'application.deleted') f
        where c.app_id = f.stream and not coalesce((f.payload->>'consentsFollow')::boolean, false)),
-"application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/5" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,
@@ -548,13 +583,16 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_6
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
-"application.deleted/1" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
-"application.deleted/2" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
-"application.deleted/3" as (delete from consents c using (select * from facts where type = 'application.deleted') f
+"application.deleted/0" as (delete from resource_uris r using (select * from facts where type = 'application.deleted') f where r.app_id = f.stream),
+"application.deleted/1" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
+"application.deleted/2" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/4" as (delete from consents c using (select * from facts where type = 'application.deleted') f
        where c.app_id = f.stream and not coalesce((f.payload->>'consentsFollow')::boolean, false)),
-"application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/5" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "invitation.ended/0" as (delete from invitations v using (select * from facts where type = 'invitation.ended') f where v.owner = f.owner and v.invitation_id = f.stream),
 "invitation.ended/1" as (delete from invitation_addresses a using (select * from facts where type = 'invitation.ended') f where a.invitation_id = f.stream),
 "invitation.ended/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.ended') f where r.invitation_id = f.stream),

@@ -22,6 +22,8 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,
@@ -75,13 +77,16 @@ facts as (
   union all select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from cascade_1
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
-"application.deleted/0" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
-"application.deleted/1" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
-"application.deleted/2" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
-"application.deleted/3" as (delete from consents c using (select * from facts where type = 'application.deleted') f
+"application.deleted/0" as (delete from resource_uris r using (select * from facts where type = 'application.deleted') f where r.app_id = f.stream),
+"application.deleted/1" as (delete from application_keys k using (select * from facts where type = 'application.deleted') f where k.app_id = f.stream),
+"application.deleted/2" as (delete from applications a using (select * from facts where type = 'application.deleted') f where a.owner = f.owner and a.app_id = f.stream),
+"application.deleted/3" as (delete from client_ids c using (select * from facts where type = 'application.deleted') f where c.owner = f.owner and c.app_id = f.stream),
+"application.deleted/4" as (delete from consents c using (select * from facts where type = 'application.deleted') f
        where c.app_id = f.stream and not coalesce((f.payload->>'consentsFollow')::boolean, false)),
-"application.deleted/4" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
+"application.deleted/5" as (delete from client_secrets s using (select * from facts where type = 'application.deleted') f where s.app_id = f.stream),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,

@@ -110,6 +110,25 @@ select count(*)::integer as count,
   (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
 
 with input as materialized (
+  select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'machine_credential.removed'::text as type, c.payload,
+    null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
+    $7::text::timestamptz as time
+  from (
+    select * from (select i.n, c.owner, c.credential_id, c.version + 1, jsonb_build_object('userId', c.user_id)
+           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join machine_credentials c on c.user_id = i.stream) c (n, owner, stream, version, payload) limit $4::integer) c
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
+progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
+select count(*)::integer as count,
+  (select json_build_array(owner, stream)::text from input order by n desc limit 1) as after from input;
+
+with input as materialized (
   select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, 'consent.withdrawn'::text as type, c.payload,
     null::jsonb as secret, $5::text as actor, $6::text as request_id, $9::text::jsonb as origin,
     $7::text::timestamptz as time
@@ -133,6 +152,8 @@ facts as (
   returning owner, stream, version, type, payload, actor, request_id, origin, time
 ),
 "consent.withdrawn/0" as (delete from consents c using (select * from facts where type = 'consent.withdrawn') f where c.consent_id = f.stream),
+"consent.withdrawn/1" as (delete from acting_machines a using (select * from facts where type = 'consent.withdrawn') f
+       where a.user_id = f.payload->>'userId' and a.app_id = f.payload->>'appId'),
 "sign_on.ended/0" as (delete from sign_ons s using (select * from facts where type = 'sign_on.ended') f where s.sign_on_id = f.stream),
 progress as (update jobs set written = written + (select count(*) from input), went_on = now() where job_id = $8::text)
 select count(*)::integer as count,
@@ -144,6 +165,7 @@ end_1 as (delete from all_users u using fact f where u.owner = f.owner and u.use
 end_2 as (delete from mail_messages m using fact f where m.user_id = f.stream),
 end_3 as (delete from mail_sends t using fact f where t.user_id = f.stream),
 end_4 as (delete from phone_sends t using fact f where t.user_id = f.stream),
-end_5 as (delete from idempotency t using fact f where t.caller = f.stream),
-end_6 as (update jobs j set origin = null from fact f where j.owner = f.owner and j.stream = f.stream and j.actor = f.stream)
+end_5 as (delete from acting_machines t using fact f where t.user_id = f.stream),
+end_6 as (delete from idempotency t using fact f where t.caller = f.stream),
+end_7 as (update jobs j set origin = null from fact f where j.owner = f.owner and j.stream = f.stream and j.actor = f.stream)
 update jobs set ended = $4::text::timestamptz where job_id = $5::text and ended is null;

@@ -4,7 +4,7 @@ with input as materialized (
     $7::text::timestamptz as time
   from (
     select * from (select i.n, m.owner, m.member_id, m.version + 1, jsonb_build_object('userId', m.user_id)
-           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope <> 'organization') c (n, owner, stream, version, payload) limit $4::integer) c
+           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on not coalesce((i.payload->>'kept')::boolean, false) and i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope <> 'organization') c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
@@ -22,7 +22,7 @@ with input as materialized (
     $7::text::timestamptz as time
   from (
     select * from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
-           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on i.payload->'kinds' ? 'ROLE_KIND_USER_GRANT' and (g.user_id collate "C") = i.stream and (g.owner collate "C") = i.payload->>'organizationId') c (n, owner, stream, version, payload) limit $4::integer) c
+           from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on not coalesce((i.payload->>'kept')::boolean, false) and i.payload->'kinds' ? 'ROLE_KIND_USER_GRANT' and (g.user_id collate "C") = i.stream and (g.owner collate "C") = i.payload->>'organizationId') c (n, owner, stream, version, payload) limit $4::integer) c
 ),
 facts as (
   insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)

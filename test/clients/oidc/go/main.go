@@ -19,6 +19,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+	grant "golang.org/x/oauth2/jwt"
 )
 
 type application struct {
@@ -53,6 +55,7 @@ func main() {
 	http.HandleFunc("GET /login", app.login)
 	http.HandleFunc("GET /callback", answering(app.callback))
 	http.HandleFunc("GET /refresh", answering(app.refresh))
+	http.HandleFunc("GET /machine", answering(machine))
 	fmt.Printf("Open %s\n", origin)
 	log.Fatal(http.Serve(listener, nil))
 }
@@ -159,6 +162,38 @@ func (app *application) user(ctx context.Context, nonce string) (any, error) {
 	}
 	var claims, userinfo map[string]any
 	return map[string]any{"claims": &claims, "userinfo": &userinfo}, errors.Join(idToken.Claims(&claims), info.Claims(&userinfo))
+}
+
+// machine gets the tokens of a machine, by its secret and by its key file.
+func machine(r *http.Request) (any, error) {
+	var file struct{ ClientID, KeyID, PrivateKey, TokenEndpoint string }
+	if err := json.Unmarshal([]byte(os.Getenv("KEY_FILE")), &file); err != nil {
+		return nil, err
+	}
+	scopes := []string{os.Getenv("SCOPE")}
+	bySecret := clientcredentials.Config{
+		ClientID:     os.Getenv("CLIENT_ID"),
+		ClientSecret: os.Getenv("CLIENT_SECRET"),
+		TokenURL:     file.TokenEndpoint,
+		Scopes:       scopes,
+	}
+	byKey := grant.Config{
+		Email:        file.ClientID,
+		Subject:      file.ClientID,
+		PrivateKey:   []byte(file.PrivateKey),
+		PrivateKeyID: file.KeyID,
+		TokenURL:     file.TokenEndpoint,
+		Scopes:       scopes,
+	}
+	secret, err := bySecret.Token(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	key, err := byKey.TokenSource(r.Context()).Token()
+	if err != nil {
+		return nil, err
+	}
+	return []string{secret.AccessToken, key.AccessToken}, nil
 }
 
 func answering(answer func(*http.Request) (any, error)) http.HandlerFunc {

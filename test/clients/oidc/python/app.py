@@ -5,6 +5,7 @@ import os
 import secrets
 
 from authlib.integrations.flask_client import OAuth
+from authlib.integrations.requests_client import AssertionSession, OAuth2Session
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from flask import Flask, session, url_for
 from joserfc.jwk import RSAKey
@@ -57,6 +58,19 @@ def refresh():
         raise ValueError("the tokens are the old ones")
     tokens[session["user"]] = token
     return {"claims": postern.parse_id_token(token, nonce=None), "userinfo": postern.userinfo(token=token)}
+
+
+@app.get("/machine")
+def machine():
+    """The tokens of a machine, by its secret and by its key file."""
+    file, scope = json.loads(os.environ["KEY_FILE"]), os.environ["SCOPE"]
+    url, key, header = file["tokenEndpoint"], file["privateKey"], {"alg": file["algorithm"], "kid": file["keyId"]}
+    by_secret = OAuth2Session(os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"], scope=scope)
+    by_key = OAuth2Session(file["clientId"], key, scope=scope, token_endpoint_auth_method="private_key_jwt")
+    by_key.register_client_auth_method(PrivateKeyJWT(url, headers=header))
+    by_grant = AssertionSession(url, issuer=file["clientId"], subject=file["clientId"], audience=url, scope=scope, header=header, key=key)
+    tokens = [session.fetch_token(url, grant_type="client_credentials") for session in (by_secret, by_key)]
+    return [token["access_token"] for token in [*tokens, by_grant.refresh_token()]]
 
 
 if __name__ == "__main__":

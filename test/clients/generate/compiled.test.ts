@@ -1,0 +1,4 @@
+import { generates } from "./language.ts";
+
+generates("go");
+generates("java");

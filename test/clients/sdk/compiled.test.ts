@@ -1,0 +1,4 @@
+import { usesLibrary } from "./library.ts";
+
+usesLibrary("go");
+usesLibrary("java");

@@ -1,0 +1,13 @@
+with input as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as input (
+    n integer, owner text, stream text, version bigint, type text, payload jsonb, secret jsonb,
+    actor text, request_id text, origin jsonb, time timestamptz)
+),
+facts as (
+  insert into events (owner, stream, version, type, payload, actor, request_id, origin, time, epoch)
+  select owner, stream, version, type, payload, actor, request_id, origin, time, coalesce((select i.epoch from instance i), 1) from input
+  returning owner, stream, version, type, payload, actor, request_id, origin, time
+),
+"machine_credential.replaced/0" as (update machine_credentials t set expiration_date = (f.payload->>'expirationDate')::timestamptz, version = f.version, changed = f.time
+   from (select * from facts where type = 'machine_credential.replaced') f where t.owner = f.owner and t.credential_id = f.stream)
+select 1;
