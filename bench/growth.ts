@@ -1,15 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
-import { median, round } from "../packages/gateway/bench/stats.ts";
+import { round } from "../packages/gateway/bench/stats.ts";
 import type { Sql } from "../src/postgres/pool/connect.ts";
 import { openClient } from "../test/fixture/database_client.ts";
 import { idSql, seed } from "../test/fixture/seed.ts";
-import { generate, type LoadOutcome } from "./load.ts";
 import { startDatabaseServer } from "./server.ts";
-import { type SystemUnderTest, startSystem } from "./system_under_test.ts";
+import { over, steadyLoad, steadyRow } from "./steady.ts";
+import { startSystem } from "./system_under_test.ts";
 
 const users = 10_000;
-const seconds = 5;
 const rounds = 4;
 
 /** Sweeps expired sessions while others write at a steady pace, and compares the writes with those before. */
@@ -19,7 +18,7 @@ export async function growth(sessions: number): Promise<Row[]> {
   await using opened = openClient(system.databaseUrl);
   const sql = opened.client;
   await seed(sql, system.organizationId, { users, projects: 200, grants: 0, changes: 0 });
-  const load = steadyLoad(system);
+  const load = steadyLoad(system, users);
   await load();
   const before = [];
   for (let at = 0; at < rounds; at++) before.push(await load());
@@ -33,31 +32,11 @@ export async function growth(sessions: number): Promise<Row[]> {
     select (select count(*)::int from sessions) as sessions, (select count(*)::int from bearers where session_id is not null) as bearers`;
   const figures = { seconds: round(await took), "sessions/s": Math.round(sessions / (await took)) };
   return [
-    writesRow("without a sweep", before),
-    writesRow(`while ${sessions} expired sessions are swept`, during),
+    steadyRow("without a sweep", before),
+    steadyRow(`while ${sessions} expired sessions are swept`, during),
     { ...row(`${sessions} expired sessions`, "sweep", figures), goals: { seconds: { most: 60 } } },
     { ...row("left", "tables", left ?? {}), goals: { sessions: { most: 0 }, bearers: { most: 0 } } },
   ];
-}
-
-/** Four hundred AddUserGrant a second at most, of eight callers. */
-function steadyLoad({ server: { url }, token }: SystemUnderTest): () => Promise<LoadOutcome> {
-  let from = 0;
-  return async () => {
-    const recipe = { kind: "add_user_grant", users } as const;
-    const outcome = await generate({ url, protocol: "grpc", recipe, token, from, callers: 8, everyMs: 20, seconds });
-    from = outcome.next;
-    return outcome;
-  };
-}
-
-function writesRow(who: string, outcomes: readonly LoadOutcome[]): Row {
-  return row("AddUserGrant at a steady pace", who, {
-    "calls/s": Math.round(median(outcomes.map(({ rate }) => rate))),
-    "p50 ms": round(median(outcomes.map(({ p50 }) => p50))),
-    "p99 ms": round(median(outcomes.map(({ p99 }) => p99))),
-    refused: outcomes.reduce((sum, { refused }) => sum + refused, 0),
-  });
 }
 
 async function addExpired(sql: Sql, owner: string, sessions: number): Promise<void> {
@@ -94,13 +73,4 @@ function swept(sql: Sql) {
     return (performance.now() - from) / 1000;
   };
   return { begun, took };
-}
-
-function over(work: Promise<unknown>): () => boolean {
-  let isOver = false;
-  const end = () => {
-    isOver = true;
-  };
-  work.then(end, end);
-  return () => isOver;
 }

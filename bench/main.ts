@@ -6,6 +6,7 @@ import { isMissed, type Row, tableOf } from "../packages/gateway/bench/report.ts
 import type { Pace } from "../packages/gateway/bench/rounds.ts";
 import { cascade } from "./cascade.ts";
 import { chartOf } from "./chart.ts";
+import { consolePages } from "./console.ts";
 import { cost } from "./cost.ts";
 import { growth } from "./growth.ts";
 import { hashing } from "./hashing.ts";
@@ -16,6 +17,7 @@ import { memory } from "./memory.ts";
 import { neighbours } from "./neighbours.ts";
 import { operations } from "./operations.ts";
 import { peers } from "./peers/peers.ts";
+import { rebuilding } from "./rebuilding.ts";
 import { scale } from "./scale.ts";
 import { signin } from "./signin.ts";
 import { workers } from "./workers.ts";
@@ -47,8 +49,10 @@ const parts = {
   lists: () => lists(pace, { users: Number(values.users), kept: values.data, only: values.only }),
   neighbours: () => neighbours(pace, values.data),
   cascade: () => cascade(Number(values.users), values.data),
+  console: () => consolePages(pace),
   cost: () => cost(pace.seconds),
   growth: () => growth(Number(values.users)),
+  rebuild: () => rebuilding(Number(values.users), values.data),
   memory: () => memory(Number(values.calls)),
   workers: () => workers(pace, values.only),
   import: () => importing(Number(values.users)),

@@ -23,8 +23,11 @@ const provider = new Provider(url, {
   cookies: { keys: ["a key of cookies"] },
   scopes: ["openid"],
   pkce: { required: () => true },
-  ttl: { AuthorizationCode: 60, AccessToken: 600, IdToken: 600, Grant: 7_776_000, Session: 43_200, Interaction: 3_600 },
-  features: { devInteractions: { enabled: false } },
+  ttl: {
+    ...{ AuthorizationCode: 60, AccessToken: 600, ClientCredentials: 600, IdToken: 600 },
+    ...{ Grant: 7_776_000, Session: 43_200, Interaction: 3_600 },
+  },
+  features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true } },
   interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
   // Its users are nobody's: no table is asked about them.
   findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),

@@ -3,7 +3,8 @@ import { openBrowser, textIn } from "../../test/provider/browser.ts";
 import { call, isThere, startNode, tokenOf } from "../peers/keycloak.ts";
 import type { DatabaseServer } from "../server.ts";
 import { described } from "./described.ts";
-import { type Provider, password, redirectUri, usernameOf, users } from "./provider.ts";
+import type { MachineCalls } from "./machine_calls.ts";
+import { machines, type Provider, password, redirectUri, usernameOf, users } from "./provider.ts";
 import type { SignedIn } from "./sign_on_calls.ts";
 import { cookieOf } from "./signed_in.ts";
 
@@ -17,9 +18,12 @@ export async function startKeycloak(databases: DatabaseServer, pool: number): Pr
   await using opened = new AsyncDisposableStack();
   const { pid, url } = opened.use(await startNode({ databaseUrl, pool, password: admin }));
   const client = { id: "bench", secret: randomUUID(), redirectUri };
-  await fill(url, client.secret, await tokenOf(url, { password: admin, client_id: "admin-cli" }));
-  const token = await tokenOf(url, { password: admin, client_id: "admin-cli" });
-  const found = await call(`${url}/admin/realms/${realm}/users?max=${users}`, { token });
+  // A token lasts a minute, and on a busy machine a call takes as long.
+  const newToken = () => tokenOf(url, { password: admin, client_id: "admin-cli" });
+  await createRealm(url, await newToken());
+  await createClient(url, client.secret, await newToken());
+  const robots = await machinesIn(url, newToken);
+  const found = await call(`${url}/admin/realms/${realm}/users?max=${users}`, { token: await newToken() });
   const people = (await found.json()) as { id: string; username: string }[];
   const description = await described(`${url}/realms/${realm}`);
   const browsers: SignedIn[] = [];
@@ -28,18 +32,23 @@ export async function startKeycloak(databases: DatabaseServer, pool: number): Pr
   return {
     ...{ name: "Keycloak", url, databaseUrl, pid, warmSeconds: 30 },
     calls: { ...description, client, browsers },
+    machineCalls: { ...description, form: {}, machines: robots },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** Makes a realm with its users, and a client that is asked for no more than those of the others: PKCE, and no refresh tokens. */
-async function fill(url: string, secret: string, token: string): Promise<void> {
+/** Makes a realm with its users. */
+async function createRealm(url: string, token: string): Promise<void> {
   const credentials = [{ type: "password", value: password, temporary: false }];
   const people = Array.from({ length: users }, (_, n) => ({
     ...{ username: usernameOf(n), email: `${usernameOf(n)}@example.com`, emailVerified: true },
     ...{ firstName: "Ada", lastName: "Byron", enabled: true, credentials },
   }));
   await call(`${url}/admin/realms`, { token, method: "POST", body: { realm, enabled: true, users: people } });
+}
+
+/** Makes a client that is asked for no more than those of the others: PKCE, and no refresh tokens. */
+async function createClient(url: string, secret: string, token: string): Promise<void> {
   const body = {
     ...{ clientId: "bench", secret, redirectUris: [redirectUri], standardFlowEnabled: true },
     // `basic` is what the claim `sub` comes from.
@@ -47,6 +56,19 @@ async function fill(url: string, secret: string, token: string): Promise<void> {
     attributes: { "pkce.code.challenge.method": "S256", "use.refresh.tokens": "false" },
   };
   await call(`${url}/admin/realms/${realm}/clients`, { token, method: "POST", body });
+}
+
+/** Makes clients with service accounts, which get no more claims than a machine of ours. An import would leave out their accounts. */
+async function machinesIn(url: string, newToken: () => Promise<string>): Promise<MachineCalls["machines"]> {
+  const robots = Array.from({ length: machines }, (_, n) => ({ id: `machine${n}`, secret: randomUUID() }));
+  for (const { id: clientId, secret } of robots) {
+    const body = {
+      ...{ clientId, secret, serviceAccountsEnabled: true, standardFlowEnabled: false },
+      ...{ defaultClientScopes: ["basic"], optionalClientScopes: [] },
+    };
+    await call(`${url}/admin/realms/${realm}/clients`, { token: await newToken(), method: "POST", body });
+  }
+  return robots;
 }
 
 type Description = Awaited<ReturnType<typeof described>>;

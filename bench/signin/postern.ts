@@ -7,7 +7,8 @@ import { startNode } from "../peers/postern.ts";
 import { type DatabaseServer, unreached } from "../server.ts";
 import { post } from "../users.ts";
 import { described } from "./described.ts";
-import { type Provider, password, redirectUri, usernameOf, users } from "./provider.ts";
+import type { MachineCalls } from "./machine_calls.ts";
+import { machines, type Provider, password, redirectUri, usernameOf, users } from "./provider.ts";
 import type { SignedIn, SignOnCalls } from "./sign_on_calls.ts";
 import { cookieOf } from "./signed_in.ts";
 
@@ -33,6 +34,7 @@ export async function startPostern(databases: DatabaseServer, pool: number): Pro
   return {
     ...{ name: "Postern", url, databaseUrl, pid, warmSeconds: 5, delay: () => delayOf(url) },
     calls: { ...description, client, browsers },
+    machineCalls: { ...description, ...(await machinesIn(url, token)) },
     token,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -44,6 +46,23 @@ async function registered(url: string, token: string): Promise<SignOnCalls["clie
   const body = { name: "Bench", redirectUris: [redirectUri] };
   const made = await post(url, `/v1/projects/${projectId}/applications/oidc`, { body, token });
   return { id: String(made.clientId), secret: String(made.clientSecret), redirectUri };
+}
+
+/** Makes machines with a grant in one project, which they name in the scope of each request. */
+async function machinesIn(url: string, token: string): Promise<Pick<MachineCalls, "form" | "machines">> {
+  const { projectId } = await post(url, "/v1/projects", { body: { name: "Machines" }, token });
+  await post(url, `/v1/projects/${projectId}/roles`, { body: { key: "reader" }, token });
+  const made: MachineCalls["machines"][number][] = [];
+  for (let n = 0; n < machines; n++) {
+    const { userId } = await post(url, "/v1/users/machine", {
+      body: { username: `machine${n}`, name: "Machine" },
+      token,
+    });
+    await post(url, `/v1/users/${userId}/grants`, { body: { projectId, roleKeys: ["reader"] }, token });
+    const { clientId, clientSecret } = await post(url, `/v1/users/${userId}/secrets`, { body: {}, token });
+    made.push({ id: String(clientId), secret: String(clientSecret) });
+  }
+  return { form: { scope: `urn:postern:project:id:${projectId}` }, machines: made };
 }
 
 type Registered = {

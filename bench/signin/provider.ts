@@ -1,3 +1,4 @@
+import type { MachineCalls } from "./machine_calls.ts";
 import type { SignOnCalls } from "./sign_on_calls.ts";
 
 /** An OpenID Provider that is measured, running on a database of its own, with browsers that are signed in. */
@@ -10,6 +11,7 @@ export type Provider = AsyncDisposable & {
   /** The seconds of load until its code is compiled. */
   readonly warmSeconds: number;
   readonly calls: SignOnCalls;
+  readonly machineCalls: MachineCalls;
   /** The token of the administrator, of ours alone. */
   readonly token?: string;
   /** The p99 of the delays of its event loop in milliseconds, since it was asked last. */
@@ -18,6 +20,9 @@ export type Provider = AsyncDisposable & {
 
 /** The users of a provider, each with a browser of its own. */
 export const users = 128;
+
+/** The machines of a provider, each with a secret of its own. */
+export const machines = 128;
 
 /** The name by which a user signs in. */
 export const usernameOf = (n: number): string => `user${n}`;

@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from "node:crypto";
 import type { Calls } from "../../packages/gateway/bench/load/generator.ts";
+import { basicOf, formOf, type Json, jsonIn } from "./http_text.ts";
 
 /** A browser with a session at a provider: the user, and the cookies. */
 export type SignedIn = { readonly sub: string; readonly cookie: string };
@@ -76,30 +77,17 @@ type Exchanging = { readonly host: string; readonly n: number; readonly code: st
 
 function tokenRequest({ token, client }: SignOnCalls, { host, n, code }: Exchanging): string | undefined {
   if (code === undefined) return undefined;
-  const form = new URLSearchParams([
+  const form = formOf([
     ["grant_type", "authorization_code"],
     ["code", code],
     ["redirect_uri", client.redirectUri],
     ["code_verifier", verifierOf(n)],
-  ]).toString();
-  const proof = [client.id, client.secret].map(encodeURIComponent).join(":");
-  const fields = `host: ${host}\r\nauthorization: Basic ${Buffer.from(proof).toString("base64")}\r\n`;
-  const content = `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${form.length}\r\n`;
-  return `POST ${token} HTTP/1.1\r\n${fields}${content}\r\n${form}`;
+  ]);
+  return `POST ${token} HTTP/1.1\r\nhost: ${host}\r\n${basicOf(client)}${form}`;
 }
 
 const userinfoRequest = ({ userinfo }: SignOnCalls, host: string, token: string): string =>
   `GET ${userinfo} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n\r\n`;
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** The body of a response with status 200; empty for any other. */
-function jsonIn(response: string): Json {
-  if (!response.startsWith("HTTP/1.1 200")) return {};
-  // In chunks its length comes before it.
-  const body = response.slice(response.indexOf("\r\n\r\n"));
-  return JSON.parse(body.slice(body.indexOf("{"), body.lastIndexOf("}") + 1)) as Json;
-}
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
