@@ -90,8 +90,14 @@ images run --isolation chroot --env PORT="$port" --volume "$work/tls:/tls:ro" "$
   [ ! -e /data/postgres ] || [ -z "$(find /data/postgres/ -name "runtime-*")" ] || fail "PostgreSQL is copied into the data folder"
   for command in bootstrap doctor migrate recover health; do try postern $command; done
   try postern proto /tmp/contract
-  for path in docs openapi.json; do
+  for path in docs openapi.json console/; do
     try node -e "fetch(process.argv[1]).then(({ ok }) => process.exit(ok ? 0 : 1))" "http://127.0.0.1:$PORT/$path"
+  done
+  # The files of the console are in the image as they are sent: by their hash, and compressed.
+  for kind in js css; do
+    for file in /app/dist/console/assets/*-????????.$kind; do
+      [ -s "$file" ] && [ -s "$file.br" ] && [ -s "$file.gz" ] || fail "the image lacks $file"
+    done
   done
   postern export >/tmp/lines && try postern import /tmp/lines
   try sh /app/bin/run node /app/dist/main.js doctor

@@ -61,7 +61,7 @@ securityContext:
 {{- $known := splitList " " (include "postern.settingNames" .) -}}
 {{- $own := list "HOST" "PORT" "PORT_SERVES" "OPERATIONS_PORT" "POSTERN_DATA_DIR" "TLS_CERT_FILE" "TLS_KEY_FILE" -}}
 {{- $secret := list "DATABASE_URL" "MIGRATION_DATABASE_URL" "POSTERN_MASTER_KEY" "POSTERN_ADMIN_TOKEN" -}}
-{{- $env := dict "HOST" "0.0.0.0" "PORT" "8080" "PORT_SERVES" "none" "POSTERN_DATA_DIR" "/data" -}}
+{{- $env := dict "HOST" "0.0.0.0" "PORT" "8080" "PORT_SERVES" (ternary "console" "none" .Values.console) "POSTERN_DATA_DIR" "/data" -}}
 {{- $_ := set $env "OPERATIONS_PORT" (toString .Values.operationsPort) -}}
 {{- if .Values.tls.secret }}{{ $_ = set $env "TLS_CERT_FILE" "/tls/tls.crt" }}{{ $_ = set $env "TLS_KEY_FILE" "/tls/tls.key" }}{{ end -}}
 {{- if .Values.ingress.enabled }}
