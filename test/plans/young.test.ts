@@ -166,3 +166,56 @@ test("a request to register is decided in few blocks, whoever has the address, b
   }
   expect(blocks.filter(([read]) => read > 60)).toEqual([]);
 });
+
+/** Plans the last statement of a file as a prepared one. */
+const lastOf = (file: string): string => {
+  const texts = readFileSync(join(root, file), "utf8").split(/;\n/);
+  return `prepare asked as ${texts.at(-2)?.trim()}`;
+};
+
+test("a token that looks for the oldest of its credential or sign-in reads those alone, by a plan made while the tables were empty", async () => {
+  await using database = await freshDatabase();
+  await using sql = openClient(database.url);
+  const { client } = sql;
+  await planAsTheService(client);
+  await client.unsafe("vacuum analyze");
+  const blocks = async (execute: string): Promise<number> => {
+    const [line] = await client.unsafe(`explain (analyze, buffers, format json) ${execute}`);
+    // What a part deletes is not counted in the whole.
+    return Math.max(...JSON.stringify(line).matchAll(/"Shared Hit Blocks":(\d+)/g).map(([, hit]) => Number(hit)));
+  };
+  const key = { n: 0, user_id: "robot", organization: "own", scope: "", for_api: false, now: "now", ends: "infinity" };
+  const machineToken = (credential_id: string, at: number) => {
+    const hash = at.toString(16).padStart(4, "0").padEnd(64, "0");
+    return `execute asked ('${JSON.stringify([{ ...key, hash, credential_id }])}')`;
+  };
+  await client.unsafe(lastOf("test/provider/statements/machine.sql"));
+  await client.unsafe(machineToken("none", 0));
+  await client.unsafe(`
+    insert into machine_proofs (credential_id) select 'k' || n from generate_series(0, 19) n;
+    insert into machine_tokens (hash, credential_id, user_id, organization_id, scope, for_api, created, expiration_date)
+    select sha256(n::text::bytea), 'k' || n % 20, 'robot', 'own', '', false, now(), now() from generate_series(1, 20400) n`);
+  expect(await blocks(machineToken("k1", 1))).toBeLessThan(1_000);
+  const left = await client.unsafe(
+    "select count(*)::int as n from machine_tokens where credential_id in ('k1', 'k2') group by credential_id order by n",
+  );
+  expect(left.map(({ n }) => n)).toEqual([1_000, 1_020]);
+
+  await client.unsafe("deallocate asked");
+  await client.unsafe(lastOf("test/provider/statements/exchange.sql"));
+  const exchanged = (signOn: string, at: number) =>
+    `execute asked ('${signOn}', 99, '\\x0${at}', '', 'robot', 'k1', '{}', '{}', '{}', '', now(), now())`;
+  await client.unsafe(exchanged("none", 0));
+  await client.unsafe(`
+    insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+    values ('s', 'own', 'jane', '', now(), '{pwd}', now(), 'infinity');
+    insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, created, expiration_date)
+    select 'n' || n, 's', 'jane', 'app', 'own', 'openid', now(), now() from generate_series(0, 99) n;
+    insert into exchanged_tokens (hash, subject, sign_on_id, user_id, credential_id, acted, served, resource, scope, created, expiration_date)
+    select sha256(n::text::bytea), '', 'n' || n % 100, 'robot', 'k1', '{}', '{}', '{}', '', now(), now() from generate_series(1, 10200) n`);
+  expect(await blocks(exchanged("n1", 1))).toBeLessThan(300);
+  const kept = await client.unsafe(
+    "select count(*)::int as n from exchanged_tokens where sign_on_id in ('n1', 'n2') group by sign_on_id order by n",
+  );
+  expect(kept.map(({ n }) => n)).toEqual([100, 102]);
+});

@@ -16,6 +16,9 @@ import { root } from "../rules/tree.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { application, authorizeUrl, basic, codeFor, exchange, verifier } from "./application.ts";
 import { hiddenIn } from "./browser.ts";
+import { accessTokenType, delegation, grantOfExchange, userTokens } from "./delegation.ts";
+import { dpopKey, proofOf } from "./dpop.ts";
+import { grantedMachine } from "./machine.ts";
 
 const issuer = "https://id.example";
 let postern: Postern;
@@ -188,6 +191,40 @@ test("a device takes two statements to begin, its code four, and each of its que
   const tokens = await sent("/oauth/token", { form: asks, headers: basic(app) });
   expect([tokens.status, tokens.statements.length]).toEqual([200, 2]);
   await show("device_tokens", tokens.statements);
+});
+
+test("a machine takes three statements for a token, and one more for a proof of its key", async () => {
+  const { scope, ...machine } = await grantedMachine(postern);
+  const form = { grant_type: "client_credentials", scope };
+  const token = await sent("/oauth/token", { form, headers: basic(machine) });
+  expect([token.status, token.statements.length]).toEqual([200, 3]);
+  await show("machine", token.statements);
+
+  const dpop = await proofOf(await dpopKey(), ["POST", `${issuer}/oauth/token`]);
+  const bound = await sent("/oauth/token", { form, headers: { ...basic(machine), dpop } });
+  expect([bound.status, bound.statements.length]).toEqual([200, 4]);
+  await show("dpop", bound.statements.slice(2, 3));
+});
+
+test("a token on behalf of a user takes six statements", async () => {
+  const { machine, target, ...all } = await delegation(postern);
+  const { access_token: subject_token } = await userTokens({ machine, target, ...all, issuer: postern.url });
+  const form = { grant_type: grantOfExchange, subject_token, subject_token_type: accessTokenType, resource: target.uri };
+  const token = await sent("/oauth/token", { form, headers: basic(machine) });
+  expect([token.status, token.statements.length]).toEqual([200, 6]);
+  await show("exchange", token.statements);
+});
+
+test("a pushed request takes three statements, and as many where it is opened", async () => {
+  const app = await application(postern.admin);
+  const form = Object.fromEntries(new URL(authorizeUrl(issuer, app, { scope: "openid" })).searchParams);
+  const pushed = await sent("/oauth/par", { form, headers: basic(app) });
+  expect([pushed.status, pushed.statements.length]).toEqual([201, 3]);
+  const { request_uri } = JSON.parse(pushed.text);
+  const query = new URLSearchParams({ client_id: app.clientId, request_uri }).toString();
+  const opened = await sent("/oauth/authorize", { query });
+  expect([opened.status, opened.statements.length]).toEqual([200, 3]);
+  await show("pushed_request", pushed.statements, opened.statements);
 });
 
 const emptyDocument = {

@@ -59,7 +59,7 @@ async function taken(sql: Sql, { hash, clientId, now }: Taking): Promise<string 
     delete from pushed_requests r
     where r.hash = ${hash} and r.expiration_date > ${now}
       and (r.app_id = ${document}::text or exists (
-        select from client_ids c where c.client_id = ${clientId} and c.app_id = r.app_id))
+        select from client_ids c where c.client_id = ${clientId} and c.app_id = r.app_id offset 0))
     returning r.query`;
   return row?.query;
 }

@@ -85,12 +85,12 @@ kept as (
 ),
 -- Rows that others are about to exchange or to delete are left to the next one.
 over as (
-  delete from console_sign_ons where code_hash in (
-    select c.code_hash from console_sign_ons c where c.code_hash in (
+  delete from console_sign_ons where code_hash = any(array(
+    select c.code_hash from console_sign_ons c where c.code_hash = any(array(
       select o.code_hash from found cross join lateral (
         select c.code_hash from console_sign_ons c where c.session_id = found.session
-        order by c.expiration_date desc offset ${mostOfSession - 1}) o)
-    for update skip locked)
+        order by c.expiration_date desc offset ${mostOfSession - 1}) o))
+    for update skip locked))
 ),
 made as (
   insert into console_sign_ons (code_hash, session_id, challenge, code_expiration_date, expiration_date)

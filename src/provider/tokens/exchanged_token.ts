@@ -175,12 +175,12 @@ function writeToken(sql: Sql, of: ExchangedTokenOf, { value, seconds }: Exchange
       select o.sign_on_id from sign_ons o where o.sign_on_id = ${delegation.signOn.signOnId} for key share
     ),
     surplus as (
-      delete from exchanged_tokens t using held cross join lateral (
-        select x.hash from exchanged_tokens x where x.hash in (
-          select y.hash from exchanged_tokens y where y.sign_on_id = held.sign_on_id
-          order by y.created desc offset ${mostOfSignOn - 1} limit 10)
-        for update skip locked) x
-      where t.hash = x.hash
+      delete from exchanged_tokens where hash = any(array(
+        select x.hash from exchanged_tokens x where x.hash = any(array(
+          select o.hash from held cross join lateral (
+            select y.hash from exchanged_tokens y where y.sign_on_id = held.sign_on_id
+            order by y.created desc offset ${mostOfSignOn - 1} limit 10) o))
+        for update skip locked))
     )
     insert into exchanged_tokens (hash, subject, sign_on_id, user_id, credential_id, acted, served, resource, scope, created,
       expiration_date)

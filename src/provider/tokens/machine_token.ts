@@ -95,8 +95,8 @@ type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organizati
 
 /**
  * Makes the write of an access token and of the use of its credential, to the hour; undefined if the credential has ended. Now and then, the
- * oldest tokens of a credential end if there are more than there may be. Credentials are locked, and their tokens deleted, in the order of
- * their ids, so that two statements cannot deadlock.
+ * oldest tokens of a credential end if there are more than there may be. Credentials are locked in the order of their ids, and tokens deleted
+ * in that of their hashes, by which they are looked up, so that two statements cannot deadlock.
  */
 const tokenWrite = (sql: Sql) =>
   sharedWrite<NewRow, object>(sql, {
@@ -113,11 +113,11 @@ made as (
   from asked join held using (credential_id) returning hash
 ),
 surplus as (
-  delete from machine_tokens t using held cross join lateral (
-    select o.hash from machine_tokens o
-    where o.credential_id = held.credential_id and held.credential_id in (select credential_id from asked where ${trims})
-    order by o.created desc offset ${mostTokensOfCredential - 1} limit 1000) o
-  where t.hash = o.hash
+  delete from machine_tokens where hash = any(array(
+    select o.hash from asked join held using (credential_id) cross join lateral (
+      select t.hash from machine_tokens t where t.credential_id = held.credential_id
+      order by t.created desc offset ${mostTokensOfCredential - 1} limit 1000) o
+    where asked.${trims}))
 ),
 used as (
   update machine_proofs k set last_used = asked.now, last_used_origin = asked.origin

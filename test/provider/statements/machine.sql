@@ -1,0 +1,76 @@
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, client_id text, now timestamptz)
+)
+select n, u.user_id as "userId", u.owner, c.client_id as "clientId", coalesce((
+      select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
+        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000))
+        order by m.credential_id)
+      from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
+      where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]') as credentials
+      from asked join machine_client_ids c on c.client_id = asked.client_id
+      join users u on u.user_id = c.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, user_id text, organization text, now timestamptz, project text)
+)
+select n, p.project_id as "projectId", o.organization_id as "organizationId",
+        coalesce(own.roles, '[]') as roles, (select floor(extract(epoch from min(g.expiration_date))) from user_grants g
+        where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not g.expiration_date <= now()) as "grantsEnd"
+      from asked join users u on u.user_id = asked.user_id
+      cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) o
+      join projects p on p.project_id = asked.project
+      join organizations h on h.organization_id = p.owner
+      cross join lateral (select json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
+      and not exists (select from all_project_grant_roles x
+        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
+      else '' end = '' and (g.owner = o.organization_id) is true) own
+      where exists (select from user_grants g
+            where g.user_id = u.user_id and g.project_id = p.project_id and (g.owner = o.organization_id) is true and g.active and (select case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
+      else '' end
+    from projects p
+    cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
+    where p.project_id = g.project_id) = '' offset 0);
+
+with asked as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
+    jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb)
+),
+held as materialized (
+  select k.credential_id from machine_proofs k where k.credential_id in (select credential_id from asked)
+  order by k.credential_id for key share
+),
+made as (
+  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope, jkt, for_api, created,
+    expiration_date)
+  select decode(hash, 'hex'), credential_id, user_id, organization, project, resource, scope, jkt, for_api, now, ends
+  from asked join held using (credential_id) returning hash
+),
+surplus as (
+  delete from machine_tokens where hash = any(array(
+    select o.hash from asked join held using (credential_id) cross join lateral (
+      select t.hash from machine_tokens t where t.credential_id = held.credential_id
+      order by t.created desc offset 999 limit 1000) o
+    where asked.hash < '04'))
+),
+used as (
+  update machine_proofs k set last_used = asked.now, last_used_origin = asked.origin
+  from asked join held using (credential_id)
+  where k.credential_id = asked.credential_id and coalesce(k.last_used, '-infinity') <= asked.now - interval '1 hour'
+)
+select n from asked join made on made.hash = decode(asked.hash, 'hex');
