@@ -26,10 +26,14 @@ export async function startCluster(settings: Readonly<Record<string, string>> = 
   };
 }
 
-/** Creates an empty database; answers its URL. */
-export async function newDatabase({ url }: Pick<Cluster, "url">, name: string): Promise<string> {
+/** Creates an empty database, or a copy of another; answers its URL. */
+export async function newDatabase(
+  { url }: Pick<Cluster, "url">,
+  name: string,
+  template = "template1",
+): Promise<string> {
   await using client = oneConnection(url);
-  await client.sql.unsafe(`create database ${name}`);
+  await client.sql.unsafe(`create database ${name} template ${template}`);
   const made = new URL(url);
   made.pathname = `/${name}`;
   return made.href;

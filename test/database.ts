@@ -1,17 +1,28 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { inject } from "vitest";
+import type { Secrets } from "./settings.ts";
 
 /** A database of the test's own, dropped when disposed. */
 export type TestDatabase = AsyncDisposable & Readonly<{ url: string }>;
 
 /** Makes a database: migrated by default, or empty, which may have another encoding. */
 export async function freshDatabase({ empty = false, encoding = "UTF8" } = {}): Promise<TestDatabase> {
+  // Of another encoding only template0 can be copied.
+  if (encoding !== "UTF8") return copyOf(`template0 encoding '${encoding}' locale 'C'`);
+  return copyOf(empty ? "template1" : "postern_template");
+}
+
+/** Makes a database with an instance that has been started before, and its secrets. */
+export async function begunDatabase(): Promise<TestDatabase & Secrets> {
+  const { adminToken, masterKey } = inject("begun");
+  return { ...(await copyOf("postern_begun")), adminToken, masterKeys: [Buffer.from(masterKey, "base64")] };
+}
+
+async function copyOf(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  // Of another encoding only template0 can be copied. Files cost half as much as pages through the log.
-  const other = encoding === "UTF8" ? "" : ` template template0 encoding '${encoding}' locale 'C'`;
-  const template = other || ` template ${empty ? "template1" : "postern_template"}`;
-  await asAdmin(`create database ${name}${template} strategy file_copy`);
+  // Files cost half as much as pages through the log.
+  await asAdmin(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject("databaseUrl"));
   url.pathname = `/${name}`;
   return { url: url.href, [Symbol.asyncDispose]: () => asAdmin(`drop database ${name} with (force)`) };

@@ -2,12 +2,11 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { http2 } from "../packages/gateway/test/http/implementation.ts";
-import { type Config, readConfig } from "../src/config/config.ts";
-import { newToken } from "../src/security/token.ts";
+import type { Config } from "../src/config/config.ts";
 import { startServer } from "../src/server/server.ts";
-import { freshDatabase } from "./database.ts";
+import { begunDatabase, freshDatabase } from "./database.ts";
 import { type Client, clientOf } from "./rest_client.ts";
+import { testConfig } from "./settings.ts";
 
 export { type Answer, type Client, clientOf } from "./rest_client.ts";
 
@@ -30,10 +29,10 @@ export type Postern = AsyncDisposable & {
 /** Starts the real thing on a free port; settings may be overridden. */
 export async function startPostern(overrides: Partial<Config> = {}): Promise<Postern> {
   await using opened = new AsyncDisposableStack();
-  const databaseUrl = overrides.databaseUrl ?? opened.use(await freshDatabase()).url;
   const dataDir = await mkdtemp(join(tmpdir(), "postern-data-"));
   opened.defer(() => rm(dataDir, { recursive: true, force: true }));
-  const config: Config = { ...testConfig(), databaseUrl, dataDir, ...overrides };
+  const { url: databaseUrl, ...secrets } = opened.use(await databaseFor(overrides));
+  const config: Config = { ...testConfig(), dataDir, databaseUrl, ...secrets, ...overrides };
   const server = opened.use(await startServer(config));
   const as = (token?: string) => clientOf(server.url, token);
   const admin = as(config.adminToken);
@@ -46,6 +45,16 @@ export async function startPostern(overrides: Partial<Config> = {}): Promise<Pos
     organizationId: me.body.organization.id,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+// Whoever has secrets of its own has its first start here.
+const isOwn = ({ databaseUrl, adminToken, masterKeys, dataDir }: Partial<Config>): boolean =>
+  [databaseUrl, adminToken, masterKeys, dataDir].some((setting) => setting !== undefined);
+
+async function databaseFor(overrides: Partial<Config>): Promise<AsyncDisposable & { readonly url: string }> {
+  if (!isOwn(overrides)) return begunDatabase();
+  const { databaseUrl: url } = overrides;
+  return url === undefined ? freshDatabase() : { url, async [Symbol.asyncDispose]() {} };
 }
 
 let shared: Promise<Postern> | undefined;
@@ -62,22 +71,6 @@ export async function sharedPostern(): Promise<Postern> {
   const added = await postern.admin.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true });
   if (added.status !== 200) throw new Error(JSON.stringify(added.body));
   return { ...postern, admin: client, adminId: userId, organizationId, async [Symbol.asyncDispose]() {} };
-}
-
-/** Settings for tests: a free port, silent, hashes that cost little, and a machine that may stall for seconds. */
-function testConfig(): Config {
-  const cheap = { hashMemoryKib: 64, hashIterations: 1, hashQueue: 1000 };
-  const quiet = { port: 0, logLevel: "silent", shutdownGraceMs: 1000 } as const;
-  const database = { databaseConnections: 5, databaseWaitMs: 20_000 };
-  // Most tests of wrong passwords make more of them than a minute allows.
-  const unlimited = {
-    signInFailuresPerAddressPerMinute: 0,
-    passwordResetsPerAddressPerMinute: 0,
-  };
-  // Nobody listens there: tests ask no name servers of the world.
-  const world = { domainNameServers: ["127.0.0.1:9"] };
-  const secrets = { adminToken: newToken("pt"), masterKeys: [randomBytes(32)] };
-  return { ...readConfig({}), ...cheap, ...quiet, ...database, ...unlimited, ...world, ...secrets, http2 };
 }
 
 let count = 0;
