@@ -182,7 +182,7 @@ test("a token that looks for the oldest of its credential or sign-in reads those
   const blocks = async (execute: string): Promise<number> => {
     const [line] = await client.unsafe(`explain (analyze, buffers, format json) ${execute}`);
     // What a part deletes is not counted in the whole.
-    return Math.max(...JSON.stringify(line).matchAll(/"Shared Hit Blocks":(\d+)/g).map(([, hit]) => Number(hit)));
+    return Math.max(...[...JSON.stringify(line).matchAll(/"Shared Hit Blocks":(\d+)/g)].map(([, hit]) => Number(hit)));
   };
   const key = { n: 0, user_id: "robot", organization: "own", scope: "", for_api: false, now: "now", ends: "infinity" };
   const machineToken = (credential_id: string, at: number) => {

@@ -209,7 +209,12 @@ test("a machine takes three statements for a token, and one more for a proof of 
 test("a token on behalf of a user takes six statements", async () => {
   const { machine, target, ...all } = await delegation(postern);
   const { access_token: subject_token } = await userTokens({ machine, target, ...all, issuer: postern.url });
-  const form = { grant_type: grantOfExchange, subject_token, subject_token_type: accessTokenType, resource: target.uri };
+  const form = {
+    grant_type: grantOfExchange,
+    subject_token,
+    subject_token_type: accessTokenType,
+    resource: target.uri,
+  };
   const token = await sent("/oauth/token", { form, headers: basic(machine) });
   expect([token.status, token.statements.length]).toEqual([200, 6]);
   await show("exchange", token.statements);
