@@ -29,45 +29,40 @@ async function signsIn(url: string, password: string) {
 }
 
 test("no node is ready before the first administrator can call, whichever creates it", async () => {
-  for (let round = 0; round < 3; round++) {
-    await using database = await freshDatabase();
-    await using data = await folder();
-    const options = { databaseUrl: database.url, dataDir: data.path, adminToken: newToken("pt") };
-    const held = await holdOrganizations(database.url);
-    await using one = await startNode(options);
-    await using two = await startNode(options);
-    await eventually(async () => (await held.waiting()).length === 2 || undefined, "both nodes to wait");
-    for (const node of [one, two]) {
-      expect([await readyStatus(node.url), await readyStatus(node.url)]).toEqual([503, 503]);
-      expect(await servingOf(node)).toBe(Status.NOT_SERVING);
-      expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
-    }
-    await held[Symbol.asyncDispose]();
-    for (const node of [one, two]) {
-      await eventually(() => isReady(node), "readiness");
-      const me = await clientOf(node.url, options.adminToken).get("/v1/users/me");
-      expect(me.status).toBe(200);
-      // Health is looked at every now and then, so it may be a little later than /readyz.
-      await eventually(async () => (await servingOf(node)) === Status.SERVING || undefined, "health");
-    }
+  await using database = await freshDatabase();
+  await using data = await folder();
+  const options = { databaseUrl: database.url, dataDir: data.path, adminToken: newToken("pt") };
+  const held = await holdOrganizations(database.url);
+  await using one = await startNode(options);
+  await using two = await startNode(options);
+  await eventually(async () => (await held.waiting()).length === 2 || undefined, "both nodes to wait");
+  for (const node of [one, two]) {
+    expect([await readyStatus(node.url), await readyStatus(node.url)]).toEqual([503, 503]);
+    expect(await servingOf(node)).toBe(Status.NOT_SERVING);
+    expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
+  }
+  await held[Symbol.asyncDispose]();
+  for (const node of [one, two]) {
+    await eventually(() => isReady(node), "readiness");
+    const me = await clientOf(node.url, options.adminToken).get("/v1/users/me");
+    expect(me.status).toBe(200);
+    // Health is looked at every now and then, so it may be a little later than /readyz.
+    await eventually(async () => (await servingOf(node)) === Status.SERVING || undefined, "health");
   }
 });
 
 test("at the first 200 of /readyz the token in the data folder can call", async () => {
-  for (let round = 0; round < 3; round++) {
-    await using database = await freshDatabase({ empty: true });
-    await using data = await folder();
-    await using node = await startNode({ databaseUrl: database.url, dataDir: data.path });
-    await eventually(() => isReady(node), "readiness");
-    const me = await clientOf(node.url, await secret(data.path, "admin-token")).get("/v1/users/me");
-    expect(me).toMatchObject({ status: 200, body: { roles: [{ role: "INSTANCE_OWNER" }] } });
-  }
+  await using database = await freshDatabase({ empty: true });
+  await using data = await folder();
+  await using node = await startNode({ databaseUrl: database.url, dataDir: data.path });
+  await eventually(() => isReady(node), "readiness");
+  const me = await clientOf(node.url, await secret(data.path, "admin-token")).get("/v1/users/me");
+  expect(me).toMatchObject({ status: 200, body: { roles: [{ role: "INSTANCE_OWNER" }] } });
 });
 
 for (const shared of [false, true]) {
-  test(`of three nodes that start together ${shared ? "on one data folder" : "each on its own data folder"}, one makes the administrator`, async () => {
-    for (let round = 0; round < 3; round++) await startThree(shared);
-  });
+  test(`of three nodes that start together ${shared ? "on one data folder" : "each on its own data folder"}, one makes the administrator`, () =>
+    startThree(shared));
 }
 
 async function startThree(shared: boolean) {
