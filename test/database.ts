@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import postgres from "postgres";
 import { inject } from "vitest";
 import type { Secrets } from "./settings.ts";
@@ -13,9 +15,10 @@ export async function freshDatabase({ empty = false, encoding = "UTF8" } = {}): 
   return copyOf(empty ? "template1" : "postern_template");
 }
 
-/** Makes a database with an instance that has been started before, and its secrets. */
-export async function begunDatabase(): Promise<TestDatabase & Secrets> {
-  const { adminToken, masterKey } = inject("begun");
+/** Makes a database with an instance that has been started before, and its secrets; those of a file are in the data folder. */
+export async function begunDatabase(dataDir: string): Promise<TestDatabase & Secrets> {
+  const { adminToken, adminPassword, masterKey } = inject("begun");
+  await writeFile(join(dataDir, "admin-password"), adminPassword);
   return { ...(await copyOf("postern_begun")), adminToken, masterKeys: [Buffer.from(masterKey, "base64")] };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -13,7 +13,7 @@ declare module "vitest" {
     /** The server of this test run, as its administrator. */
     databaseUrl: string;
     /** The secrets of the instance in `postern_begun`. */
-    begun: { readonly adminToken: string; readonly masterKey: string };
+    begun: Readonly<Record<"adminToken" | "adminPassword" | "masterKey", string>>;
   }
 }
 
@@ -34,7 +34,8 @@ async function begin(databaseUrl: string) {
   const dataDir = await mkdtemp(join(tmpdir(), "postern-data-"));
   const config = { ...testConfig(), databaseUrl, dataDir };
   await (await startServer(config))[Symbol.asyncDispose]();
+  const adminPassword = await readFile(join(dataDir, "admin-password"), "utf8");
   await rm(dataDir, { recursive: true });
   const { adminToken = "", masterKeys: [key] = [] } = config;
-  return { adminToken, masterKey: key?.toString("base64") ?? "" };
+  return { adminToken, adminPassword, masterKey: key?.toString("base64") ?? "" };
 }

@@ -31,7 +31,7 @@ export async function startPostern(overrides: Partial<Config> = {}): Promise<Pos
   await using opened = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), "postern-data-"));
   opened.defer(() => rm(dataDir, { recursive: true, force: true }));
-  const { url: databaseUrl, ...secrets } = opened.use(await databaseFor(overrides));
+  const { url: databaseUrl, ...secrets } = opened.use(await databaseFor(overrides, dataDir));
   const config: Config = { ...testConfig(), dataDir, databaseUrl, ...secrets, ...overrides };
   const server = opened.use(await startServer(config));
   const as = (token?: string) => clientOf(server.url, token);
@@ -51,8 +51,11 @@ export async function startPostern(overrides: Partial<Config> = {}): Promise<Pos
 const isOwn = ({ databaseUrl, adminToken, masterKeys, dataDir }: Partial<Config>): boolean =>
   [databaseUrl, adminToken, masterKeys, dataDir].some((setting) => setting !== undefined);
 
-async function databaseFor(overrides: Partial<Config>): Promise<AsyncDisposable & { readonly url: string }> {
-  if (!isOwn(overrides)) return begunDatabase();
+async function databaseFor(
+  overrides: Partial<Config>,
+  dataDir: string,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  if (!isOwn(overrides)) return begunDatabase(dataDir);
   const { databaseUrl: url } = overrides;
   return url === undefined ? freshDatabase() : { url, async [Symbol.asyncDispose]() {} };
 }

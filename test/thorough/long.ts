@@ -1,7 +1,7 @@
 /**
  * The tests of `npm run test:thorough` that start servers. They take long because they repeat: races, fuzz, faults of the database,
- * plans on large data, the same scenes through other engines, one attack on each rpc, limits that only a thousand rows reach, programs
- * that start and stop.
+ * plans on large data, the same scenes through other engines, one attack on each rpc, each statement, limits that only a thousand rows
+ * reach, programs that start and stop.
  */
 export const longTests: readonly string[] = [
   "packages/gateway/test/http/**/fuzz/*.test.ts",
@@ -12,21 +12,24 @@ export const longTests: readonly string[] = [
   "packages/gateway/test/package/*.test.ts",
   "test/clients/*.test.ts",
   "test/config/preflight.test.ts",
-  "test/events/{history,numbering,rebuild,restore,workload}.test.ts",
+  "test/events/{history,numbering,rebuild,restore,sweep,workload}.test.ts",
   "test/faults/short/*.test.ts",
   "test/fuzz/*.test.ts",
-  "test/guards/{climb_everyone,foreign_ids,gate_deadline,idempotency_record,limited_token,secrets}.test.ts",
+  "test/guards/{capacity,climb_everyone,foreign_ids,gate_deadline,idempotency,idempotency_record}.test.ts",
+  "test/guards/{limited_token,rate_limits,secrets}.test.ts",
   "test/maintenance/*.test.ts",
-  "test/notify/{delivery,kill,upgrade}.test.ts",
-  "test/parity/{adapter_calls,deadline,every_door,outcome,packing,size}.test.ts",
+  "test/notify/{delivery,kill,sms/worker,upgrade}.test.ts",
+  "test/parity/{adapter_calls,deadline,every_door,outcome,packing,replay,size}.test.ts",
   "test/plans/*.test.ts",
   "test/postgres/**/*.test.ts",
   "test/program/*.test.ts",
-  "test/provider/{events,races,web_server_example}.test.ts",
+  "test/provider/{events,explanations/agreement,races,web_server_example}.test.ts",
   "test/provider/{device/{device_example,device_nodes},http/fetcher,logout/{back_channel_logout,silent_neighbours}}.test.ts",
   "test/provider/tokens/{offline,rotation_under_load}.test.ts",
-  "test/server/{fault,first_start,neighbours,nodes,reference,shutdown,signal,welcome}.test.ts",
-  "test/services/{applications/document_application,jobs/job,sessions/sign_in_limit,user_grants/user_grant_races,users/{erasure,erasure_races}}.test.ts",
+  "test/server/{endless_body,fault,first_start,neighbours,nodes,operators_port,reference,shutdown,signal,welcome}.test.ts",
+  "test/services/{applications/document_application,jobs/job,organizations/delete_organization}.test.ts",
+  "test/services/{sessions/sign_in_limit,user_grants/user_grant_races,users/{erasure,erasure_races}}.test.ts",
+  "test/statements.test.ts",
   "test/tracing/tracing.test.ts",
   "test/transfer/*.test.ts",
   "test/workers/*.test.ts",

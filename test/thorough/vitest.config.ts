@@ -19,6 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "long",
+          isolate: false,
           globalSetup: shared.globalSetup,
           include: [...longTests],
           exclude: [...pure, ...slowPure],
