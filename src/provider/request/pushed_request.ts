@@ -31,12 +31,12 @@ export function pushedRequests({ sql, clock, secrets }: Pick<Deps, "sql" | "cloc
   const { keyring } = secrets;
   return async (query: string, browser: string): Promise<OpenedRequest> => {
     const parameters = parametersIn(query);
-    if (parameters.get(markParameter) !== undefined) return reopened(keyring, query, { browser, now: clock() });
+    if (isMarked(parameters)) return reopened(keyring, query, { browser, now: clock() });
     const name = tokenIn(parameters.get("request_uri"));
     if (name === undefined) return { query, parameters, isPushed: false };
     const kept = await taken(sql, { hash: hashToken(name), clientId: parameters.get("client_id") ?? "", now: clock() });
     if (kept === undefined) throw new PageError("expired");
-    const marked = withMark(keyring, kept, { browser, now: clock() });
+    const marked = withMark(keyring, kept, { browser, time: String(clock().getTime()) });
     return { query: marked, parameters: parametersIn(marked), isPushed: true };
   };
 }
@@ -66,14 +66,27 @@ async function taken(sql: Sql, { hash, clientId, now }: Taking): Promise<string 
 
 type Opening = { readonly browser: string; readonly now: Date };
 
+/** Whether a request says that it was pushed, which only its mark proves. */
+export const isMarked = (parameters: Parameters): boolean => parameters.get(markParameter) !== undefined;
+
 /** The longest mark, with its name. */
 export const longestMark = 100;
 
-function withMark(keyring: Keyring, query: string, { browser, now }: Opening): string {
-  const time = String(now.getTime());
-  const mac = keyring.mac(purpose, contentOf(query, { browser, time })).toString("base64url");
-  return `${query}&${new URLSearchParams({ [markParameter]: `${time}.${mac}` })}`;
+/** The browser that opened a request, and when. */
+type Opened = { readonly browser: string; readonly time: string };
+
+function withMark(keyring: Keyring, query: string, of: Opened): string {
+  const mac = keyring.mac(purpose, contentOf(query, of)).toString("base64url");
+  return `${query}&${new URLSearchParams({ [markParameter]: `${of.time}.${mac}` })}`;
 }
+
+/** Changes the query of a request that was opened; of one that was pushed, the mark is for the new query, and lasts no longer. */
+export function changed(keyring: Keyring, { query, browser }: Changing, change: (query: string) => string): string {
+  const [, kept, time] = isMarked(parametersIn(query)) ? (marking.exec(query) ?? []) : [];
+  return kept === undefined || time === undefined ? change(query) : withMark(keyring, change(kept), { browser, time });
+}
+
+type Changing = { readonly query: string; readonly browser: string };
 
 // Nothing may follow the mark, because it would be a parameter that the application has not pushed.
 const marking = new RegExp(`^(.*)&${encodeURIComponent(markParameter)}=(\\d+)\\.([\\w-]+)$`, "s");
@@ -86,5 +99,4 @@ function reopened(keyring: Keyring, marked: string, { browser, now }: Opening): 
   return { query: marked, parameters: parametersIn(marked), isPushed: true };
 }
 
-const contentOf = (query: string, of: { readonly browser: string; readonly time: string }): string =>
-  JSON.stringify([of.browser, of.time, query]);
+const contentOf = (query: string, of: Opened): string => JSON.stringify([of.browser, of.time, query]);

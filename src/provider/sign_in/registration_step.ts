@@ -5,16 +5,20 @@ import { parametersIn, wordsOf } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { redirect } from "../http/redirect.ts";
 import { later } from "../http/settings.ts";
+import { changed } from "../request/pushed_request.ts";
 import { formSeconds, sealRequest } from "../request/sealed_request.ts";
 import type { BrowserStep } from "./browser_step.ts";
 
 /** Makes the step to the registration; it returns nothing if the request is too long for the browser to keep it. */
 export const registrationStep =
   ({ secrets, clock }: Pick<Deps, "secrets" | "clock">, jar: CookieJar) =>
-  ({ query, cookies }: BrowserStep): Response | undefined => {
-    const sealed = sealRequest(secrets.keyring, withoutCreate(query), clock());
+  ({ query, browser, cookies }: BrowserStep): Response | undefined => {
+    const { keyring } = secrets;
+    const sealed = sealRequest(keyring, changed(keyring, { query, browser }, withoutCreate), clock());
     if (!isCookieValue("request", sealed)) return undefined;
-    return redirect(paths.register, { cookies: [...cookies, jar.set("request", sealed, later(clock(), formSeconds))] });
+    const waiting = jar.set("request", sealed, later(clock(), formSeconds));
+    // What was pushed is for this browser alone, which may have no name yet.
+    return redirect(paths.register, { cookies: [...cookies, jar.set("browser", browser), waiting] });
   };
 
 /** The query of the request that continues after the registration, which is not asked for again. */

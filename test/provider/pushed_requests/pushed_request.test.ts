@@ -2,6 +2,7 @@ import { decodeJwt } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { providerChores } from "../../../src/provider/expiry.ts";
+import { sealRequest } from "../../../src/provider/request/sealed_request.ts";
 import { signingKeys } from "../../../src/provider/tokens/signing_keys.ts";
 import { type Postern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
@@ -136,6 +137,19 @@ test("the page of a pushed request opens in another language, in its browser alo
   const { username, password } = person;
   const back = answerIn(await browser.submit(again, { login_name: username, password }));
   expect((await exchange(issuer, app, back.code ?? "")).status).toBe(200);
+});
+
+test("a form of a pushed request that is too old offers no way to begin again, because there is none", async () => {
+  await using handlers = openHandlers(postern);
+  const browser = openBrowser(issuer);
+  const { text } = await browser.open(urlOf(app, await pushed(app)));
+  const [, query = ""] = /href="\/oauth\/authorize\?([^"]*)&amp;page_language=de"/.exec(text) ?? [];
+  const hourAgo = new Date(Date.now() - 3_601_000);
+  const request = sealRequest(handlers.deps.secrets.keyring, query.replaceAll("&amp;", "&"), hourAgo);
+  const sent = { method: "POST", headers: { origin: issuer }, body: new URLSearchParams({ request }) };
+  const late = await browser.send(`${issuer}/sign-in`, sent);
+  expect(problemOf(late)).toEqual([400, "expired"]);
+  expect(late.text).not.toContain("/oauth/authorize?client_id");
 });
 
 test.each([

@@ -3,7 +3,7 @@ import { type Postern, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { done, linkTo, newAddress } from "../../services/invitations/invited.ts";
 import { allow, newcomer, registering } from "../../services/registrations/registering.ts";
-import { type Application, application, authorizeUrl, issuerOf } from "../application.ts";
+import { type Application, application, authorizeUrl, basic, issuerOf, post } from "../application.ts";
 import { type Browser, openBrowser, type Shown } from "../browser.ts";
 import { beginDevice, deviceSettings, enterCode, poll } from "../device_flow.ts";
 import { alertOf, titleOf } from "../mail_pages/mail_links.ts";
@@ -101,6 +101,21 @@ test("prompt=create leads straight to the registration, and says so in the descr
   expect(titleOf(await signInPage(openBrowser(issuer), closed.app, { prompt: "create" }))).toBe("Sign in");
   const silent = await signInPage(openBrowser(issuer), app, { prompt: "none create" });
   expect(new URL(silent.url).searchParams.get("error")).toBe("invalid_request");
+});
+
+test("a pushed request for a new account leads whoever has one to the usual page, in the browser that opened it", async () => {
+  const { app } = await shop();
+  const form = { redirect_uri: app.redirectUri, response_type: "code", scope: "openid", prompt: "create" };
+  const { request_uri } = (await post(issuer, "/oauth/par", form, basic(app))).body;
+  const browser = openBrowser(issuer);
+  const page = await browser.open(
+    `${issuer}/oauth/authorize?${new URLSearchParams({ client_id: app.clientId, request_uri })}`,
+  );
+  expect(page.url).toBe(`${issuer}/register`);
+  const have = issuer + (/href="(\/oauth\/authorize[^"]*)"/.exec(page.text)?.[1] ?? "").replaceAll("&amp;", "&");
+  expect(titleOf(await browser.open(have))).toBe("Sign in");
+  expect((await openBrowser(issuer).open(have)).status).toBe(400);
+  expect((await browser.open(have.replace("scope=openid", "scope=openid+roles"))).status).toBe(400);
 });
 
 test("on the way to a device, too, which is signed in only after the page that names it", async () => {
