@@ -72,14 +72,19 @@ export function pushedRequestEndpoint(parts: Parts) {
 
   /** The client of a request; fails for what the authorization endpoint would refuse (RFC 9126, 2.1). */
   async function clientOfRight(query: string, network: string | undefined): Promise<Client> {
-    const parameters = parametersIn(query);
+    // With one parameter more, because a mark is added when it is opened.
+    const parameters = parametersIn(`${query}&`);
     try {
       return authorizationRequest(await prove(parameters, clock(), network), parameters, issuer()).client;
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
       if (error.problem === "busy")
         throw tooMany("this address, or others at the host of the document,", secondsUntilNext(clock()));
-      throw new OauthError("invalid_request", `the authorization endpoint would refuse it: ${error.problem}`);
+      const { problem, params } = error;
+      throw new OauthError(
+        "invalid_request",
+        `the authorization endpoint would refuse it: ${params.problem ?? problem}`,
+      );
     }
   }
 }

@@ -152,6 +152,14 @@ test("a form of a pushed request that is too old offers no way to begin again, b
   expect(late.text).not.toContain("/oauth/authorize?client_id");
 });
 
+test("as many parameters are taken as can be opened, and one more is refused at once", async () => {
+  const named = Object.keys(formOf(app)).length + 1;
+  const others = (most: number) => Object.fromEntries(Array.from({ length: most - named }, (_, n) => [`x${n}`, "1"]));
+  expect(await opened(urlOf(app, await pushed(app, others(49))))).toEqual([200, undefined]);
+  const { status, body } = await push(app, others(50));
+  expect([status, body.error]).toEqual([400, "invalid_request"]);
+});
+
 test.each([
   ["an unknown redirect URI", { redirect_uri: "https://evil.example/cb" }, "invalid_request"],
   ["no response type", { response_type: "" }, "invalid_request"],

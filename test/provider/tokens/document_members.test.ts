@@ -128,6 +128,13 @@ describe("a pushed request", () => {
     expect(await ask(nodes.databaseUrl, "select from pushed_requests")).toEqual([]);
   });
 
+  test("that is refused says why, as the page of a sign-in would", async () => {
+    const client = site.newClient({ require_signed_request_object: true });
+    const { error_description } = (await push(client)).body;
+    expect(error_description).toContain("its require_signed_request_object cannot be met");
+    expect((await openBrowser(issuer).open(site.urlFor(client))).text).toContain("cannot be met");
+  });
+
   test("counts by its address, as those of other clients without a secret do", async () => {
     await ask(nodes.databaseUrl, "delete from device_attempts");
     const client = site.newClient();
