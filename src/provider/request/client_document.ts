@@ -75,7 +75,8 @@ export function clientDocuments(
     if (!before?.isUsable) refuseMany(url, network);
     const reading = read(url, network).then(({ outcome, seconds }) => {
       entry.until = now() + seconds * 1000;
-      entry.isUsable = !("problem" in outcome);
+      // A document that was not asked for says nothing new about itself: it is known as before.
+      if (seconds > 0) entry.isUsable = !("problem" in outcome);
       return outcome;
     });
     const entry: Kept = { until: Number.POSITIVE_INFINITY, isUsable: before?.isUsable ?? false, outcome: reading };

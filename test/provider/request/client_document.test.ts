@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { clientDocuments } from "../../../src/provider/request/client_document.ts";
 import { isAdmitted, isDocumentId } from "../../../src/provider/request/document_id.ts";
 
@@ -12,10 +12,12 @@ type Headers = Readonly<Record<string, string>>;
 
 /** A reader of documents at a place that answers as it is told, and a clock that stands still. */
 function reader(headers: Headers = {}) {
-  const state = { now: 0, reads: 0, text: JSON.stringify(document), headers, fails: false };
+  const ready = Promise.resolve();
+  const state = { now: 0, reads: 0, text: JSON.stringify(document), headers, fails: false, ready };
   const read = clientDocuments(
     async (at) => {
       state.reads += 1;
+      await state.ready;
       if (state.fails) throw new Error("away");
       return { text: at === url ? state.text : JSON.stringify({ ...document, client_id: at }), headers: state.headers };
     },
@@ -137,6 +139,24 @@ test("a failure counts for a minute, whoever asks meanwhile, and replaces what w
   expect(await problemOf()).toContain("public address");
   expect(state.reads).toBe(2);
   state.now = 2 * minute;
+  expect(await problemOf()).toBe(undefined);
+});
+
+test("a document that is known stays known where others leave no place to read it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { state, problemOf } = reader({ "cache-control": "max-age=60" });
+  expect(await problemOf()).toBe(undefined);
+  const silent = Promise.withResolvers<void>();
+  [state.now, state.ready] = [minute, silent.promise];
+  const others = Array.from({ length: 32 }, (_, n) => problemOf(`https://h${n}.example/c`, `198.51.100.${n}`));
+  const atHost = Array.from({ length: 30 }, (_, n) => problemOf(`https://app.example/${n}`, `203.0.113.${n}`));
+  const late = problemOf();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await late).toContain("cannot be used");
+  silent.resolve();
+  await Promise.all([...others, ...atHost]);
+  expect(await problemOf("https://app.example/one-more", "203.0.113.99")).toBe("busy");
   expect(await problemOf()).toBe(undefined);
 });
 
