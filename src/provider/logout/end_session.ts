@@ -15,6 +15,7 @@ import type { ProviderParts } from "../parts.ts";
 import { formExpired, queryOf } from "../request/begin_again.ts";
 import type { Client } from "../request/client.ts";
 import { isConsole } from "../request/console_client.ts";
+import { allowedDocuments } from "../request/document_client.ts";
 import { callOf } from "../request/endpoint.ts";
 import { formToken, isFormToken, sealRequest } from "../request/sealed_request.ts";
 import { logoutEnd, logoutForm } from "./logout_pages.ts";
@@ -60,6 +61,7 @@ function signingOut(parts: ProviderParts) {
   const { keyring } = deps.secrets;
   const jar = cookieJar(issuer);
   const stepOf = logoutSteps(parts, jar);
+  const isAllowed = allowedDocuments(deps.sql);
   return { requested, submitted };
 
   async function requested(http: HttpRequest): Promise<Response> {
@@ -69,16 +71,22 @@ function signingOut(parts: ProviderParts) {
     return ofBrowser && !isWanted(step, ofBrowser) ? asked(step, ofBrowser) : signedOut(step);
   }
 
-  function asked(
+  async function asked(
     { http, query, logout, language }: LogoutStep,
-    { id, qualifiedName: username }: OpenSession,
-  ): Response {
+    { id, userId, qualifiedName: username }: OpenSession,
+  ): Promise<Response> {
     const browser = jar.read(http.headers.cookie, "browser") ?? newToken("ob");
     const request = sealRequest(keyring, query, deps.clock());
     const token = formToken(keyring, { browser, request: purposed(request), sessionId: id });
     const here = endBeginning(query);
     const look = { language, brand: logout.brand, here, cookies: [jar.set("browser", browser)] };
-    return logoutForm({ ...look, logout, username, request, token });
+    const application = (await mayBeNamed(logout, userId)) ? logout.application : undefined;
+    return logoutForm({ ...look, logout: { ...logout, application }, username, request, token });
+  }
+
+  /** Whether a page tells a user who asks. Anybody can name any host in a link: it is named to those who know it, or are led there. */
+  async function mayBeNamed({ application, location }: LogoutRequest, userId: string): Promise<boolean> {
+    return !application?.bringsDocument || location !== undefined || isAllowed(userId, application.clientId);
   }
 
   async function submitted(http: HttpRequest): Promise<Response> {

@@ -7,7 +7,7 @@ import type { ProviderParts } from "../parts.ts";
 import { type BrandedClient, brandedClientRead } from "../request/branded_client.ts";
 import type { Client } from "../request/client.ts";
 import { consoleClient, consoleClientId, consoleIssuerOf, isConsole } from "../request/console_client.ts";
-import { leavingClient } from "../request/document_client.ts";
+import { allowedDocuments, leavingClient } from "../request/document_client.ts";
 import { isAdmitted } from "../request/document_id.ts";
 import { blockingProblem } from "../request/redirect_uri.ts";
 import { claimsOfOwn } from "../tokens/jwt.ts";
@@ -23,7 +23,7 @@ export type LogoutRequest = {
   readonly application: Client | undefined;
   /** Whose the pages of the sign-out are. */
   readonly brand: Brand;
-  /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks, unless it is to the console, and if a document that would have to list it cannot be read. */
+  /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks, unless it is to the console, and of a client with a document if that cannot be read or the user allows the client nowhere. */
   readonly location: string | undefined;
 };
 
@@ -54,16 +54,15 @@ export function logoutRequests(parts: Parts) {
       hint: client && isConsole(client) ? userIn(parameters) : hint,
       application: client,
       brand,
-      location: client && (await locationFor(client, parameters, { isHinted: hint !== undefined, network })),
+      location: client && (await locationFor(client, parameters, { hint, network })),
     };
   };
 
-  async function locationFor(client: Client, parameters: Parameters, { isHinted, network }: Asking) {
+  async function locationFor(client: Client, parameters: Parameters, { hint, network }: Asking) {
     const uri = parameters.get("post_logout_redirect_uri");
     if (uri === undefined) return undefined;
-    const isProven = isHinted || isConsole(client);
-    if (client.bringsDocument && !isProven) return undefined;
-    const listing = client.bringsDocument ? await documented(client, uri, network) : client;
+    const isProven = hint !== undefined || isConsole(client);
+    const listing = client.bringsDocument ? hint && (await documented(hint, uri, network)) : client;
     if (!listing) return undefined;
     refuseUnlisted(listing, uri);
     return isProven ? withState(uri, parameters.get("state")) : undefined;
@@ -88,17 +87,23 @@ export function logoutRequests(parts: Parts) {
   }
 }
 
-/** Makes the read of a client with what its document says about a URI; undefined if it cannot be read, which keeps nobody from signing out. */
-function documentedClient({ readDocument }: Pick<Parts, "readDocument">) {
-  return ({ clientId }: Client, uri: string, network: string | undefined): Promise<Client | undefined> =>
-    readDocument(clientId, network).then(
+/**
+ * Makes the read of a hint's client with what its document says about a URI; undefined if the document cannot be read, which keeps nobody
+ * from signing out, and if the hint's user allows the client nowhere.
+ */
+function documentedClient({ deps, readDocument }: Pick<Parts, "deps" | "readDocument">) {
+  const isAllowed = allowedDocuments(deps.sql);
+  return async ({ clientId, userId }: LogoutHint, uri: string, network: string | undefined) => {
+    if (!(await isAllowed(userId, clientId))) return undefined;
+    return readDocument(clientId, network).then(
       (document) => leavingClient(clientId, { document, uri }),
       () => undefined,
     );
+  };
 }
 
-/** Whether a sign-out has a hint of ours, and the network that it comes from. */
-type Asking = { readonly isHinted: boolean; readonly network: string | undefined };
+/** A hint of ours, and the network that a sign-out comes from. */
+type Asking = { readonly hint: LogoutHint | undefined; readonly network: string | undefined };
 
 /** The user whose sign-out the console asks for. It proves nothing, so it names no session. */
 function userIn(parameters: Parameters): LogoutHint | undefined {

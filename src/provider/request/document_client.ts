@@ -70,6 +70,20 @@ export function leavingClient(url: string, read?: { readonly document: ClientDoc
   return { ...of, clientId: url, name: hostOf(url), oidc, ...withoutProof };
 }
 
+/** Makes the check whether a user allows a client with a document in a project, where nobody has deactivated it. */
+export function allowedDocuments(sql: Sql) {
+  const read = loadOne<{ readonly user: string; readonly document: string }, object>(sql, {
+    asked: `"user" text, document text`,
+    select: `select n from asked where exists (
+      select from consents c where c.user_id = asked."user" and exists (
+        select from applications a
+          join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner
+        where a.app_id = c.app_id and a.client_id = asked.document and a.is_document
+          and a.active and p.active and h.active and not h.deleted offset 0) offset 0)`,
+  });
+  return async (user: string, document: string): Promise<boolean> => (await read({ user, document })) !== undefined;
+}
+
 const withoutProof = { secrets: [], keys: [], bringsDocument: true };
 
 /** A client with a document as the provider knows others: a program on the user's computer, or a web site. */

@@ -192,6 +192,19 @@ describe("a sign-out", () => {
     expect(await isSignedIn({ client, browser, hint: id_token })).toBe(false);
   });
 
+  test("leads nowhere once an owner deactivated the client, or the user ended it, and signs out all the same", async () => {
+    const [refused, ended] = [await signedIn(leaving()), await signedIn(leaving())];
+    const [{ id }] = await site.applicationOf(refused.client);
+    done(await postern.admin.post(`/v1/projects/${api.projectId}/applications/${id}:deactivate`, {}));
+    const [{ id: other }] = await site.applicationOf(ended.client);
+    done(await person.client.delete(`/v1/users/me/connected-applications/${other}`));
+    for (const { browser, hint } of [refused, ended]) {
+      const left = await browser.open(endUrl({ id_token_hint: hint, post_logout_redirect_uri: bye() }));
+      expect([titleOf(left), new URL(left.url).origin]).toEqual([[200, "You are signed out"], issuer]);
+      expect(browser.cookies.get("postern-session")).toBe("");
+    }
+  });
+
   test("without a hint names the host of the client and asks, and leads nowhere", async () => {
     const signed = await signedIn(leaving());
     const page = await signed.browser.open(
@@ -202,6 +215,14 @@ describe("a sign-out", () => {
     const left = await signed.browser.submit(page, {}, "sign_out");
     expect([titleOf(left), new URL(left.url).origin]).toEqual([[200, "You are signed out"], issuer]);
     expect(await isSignedIn(signed)).toBe(false);
+  });
+
+  test("that a link asks for names no host that its user has allowed nothing", async () => {
+    const { browser } = await signedIn(site.newClient());
+    for (const client_id of [site.newClient().clientId, site.newClient().clientId.replace("client", "none")]) {
+      const page = await browser.open(endUrl({ client_id }));
+      expect([...titleOf(page), page.text.includes("asks you")]).toEqual([200, "Do you want to sign out?", false]);
+    }
   });
 
   test.each([
