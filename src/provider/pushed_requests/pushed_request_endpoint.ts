@@ -57,7 +57,7 @@ export function pushedRequestEndpoint(parts: Parts) {
       most: isCounted ? settings.pushedRequestsPerAddressPerMinute : unlimited,
     });
     if (!written.isAllowed) throw tooMany("this address", secondsUntilNext(now));
-    if (written.isFull) throw tooMany("this application", secondsUntilNext(now));
+    if (written.isFull && !isCounted) throw tooMany("this application", secondsUntilNext(now));
     // Only now, because anybody can sign any number of proofs, and what an address may push is limited.
     if (key) await proofs.used(key);
     return { request_uri: pushedPrefix + token, expires_in: lifetimeSeconds };
@@ -129,7 +129,10 @@ type NewRequest = {
 
 type Written = { readonly isAllowed: boolean; readonly isFull: boolean };
 
-/** Writes a request if its network and application may have another one. */
+/**
+ * Writes a request if its network and application may have another one. Anybody can push for an application without a secret, so there the
+ * oldest one makes room: it had the longest time to be opened, and nobody keeps others out by pushing from many addresses.
+ */
 async function write(sql: Sql, request: NewRequest): Promise<Written> {
   const { now, key, isCounted, most } = request;
   const [written] = await sql<Written[]>`
@@ -143,10 +146,17 @@ async function write(sql: Sql, request: NewRequest): Promise<Written> {
         exists (select from pushed_requests where app_id = ${request.appId} and expiration_date > ${now}
           offset ${mostWaiting - 1}) as "isFull"
     ),
+    ended as (
+      delete from pushed_requests where hash in (
+        select p.hash from pushed_requests p
+        where ${isCounted}::boolean and (select "isAllowed" and "isFull" from state)
+          and p.app_id = ${request.appId} and p.expiration_date > ${now}
+        order by p.expiration_date limit 1 for update skip locked)
+    ),
     made as (
       insert into pushed_requests (hash, app_id, query, expiration_date)
       select ${request.hash}, ${request.appId}, ${request.query}, ${request.expirationDate} from state
-      where "isAllowed" and not "isFull"
+      where "isAllowed" and (${isCounted}::boolean or not "isFull")
     )
     select "isAllowed", "isFull" from state`;
   if (!written) throw new Error("a statement that answers one row answered none");

@@ -199,6 +199,23 @@ test("applications without a secret push as often as their address may, on all n
   await pushed(app);
 });
 
+test("with ten thousand requests of an application without a secret the oldest makes room, and another application waits", async () => {
+  await using probe = openProbe(nodes.databaseUrl);
+  const [spa, other] = [await application(postern.admin, open), await application(postern.admin)];
+  for (const { appId } of [spa, other])
+    await probe.sql`insert into pushed_requests (hash, app_id, query, expiration_date)
+      select sha256(convert_to(${appId} || n, 'UTF8')), ${appId}, n::text, now() + interval '30 seconds' + n * interval '1 ms'
+      from generate_series(1, 10000) n`;
+  expect(await opened(urlOf(spa, await pushed(spa)))).toEqual([200, undefined]);
+  const left = ({ appId }: Application) => probe.sql`
+    select count(*)::integer, min(query::integer)::integer from pushed_requests where app_id = ${appId}`;
+  expect(await left(spa)).toEqual([{ count: 9_999, min: 2 }]);
+  const { status, body } = await push(other);
+  expect([status, body.error]).toEqual([503, "temporarily_unavailable"]);
+  expect(await left(other)).toEqual([{ count: 10_000, min: 1 }]);
+  await probe.sql`delete from pushed_requests`;
+});
+
 test("a secret is nowhere in what is kept", async () => {
   await using probe = openProbe(nodes.databaseUrl);
   const posting = await application(postern.admin, { authMethodType: "OIDC_AUTH_METHOD_TYPE_POST" });

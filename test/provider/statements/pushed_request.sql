@@ -49,10 +49,17 @@ with counted as (
         exists (select from pushed_requests where app_id = $6 and expiration_date > $7
           offset $8) as "isFull"
     ),
+    ended as (
+      delete from pushed_requests where hash in (
+        select p.hash from pushed_requests p
+        where $9::boolean and (select "isAllowed" and "isFull" from state)
+          and p.app_id = $10 and p.expiration_date > $11
+        order by p.expiration_date limit 1 for update skip locked)
+    ),
     made as (
       insert into pushed_requests (hash, app_id, query, expiration_date)
-      select $9, $10, $11, $12 from state
-      where "isAllowed" and not "isFull"
+      select $12, $13, $14, $15 from state
+      where "isAllowed" and ($16::boolean or not "isFull")
     )
     select "isAllowed", "isFull" from state;
 
