@@ -47,7 +47,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   #deadline: number;
   /** Bytes that were written to the socket. */
   #sentBytes = 0;
-  #progress = { takenBytes: 0, since: 0 };
+  #progress = { takenBytes: 0, since: performance.now() };
   #drained: (() => void)[] = [];
   /** Whether a request was ever served. */
   used = false;
