@@ -22,9 +22,12 @@ import {
   program,
   refusedOf,
   run,
+  setScene,
   signIn,
   within,
 } from "./scene.ts";
+
+setScene();
 
 const clientSecretHash = createHash("sha256").update("secret").digest("hex");
 

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { base32Bytes, totpCode as codeAt, totpStep } from "../../src/security/totp.ts";
 import { organization } from "../harness.ts";
-import { at, file, folder, named, pbkdf2, postern, refusedOf, run, signIn, within } from "./scene.ts";
+import { at, file, folder, named, pbkdf2, postern, refusedOf, run, setScene, signIn, within } from "./scene.ts";
+
+setScene();
 
 test("a realm of Keycloak becomes a project, applications, users who sign in, and their grants", async () => {
   const organizationId = await organization(postern);

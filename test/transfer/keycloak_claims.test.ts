@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { organization } from "../harness.ts";
-import { file, named, postern, run, within } from "./scene.ts";
+import { file, named, postern, run, setScene, within } from "./scene.ts";
+
+setScene();
 
 const everywhere = { "id.token.claim": "true", "access.token.claim": "true", "userinfo.token.claim": "true" };
 const mapper = (name: string, config: object, kind = "oidc-usermodel-attribute-mapper") => ({

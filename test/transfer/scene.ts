@@ -12,14 +12,18 @@ import { type Postern, startPostern } from "../harness.ts";
 export let postern: Postern;
 /** The folder of its files. */
 export let folder: string;
-beforeAll(async () => {
-  postern = await startPostern();
-  folder = await mkdtemp(join(tmpdir(), "postern-import-"));
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-  await postern[Symbol.asyncDispose]();
-});
+
+/** Sets the scene of a file's tests. */
+export function setScene(): void {
+  beforeAll(async () => {
+    postern = await startPostern();
+    folder = await mkdtemp(join(tmpdir(), "postern-import-"));
+  });
+  afterAll(async () => {
+    await rm(folder, { recursive: true, force: true });
+    await postern[Symbol.asyncDispose]();
+  });
+}
 
 /** The program, from its source. */
 export const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
