@@ -20,10 +20,12 @@ export type Browser = {
 /** Opens a browser at a node; as behind a proxy, its forms name the origin of the issuer. It sends the headers with each request. */
 export function openBrowser(node: string, always: Readonly<Record<string, string>> = {}): Browser {
   const cookies = new Map<string, string>();
-  const issuer = fetch(`${node}/.well-known/openid-configuration`).then(async (response) => {
-    const description = (await response.json()) as { issuer: string };
-    return description.issuer;
-  });
+  let asked: Promise<string> | undefined;
+  // Asked when it is needed: nobody would wait for an answer that comes after the node has stopped.
+  const issuer = () => {
+    asked ??= issuerAt(node);
+    return asked;
+  };
 
   return {
     cookies,
@@ -33,7 +35,7 @@ export function openBrowser(node: string, always: Readonly<Record<string, string
       const form = formWith(page.text, action);
       const target = new URL(textIn(form, /<form method="post" action="([^"]*)"/), node).href;
       const body = new URLSearchParams({ ...hiddenIn(form), ...values, action });
-      return followed(target, { method: "POST", body, headers: { origin: await issuer } });
+      return followed(target, { method: "POST", body, headers: { origin: await issuer() } });
     },
   };
 
@@ -47,8 +49,8 @@ export function openBrowser(node: string, always: Readonly<Record<string, string
     const target = new URL(location, url);
     // From another name of its machine a node leads to its own first.
     const { pathname, search } = new URL(url);
-    if (target.href === (await issuer) + pathname + search) return followed(target.href, {});
-    return [new URL(node).origin, await issuer].includes(target.origin)
+    if (target.href === (await issuer()) + pathname + search) return followed(target.href, {});
+    return [new URL(node).origin, await issuer()].includes(target.origin)
       ? followed(new URL(target.pathname + target.search, node).href, {})
       : { ...shown, url: target.href };
   }
@@ -66,6 +68,11 @@ export function openBrowser(node: string, always: Readonly<Record<string, string
     }
     return { status: response.status, url, text: await response.text(), headers: response.headers };
   }
+}
+
+async function issuerAt(node: string): Promise<string> {
+  const response = await fetch(`${node}/.well-known/openid-configuration`);
+  return ((await response.json()) as { issuer: string }).issuer;
 }
 
 /** The form of a page that has a button, or the whole page where none has it. */
