@@ -31,12 +31,10 @@ async function copyOf(template: string): Promise<TestDatabase> {
   return { url: url.href, [Symbol.asyncDispose]: () => asAdmin(`drop database ${name} with (force)`) };
 }
 
-let admin: postgres.Sql | undefined;
-
+// A connection for each statement: one that ends when nobody has used it for a while may do so at the moment of the next statement.
 async function asAdmin(statement: string): Promise<void> {
   const url = new URL(inject("databaseUrl"));
   const host = url.searchParams.get("host") ?? url.hostname;
-  // The files of a process share the connection, which ends soon after the last of them.
-  admin ??= postgres({ host, user: url.username, database: "postgres", max: 1, idle_timeout: 1, onnotice() {} });
-  await admin.unsafe(statement);
+  const sql = postgres({ host, user: url.username, database: "postgres", max: 1, onnotice() {} });
+  await sql.unsafe(statement).finally(() => sql.end());
 }

@@ -19,7 +19,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: "long",
-          isolate: false,
           globalSetup: shared.globalSetup,
           include: [...longTests],
           exclude: [...pure, ...slowPure],
