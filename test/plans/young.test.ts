@@ -167,11 +167,43 @@ test("a request to register is decided in few blocks, whoever has the address, b
   expect(blocks.filter(([read]) => read > 60)).toEqual([]);
 });
 
-/** Plans the last statement of a file as a prepared one. */
-const lastOf = (file: string): string => {
-  const texts = readFileSync(join(root, file), "utf8").split(/;\n/);
-  return `prepare asked as ${texts.at(-2)?.trim()}`;
+/** Plans a statement of a file as a prepared one: the last, or the one that contains a text. */
+const preparing = (file: string, part = ""): string => {
+  const texts = readFileSync(join(root, file), "utf8")
+    .replace(/^--.*\n/gm, "")
+    .split(/;\n/);
+  return `prepare asked as ${texts.findLast((text) => text.trim() !== "" && text.includes(part))?.trim()}`;
 };
+
+/** The blocks that a statement reads for what it deletes. */
+async function blocksOfDeletion(client: ReturnType<typeof openClient>["client"], execute: string): Promise<number> {
+  const [line] = await client.unsafe(`explain (analyze, buffers, format json) ${execute}`);
+  const deletion = (node: Readonly<Record<string, unknown>> & { Plans?: [] }): number =>
+    node.Operation === "Delete" ? Number(node["Shared Hit Blocks"]) : Math.max(0, ...(node.Plans ?? []).map(deletion));
+  return deletion(line?.["QUERY PLAN"][0].Plan);
+}
+
+test("the oldest pushed request of an application is found among its own, by a plan made while the table was empty", async () => {
+  await using database = await freshDatabase();
+  await using sql = openClient(database.url);
+  const { client } = sql;
+  await planAsTheService(client);
+  await client.unsafe("vacuum analyze");
+  await client.unsafe(preparing("test/provider/statements/pushed_request.sql", "insert into pushed_requests"));
+  const pushed = (
+    application: string,
+    hash: string,
+  ) => `execute asked ('address', now(), true, 120, true, '${application}', now(), 9999,
+    true, '${application}', now(), '\\x${hash}', '${application}', '', now() + interval '1 hour', true)`;
+  await client.unsafe(pushed("other", "00"));
+  await client.unsafe(`
+    insert into pushed_requests (hash, app_id, query, expiration_date)
+    select sha256(n::text::bytea), case when n <= 10000 then 'full' else 'other' || n % 3 end, '',
+      now() + interval '1 minute' - n * interval '1 millisecond' from generate_series(1, 30000) n`);
+  expect(await blocksOfDeletion(client, pushed("full", "01"))).toBeLessThan(600);
+  const left = await client.unsafe("select count(*)::int as n from pushed_requests where app_id = 'full'");
+  expect(left).toEqual([{ n: 10_000 }]);
+});
 
 test("a token that looks for the oldest of its credential or sign-in reads those alone, by a plan made while the tables were empty", async () => {
   await using database = await freshDatabase();
@@ -179,17 +211,13 @@ test("a token that looks for the oldest of its credential or sign-in reads those
   const { client } = sql;
   await planAsTheService(client);
   await client.unsafe("vacuum analyze");
-  const blocks = async (execute: string): Promise<number> => {
-    const [line] = await client.unsafe(`explain (analyze, buffers, format json) ${execute}`);
-    // What a part deletes is not counted in the whole.
-    return Math.max(...[...JSON.stringify(line).matchAll(/"Shared Hit Blocks":(\d+)/g)].map(([, hit]) => Number(hit)));
-  };
+  const blocks = (execute: string) => blocksOfDeletion(client, execute);
   const key = { n: 0, user_id: "robot", organization: "own", scope: "", for_api: false, now: "now", ends: "infinity" };
   const machineToken = (credential_id: string, at: number) => {
     const hash = at.toString(16).padStart(4, "0").padEnd(64, "0");
     return `execute asked ('${JSON.stringify([{ ...key, hash, credential_id }])}')`;
   };
-  await client.unsafe(lastOf("test/provider/statements/machine.sql"));
+  await client.unsafe(preparing("test/provider/statements/machine.sql"));
   await client.unsafe(machineToken("none", 0));
   await client.unsafe(`
     insert into machine_proofs (credential_id) select 'k' || n from generate_series(0, 19) n;
@@ -202,7 +230,7 @@ test("a token that looks for the oldest of its credential or sign-in reads those
   expect(left.map(({ n }) => n)).toEqual([1_000, 1_020]);
 
   await client.unsafe("deallocate asked");
-  await client.unsafe(lastOf("test/provider/statements/exchange.sql"));
+  await client.unsafe(preparing("test/provider/statements/exchange.sql"));
   const exchanged = (signOn: string, at: number) =>
     `execute asked ('${signOn}', 99, '\\x0${at}', '', 'robot', 'k1', '{}', '{}', '{}', '', now(), now())`;
   await client.unsafe(exchanged("none", 0));

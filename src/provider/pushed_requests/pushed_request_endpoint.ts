@@ -147,11 +147,11 @@ async function write(sql: Sql, request: NewRequest): Promise<Written> {
           offset ${mostWaiting - 1}) as "isFull"
     ),
     ended as (
-      delete from pushed_requests where hash in (
+      delete from pushed_requests where hash = any(array(
         select p.hash from pushed_requests p
         where ${isCounted}::boolean and (select "isAllowed" and "isFull" from state)
           and p.app_id = ${request.appId} and p.expiration_date > ${now}
-        order by p.expiration_date limit 1 for update skip locked)
+        order by p.expiration_date limit 1 for update skip locked))
     ),
     made as (
       insert into pushed_requests (hash, app_id, query, expiration_date)

@@ -50,11 +50,11 @@ with counted as (
           offset $8) as "isFull"
     ),
     ended as (
-      delete from pushed_requests where hash in (
+      delete from pushed_requests where hash = any(array(
         select p.hash from pushed_requests p
         where $9::boolean and (select "isAllowed" and "isFull" from state)
           and p.app_id = $10 and p.expiration_date > $11
-        order by p.expiration_date limit 1 for update skip locked)
+        order by p.expiration_date limit 1 for update skip locked))
     ),
     made as (
       insert into pushed_requests (hash, app_id, query, expiration_date)
