@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ListConnectedApplicationsRequestSchema } from "../../gen/postern/v1/consent_pb.ts";
 import type { Deps } from "../../src/deps.ts";
-import { documentClientRead } from "../../src/provider/request/document_client.ts";
+import { allowedDocuments, documentClientRead } from "../../src/provider/request/document_client.ts";
 import { resourcesNearRead } from "../../src/provider/request/resource.ts";
 import { clientAndCode, clientAndRefresh, tokenRead } from "../../src/provider/tokens/grant_read.ts";
 import { documentCondition, unallowedEnd } from "../../src/services/applications/document_application.ts";
@@ -72,6 +72,7 @@ const clientAt = (n: number, client: number) => (parts: Parts) =>
   });
 const apiNear = (app: string, n: number) => (parts: Parts) =>
   resourcesNearRead(parts.sql)(app, [`https://h${n}.example/`]);
+const allowedBy = (userId: string, document: string) => (parts: Parts) => allowedDocuments(parts.sql)(userId, document);
 const connectedTo = (userId: string) => (parts: Parts) =>
   consentService({ ...parts, log: noLog }).listConnectedApplications(
     create(ListConnectedApplicationsRequestSchema, { userId, pageSize: 20 }),
@@ -83,6 +84,10 @@ const noLog = { append: nothing, appendLong: nothing, appendIf: nothing };
 
 /** What is read, and how many rows of tables it may take. */
 const reads: readonly (readonly [string, (parts: Parts) => Promise<unknown>, number])[] = [
+  ["whether a user allows a client that all have", allowedBy("u5", everywhere), 10],
+  ["whether a user of ten thousand allows it", allowedBy("u0", everywhere), 10],
+  // Each of a user's own clients is looked at, if none is the one.
+  ["whether a user of five hundred allows one that nobody does", allowedBy("u1", "https://nobody.example/"), 2_010],
   ["a client that is in ten thousand projects", clientAt(5_000, 0), 10],
   ["a client of a project with a thousand", clientAt(0, 500), 10],
   ["a client that is in no project", clientAt(0, 10_000), 10],
