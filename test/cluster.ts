@@ -7,6 +7,8 @@ import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const fast = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" };
+// Whatever counts blocks plans anew after an ANALYZE of autovacuum's, at a moment of its choosing.
+const steady = { autovacuum: "off" };
 
 /** A PostgreSQL server on this machine; the URL names its database `postgres`, as its administrator. */
 export type Cluster = AsyncDisposable & { readonly url: string };
@@ -16,7 +18,7 @@ export async function startCluster(settings: Readonly<Record<string, string>> = 
   const folder = await mkdtemp(join(tmpdir(), "postern-test-"));
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
-  const embedded = await startEmbedded({ dataDir: join(folder, "data"), log, settings: { ...fast, ...settings } });
+  const embedded = await startEmbedded({ dataDir: join(folder, "data"), log, settings: { ...fast, ...steady, ...settings } });
   return {
     url: embedded.url,
     async [Symbol.asyncDispose]() {

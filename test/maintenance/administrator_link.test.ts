@@ -94,8 +94,9 @@ test("after ten minutes the link is over", async () => {
   await using start = await firstStart();
   const { postern, link } = start;
   await using database = openClient(postern.databaseUrl);
+  // The instance was begun when the run began, and has the link of that start, too.
   const [row] = await database.client.unsafe<{ seconds: number }[]>(
-    "select extract(epoch from expiration_date - now())::float8 as seconds from mail_codes where purpose = 'first_run'",
+    "select extract(epoch from max(expiration_date) - now())::float8 as seconds from mail_codes where purpose = 'first_run'",
   );
   expect(row?.seconds).toBeGreaterThan(500);
   expect(row?.seconds).toBeLessThanOrEqual(600);
