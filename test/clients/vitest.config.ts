@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
-import { shared } from "../../vitest.config.ts";
+import { shared, startingWith } from "../../vitest.config.ts";
 import { skipped } from "./toolchains.ts";
 
 const tellSkipped: Reporter = {
@@ -9,7 +9,21 @@ const tellSkipped: Reporter = {
   },
 };
 
+const longest = [
+  "browser/console_scenes",
+  "browser/console_pages",
+  "browser/sign_in_pages",
+  "oidc/spring",
+  "go/go",
+  "sdk/sdk",
+].map((name) => `test/clients/${name}`);
+
 // A client with a folder of its own needs a toolchain beyond npm: it runs here, and in no other run.
 export default defineConfig({
-  test: { ...shared, include: ["test/clients/**/*.test.ts"], reporters: [...shared.reporters, tellSkipped] },
+  test: {
+    ...shared,
+    sequence: { sequencer: startingWith(...longest) },
+    include: ["test/clients/**/*.test.ts"],
+    reporters: [...shared.reporters, tellSkipped],
+  },
 });

@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { languages } from "../../../src/messages/language.ts";
 import { pageText } from "../../../src/messages/page.ts";
@@ -17,16 +15,9 @@ import { invite, linkTo, newAddress } from "../../services/invitations/invited.t
 import { give, giver, receiver } from "../../services/invitations/received.ts";
 import { registering } from "../../services/registrations/registering.ts";
 import { found } from "../toolchains.ts";
+import { faultsIn } from "./axe.ts";
 import { type Browser, type Page, startChromium } from "./chromium.ts";
 
-const axe = await readFile(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-
-// The script of the tests runs beside the policy of the page, which lets none of the page's own run.
-const violations = `(async () => {
-  const { passes, violations } = await axe.run(document);
-  if (passes.length < 10) throw new Error("axe judged hardly anything");
-  return violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html, failureSummary }) => html + " " + failureSummary).join("; "));
-})`;
 const state = `(() => ({
   url: location.href, title: document.querySelector("h1")?.textContent, width: document.documentElement.scrollWidth,
 }))`;
@@ -47,18 +38,18 @@ const arrives = (page: Page, url: RegExp) =>
 const shows = (page: Page, title: RegExp) =>
   vi.waitFor(async () => expect((await stateOf(page)).title).toMatch(title), 60_000);
 
-/** Has axe judge the page in light and dark colours, on a telephone and on a desk; answers its heading. */
+/** Has axe judge the page, once in light and once in dark colours, on a telephone and on a desk; answers its heading. */
 async function judged(page: Page): Promise<string | null> {
-  await page.run(`(() => { ${axe} })`);
-  for (const screen of [360, 1280]) {
+  for (const [screen, scheme, rules] of [
+    [360, "light", "all"],
+    [1280, "dark", "of the look"],
+  ] as const) {
     await page.onScreen(screen);
-    for (const scheme of ["light", "dark"] as const) {
-      await page.inColors(scheme);
-      const { title, width } = await stateOf(page);
-      expect([title, screen, scheme, await page.run(violations)]).toEqual([title, screen, scheme, []]);
-      // Beside a page that is long, a desk shows a bar.
-      expect(width, `the width of ${title}`).toBeLessThanOrEqual(screen);
-    }
+    await page.inColors(scheme);
+    const { title, width } = await stateOf(page);
+    expect([title, screen, scheme, await faultsIn(page, rules)]).toEqual([title, screen, scheme, []]);
+    // Beside a page that is long, a desk shows a bar.
+    expect(width, `the width of ${title}`).toBeLessThanOrEqual(screen);
   }
   return (await stateOf(page)).title;
 }
@@ -257,10 +248,9 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
       const fine = async (...step: readonly [string, ...unknown[]]) => {
         await page.leave(...step);
         await page.onScreen(360);
-        await page.run(`(() => { ${axe} })`);
         const { title, width } = await stateOf(page);
         const tag = await page.run("(() => document.documentElement.lang)");
-        expect([title, tag, width, await page.run(violations)]).toEqual([title, language, 360, []]);
+        expect([title, tag, width, await faultsIn(page, "all")]).toEqual([title, language, 360, []]);
       };
       await fine(go, authorizeUrl(issuer, open, { prompt: "create" }));
       await fine(click, "[value=send]", { email: newcomer });
