@@ -18,7 +18,11 @@ export async function startCluster(settings: Readonly<Record<string, string>> = 
   const folder = await mkdtemp(join(tmpdir(), "postern-test-"));
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
-  const embedded = await startEmbedded({ dataDir: join(folder, "data"), log, settings: { ...fast, ...steady, ...settings } });
+  const embedded = await startEmbedded({
+    dataDir: join(folder, "data"),
+    log,
+    settings: { ...fast, ...steady, ...settings },
+  });
   return {
     url: embedded.url,
     async [Symbol.asyncDispose]() {

@@ -2,12 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { compiled } from "./compiled.ts";
+import { program } from "./program.ts";
 import { freePort } from "./wire/free_port.ts";
-
-const here = fileURLToPath(new URL("..", import.meta.url));
 
 /** A node as a process of its own, whose output is kept. */
 export type Node = AsyncDisposable & {
@@ -25,7 +23,7 @@ export type NodeOptions = {
   readonly adminToken?: string;
   /** More settings. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder of the program: this one, or that of another release. */
+  /** The folder of another release, whose program is started. */
   readonly root?: string;
 };
 
@@ -52,8 +50,8 @@ export function nodeEnv({
 export async function startNode(options: NodeOptions): Promise<Node> {
   const port = options.port ?? (await freePort());
   const env = nodeEnv({ ...options, port });
-  const program = join(options.root ?? here, "src/main.ts");
-  const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const path = options.root === undefined ? program : join(options.root, "src/main.ts");
+  const child = spawn(process.execPath, [path], { env, stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {

@@ -5,12 +5,11 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { compiled } from "../compiled.ts";
+import { program } from "../program.ts";
 import { certificateFor } from "../wire/certificate.ts";
 
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const isRoot = process.geteuid?.() === 0;
 
 let folder: string;

@@ -13,7 +13,7 @@ export default defineConfig({
     // They wait most of the time, for nodes and servers to start and to end.
     maxWorkers: 4,
     sequence: { sequencer: startingWith(...longest) },
-    globalSetup: [...shared.globalSetup, "test/faults/postgres_versions.ts"],
+    globalSetup: [...shared.globalSetup, "test/program_setup.ts", "test/faults/postgres_versions.ts"],
     include: ["test/faults/*.test.ts"],
     reporters: [...shared.reporters, reportSkipped("short")],
   },

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { newToken } from "../../src/security/token.ts";
@@ -11,10 +10,10 @@ import { found } from "../clients/toolchains.ts";
 import { freshDatabase } from "../database.ts";
 import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
+import { program } from "../program.ts";
 import { freePort } from "../wire/free_port.ts";
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 async function folder(name = "data") {
   const base = await mkdtemp(join(tmpdir(), "postern-files-"));

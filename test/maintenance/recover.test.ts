@@ -2,17 +2,16 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { recover } from "../../src/maintenance/recover.ts";
 import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { withTotp } from "../fixture/factors.ts";
 import { type Answer, machine, organization, signedUp, startPostern } from "../harness.ts";
+import { program } from "../program.ts";
 import { freePort } from "../wire/free_port.ts";
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const wrong = "Wrong-Kettle-42";
 
 const command = (options: NodeOptions, ...args: string[]) =>

@@ -1,16 +1,15 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rotateSigningKeys } from "../../src/maintenance/rotate_signing_keys.ts";
 import { compiled } from "../compiled.ts";
 import { signedUp } from "../harness.ts";
+import { program } from "../program.ts";
 import { type Application, application, basic, codeFor, exchange, type Person, post } from "../provider/application.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 let nodes: TwoNodes;
 let app: Application;

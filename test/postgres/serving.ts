@@ -8,10 +8,10 @@ import { fileURLToPath } from "node:url";
 import { newToken } from "../../src/security/token.ts";
 import { compiled } from "../compiled.ts";
 import { type Client, clientOf } from "../harness.ts";
+import { program } from "../program.ts";
 import { connectHttp1 } from "../wire/http1.ts";
 import { until } from "./embedded/holder.ts";
 
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const preload = fileURLToPath(new URL("./fault.ts", import.meta.url));
 
 type Line = Readonly<Record<string, unknown>>;

@@ -1,9 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { compiled } from "../compiled.ts";
-
-const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+import { program } from "../program.ts";
 
 /** The end of a command. */
 export type Ended = { readonly code: number; readonly out: string; readonly err: string };

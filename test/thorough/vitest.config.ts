@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "long",
-          globalSetup: shared.globalSetup,
+          globalSetup: [...shared.globalSetup, "test/program_setup.ts"],
           include: [...longTests],
           exclude: [...pure, ...slowPure],
         },

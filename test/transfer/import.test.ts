@@ -10,6 +10,7 @@ import { errorText } from "../../src/messages/catalogue.ts";
 import { userIdFor } from "../../src/transfer/user_id.ts";
 import { compiled } from "../compiled.ts";
 import { organization } from "../harness.ts";
+import { program } from "../program.ts";
 import {
   at,
   bcrypt,
@@ -19,7 +20,6 @@ import {
   named,
   ndjson,
   postern,
-  program,
   refusedOf,
   run,
   setScene,

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
 import { compiled } from "../compiled.ts";
 import { type Postern, startPostern } from "../harness.ts";
+import { program } from "../program.ts";
 
 /** The service of this file. */
 export let postern: Postern;
@@ -24,9 +24,6 @@ export function setScene(): void {
     await postern[Symbol.asyncDispose]();
   });
 }
-
-/** The program, from its source. */
-export const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Runs the program against the service of this file. */
 export function run(...args: string[]) {

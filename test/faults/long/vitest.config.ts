@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     ...shared,
     fileParallelism: false,
-    globalSetup: [...shared.globalSetup, "test/faults/postgres_versions.ts"],
+    globalSetup: [...shared.globalSetup, "test/program_setup.ts", "test/faults/postgres_versions.ts"],
     include: ["test/faults/long/*.test.ts"],
     reporters: [...shared.reporters, reportSkipped("long")],
   },

@@ -4,16 +4,14 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, inject, test } from "vitest";
 import { StartError } from "../../../src/postgres/failure.ts";
 import { checkDatabase } from "../../../src/postgres/start_error.ts";
 import { compiled } from "../../compiled.ts";
 import { freshDatabase } from "../../database.ts";
+import { program } from "../../program.ts";
 import { openProxy } from "../proxy.ts";
 import { ask } from "./holder.ts";
-
-const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** Starts the service, which has to end by itself; answers its code and its words. */
 async function failedStart(settings: Readonly<Record<string, string>>) {

@@ -1,17 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rotateSigningKeys } from "../../../src/maintenance/rotate_signing_keys.ts";
 import { compiled } from "../../compiled.ts";
 import { signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
+import { program } from "../../program.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
 import { type Application, application, codeFor, exchange, type Person } from "../application.ts";
-
-const program = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 let nodes: TwoNodes;
 let app: Application;
