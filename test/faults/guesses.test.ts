@@ -11,7 +11,7 @@ import { ask as askDatabase } from "../postgres/embedded/holder.ts";
 import { openHandlers } from "../sent_statements.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 
-const [guesses, atOnce] = [10_000, 64];
+const [guesses, atOnce] = [2_000, 64];
 // The bounds of codes are fixed; the limits are those that the service comes with.
 const [nodeCount, triesOfCode, triesOfPassword] = [2, 5, 10];
 const { phoneSendsPerUser, mailSendsPerUser, ...defaults } = readConfig({});
@@ -62,7 +62,7 @@ const proofs = [
 ];
 
 test.each(proofs)(
-  "of 10,000 guesses at the codes of $noun no more are tried than five for each code that may be sent",
+  "of 2,000 guesses at the codes of $noun no more are tried than five for each code that may be sent",
   { timeout },
   async ({ noun, asked, sends }) => {
     const { userId, client } = await signedUp(nodes.one);
@@ -83,7 +83,7 @@ test.each(proofs)(
 /** The guesses that one network makes on each node in this time. */
 const ofOneNetwork = (minutes: number) => nodeCount * signInFailuresPerAddressPerMinute * (1 + minutes);
 
-test("of 10,000 guesses at codes that set a password one network tries as many as it may on each node", {
+test("of 2,000 guesses at codes that set a password one network tries as many as it may on each node", {
   timeout,
 }, async () => {
   const { outcomes, minutes } = await guessing(guesses, (nth) =>
@@ -106,7 +106,7 @@ const locksOf = async (userId: string) => {
   return (await askDatabase<{ locks: number }>(nodes.databaseUrl, statement))[0]?.locks;
 };
 
-test("of 10,000 guesses at the password of one user, from as many networks, ten are compared, and then it is locked", {
+test("of 2,000 guesses at the password of one user, from as many networks, ten are compared, and then it is locked", {
   timeout,
 }, async () => {
   const { userId, username, password } = await signedUp(nodes.one);
@@ -118,7 +118,7 @@ test("of 10,000 guesses at the password of one user, from as many networks, ten 
   for (const nth of [guesses, guesses + 1]) expect((await signIn(nth, password)).status).not.toBe(200);
 });
 
-test("of 10,000 guesses at the passwords of as many names one network tries as many as it may on each node", {
+test("of 2,000 guesses at the passwords of as many names one network tries as many as it may on each node", {
   timeout,
 }, async () => {
   const { outcomes, minutes } = await guessing(guesses, (nth) =>
@@ -131,7 +131,7 @@ test("of 10,000 guesses at the passwords of as many names one network tries as m
   expect(outcomes.SIGN_IN_FAILED).toBeLessThanOrEqual(ofOneNetwork(minutes));
 });
 
-test("of 10,000 guesses at the old password by somebody else's session ten are compared", { timeout }, async () => {
+test("of 2,000 guesses at the old password by somebody else's session ten are compared", { timeout }, async () => {
   const { client, password } = await signedUp(nodes.one);
   const callers = [client, nodes.two.as(client.token)];
   const { outcomes } = await guessing(guesses, (nth) =>
@@ -149,6 +149,8 @@ test("of 10,000 guesses at the old password by somebody else's session ten are c
 
 const hourMs = 3_600_000;
 
+const addresses = 10_000;
+
 test("in a month, of guesses from 10,000 addresses at one name, ten in a row are checked at most and 10,000 in all, and its user gets in all the time", {
   timeout,
 }, async () => {
@@ -162,7 +164,7 @@ test("in a month, of guesses from 10,000 addresses at one name, ten in a row are
   /** The milliseconds to wait, 0 after a wrong password that may have been checked; undefined after a right one. */
   const waitAfter = async (guess: string, browsers: readonly string[] = []): Promise<number | undefined> => {
     const nth = calls++;
-    const network = `10.${nth % guesses}`;
+    const network = `10.${nth % addresses}`;
     const call = { ...systemCall(`guess-${nth}`), values: createContextValues().set(keys.network, network) };
     const request = { loginName: username, password: guess, newPassword: undefined, browsers, call };
     try {

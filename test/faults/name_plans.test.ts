@@ -45,40 +45,38 @@ const foreign = numbered("uap", (n) => 100 * n + 7);
 const missing = numbered("uap", (n) => 100_000 + n);
 
 describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
-  test.each(["of an empty database", "of a full one"])(
-    "by plans %s, a name is read by its key",
-    async (plans) => {
-      await using server = await startPostgres(bin, { autovacuum: "off" });
-      await using postern = await startPostern({ databaseUrl: server.url });
-      await using database = openClient(server.url);
-      const sql = database.client;
-      await sql.unsafe(filling);
+  test("a name is read by its key, by plans of an empty database and of a full one", async () => {
+    await using server = await startPostgres(bin, { autovacuum: "off" });
+    await using postern = await startPostern({ databaseUrl: server.url });
+    await using database = openClient(server.url);
+    const sql = database.client;
+    await sql.unsafe(filling);
+    await planAsTheService(sql);
+
+    const reads = async (membership: Membership, ids: readonly string[]) => {
+      const call = callIn(organization, postern.adminId);
+      call.values.set(keys.caller, { userId: postern.adminId, organization, memberships: [membership] });
+      const request = create(GetNamesRequestSchema, { ids: [...ids] });
+      const sent = await askedBy(server.url, async ({ sql: asked }) =>
+        nameService({ sql: asked }).getNames(request, call),
+      );
+      expect(sent).toHaveLength(1);
+      const [statement = { text: "", parameters: [] }] = sent;
+      return { ...(await found(sql, statement)), text: statement.text };
+    };
+
+    for (const plans of ["of an empty database", "of a full one"]) {
       if (plans === "of a full one") await sql.unsafe("vacuum analyze");
-      await planAsTheService(sql);
-
-      const reads = async (membership: Membership, ids: readonly string[]) => {
-        const call = callIn(organization, postern.adminId);
-        call.values.set(keys.caller, { userId: postern.adminId, organization, memberships: [membership] });
-        const request = create(GetNamesRequestSchema, { ids: [...ids] });
-        const sent = await askedBy(server.url, async ({ sql: asked }) =>
-          nameService({ sql: asked }).getNames(request, call),
-        );
-        expect(sent).toHaveLength(1);
-        const [statement = { text: "", parameters: [] }] = sent;
-        return { ...(await found(sql, statement)), text: statement.text };
-      };
-
       for (const [scope, membership] of Object.entries(held)) {
         const { whole, rows, text } = await reads(membership, own);
         expect(whole, text).toEqual([]);
         // Of each object its row, its organization or project, and the row of what asks.
-        expect(rows, `${scope}: ${text}`).toBeLessThan(6 * own.length);
+        expect(rows, `${plans}, ${scope}: ${text}`).toBeLessThan(6 * own.length);
         if (scope === "instance") continue;
         // Of what others have, no more than its row is read.
         expect((await reads(membership, foreign)).rows, scope).toBeLessThanOrEqual(foreign.length);
         expect((await reads(membership, missing)).rows, scope).toBe(0);
       }
-    },
-    300_000,
-  );
+    }
+  }, 300_000);
 });
