@@ -52,7 +52,7 @@ test.each(floods)("%s: too many end the connection", async (_, frames) => {
 });
 
 test("a client that begins requests and never ends them is cut off", async () => {
-  await using server = await serve((exchange) => exchange.answer(ok));
+  await using server = await serve((exchange) => exchange.answer(ok), { idleTimeoutMs: 2_000 });
   await using peer = await dial(server);
   peer.send(...Array.from({ length: 1000 }, (_, index) => request(2 * index + 1, endHeaders)));
   await peer.ended;
