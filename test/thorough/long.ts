@@ -1,7 +1,7 @@
 /**
  * The tests of `npm run test:thorough` that start servers. They take long because they repeat: races, fuzz, faults of the database,
  * plans on large data, the same scenes through other engines, one attack on each rpc, each statement, limits that only a thousand rows
- * reach, programs that start and stop.
+ * or a flood reach, programs that start and stop.
  */
 export const longTests: readonly string[] = [
   "packages/gateway/test/http/**/fuzz/*.test.ts",
@@ -23,11 +23,12 @@ export const longTests: readonly string[] = [
   "test/plans/*.test.ts",
   "test/postgres/**/*.test.ts",
   "test/program/*.test.ts",
-  "test/provider/{events,explanations/agreement,races,web_server_example}.test.ts",
+  "test/provider/{events,exchange_attacks,explanations/agreement,races,sign_in/factor_attacks,web_server_example}.test.ts",
   "test/provider/{device/{device_example,device_nodes},http/fetcher,logout/{back_channel_logout,silent_neighbours}}.test.ts",
   "test/provider/tokens/{offline,rotation_under_load}.test.ts",
   "test/server/{endless_body,fault,first_start,neighbours,nodes,operators_port,reference,shutdown,signal,welcome}.test.ts",
-  "test/services/{applications/document_application,jobs/job,organizations/delete_organization}.test.ts",
+  "test/services/{applications/document_application,audit/attempts,domains/domain,jobs/job}.test.ts",
+  "test/services/{organizations/delete_organization,passwords/password_reset,sessions/mail_session}.test.ts",
   "test/services/{sessions/sign_in_limit,user_grants/user_grant_races,users/{erasure,erasure_races}}.test.ts",
   "test/statements.test.ts",
   "test/tracing/tracing.test.ts",
