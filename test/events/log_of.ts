@@ -81,3 +81,13 @@ export function chanceOf(from: number): () => number {
     return state / 2 ** 32;
   };
 }
+
+/** Makes the function that draws things until all are drawn, and begins again. */
+export function bagOf<T>(things: readonly T[], chance: () => number): () => T {
+  let left: T[] = [];
+  return () => {
+    if (left.length === 0) left = [...things];
+    const [drawn] = left.splice(Math.floor(chance() * left.length), 1);
+    return drawn as T;
+  };
+}

@@ -22,7 +22,7 @@ import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts
 import { allInvitationsComeAndGo } from "../services/invitations/received.ts";
 import { registrationsComeAndGo } from "../services/registrations/registering.ts";
 import { expire, leftAfter } from "./left_over.ts";
-import { chanceOf, oneConnection, unique } from "./log_of.ts";
+import { bagOf, chanceOf, oneConnection, unique } from "./log_of.ts";
 
 const seed = Number(process.hrtime.bigint() % 1_000_000n);
 let dns: DnsServer;
@@ -56,16 +56,6 @@ const roles = ["a", "b", "c"];
 const password = "Blue-Kettle-42";
 const codeAndRefresh = ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"];
 const onlyOne = { maximumAttempts: 1 };
-
-/** Makes the function that draws things until all are drawn, and begins again. */
-function bagOf<T>(things: readonly T[], chance: () => number): () => T {
-  let left: T[] = [];
-  return () => {
-    if (left.length === 0) left = [...things];
-    const [drawn] = left.splice(Math.floor(chance() * left.length), 1);
-    return drawn as T;
-  };
-}
 
 /** Operations on a world, each on objects that chance brings. */
 function operationsOn(world: World, chance: () => number) {
@@ -429,10 +419,8 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   };
   // In an order that chance brings, each as often as any other: an operation that comes late leaves its events missing for long.
   const next = bagOf(operations, chance);
-  let rounds = 0;
-  for (; rounds < 30 || (rounds < 300 && (await missing()).length > 0); rounds++)
+  for (let round = 0; round < 30 || (round < 300 && (await missing()).length > 0); round++)
     statuses.push(...(await Promise.all(Array.from({ length: 12 }, () => next()()))));
-  console.log(`${operations.length} operations, ${rounds} rounds`);
   expect(await missing()).toEqual([]);
   expect(statuses.filter((status) => status >= 500)).toEqual([]);
   expect(await rebuild(client.sql, folds)).toEqual({ equal: true, differences: [] });
