@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { Violation } from "./errors.ts";
 import type { NoteAttempt } from "./events/attempts.ts";
+import type { OpenFactCache } from "./events/fact_cache.ts";
 import type { IdempotencyRecord, Log, Origin } from "./events/log.ts";
 import type { Language } from "./messages/catalogue.ts";
 import type { Sql } from "./postgres/pool/connect.ts";
@@ -17,6 +18,8 @@ export type Deps = {
   readonly clock: () => Date;
   readonly ids: () => string;
   readonly secrets: Secrets;
+  /** Opens a cache whose values end with facts. */
+  readonly factCache: OpenFactCache;
   /** Makes the failure counts for a limit of the node. */
   readonly failureRate: MakeFailureRate;
   /** Notes what was refused, for the log. */

@@ -2,6 +2,7 @@ import { type DescMessage, type DescMethod, fromJson, type JsonObject, type Mess
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import postgres from "postgres";
 import { type Call, type Deps, keys, type Membership, newId, type Reach } from "../src/deps.ts";
+import { factCaches } from "../src/events/fact_cache.ts";
 import { openLog } from "../src/events/log.ts";
 import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
 import { folds, services } from "../src/runtime/modules.ts";
@@ -35,8 +36,8 @@ export type Handlers = AsyncDisposable & {
 const quiet = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const cheap = { concurrency: 1, queue: 8, memoryKib: 64, iterations: 1, parallelism: 1 };
 
-/** Opens the handlers on the database of a running service. */
-export function openHandlers(postern: Postern): Handlers {
+/** Opens the handlers on the database of a running service; their caches hear of no facts, and keep nothing unless told for how long. */
+export function openHandlers(postern: Postern, { cacheSeconds = 0 } = {}): Handlers {
   const { databaseUrl, config } = postern;
   let texts: string[] = [];
   const debug = (_: number, text: string) => void texts.push(text);
@@ -54,6 +55,7 @@ export function openHandlers(postern: Postern): Handlers {
     clock: () => new Date(),
     ids: newId,
     secrets: secretsOf(config.masterKeys ?? [], cheap),
+    factCache: factCaches({ clock: () => new Date(), seconds: cacheSeconds }).open,
     failureRate: ownFailureRate,
     noteAttempt() {},
   };

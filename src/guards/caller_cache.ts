@@ -1,5 +1,6 @@
 import type { Call, Caller } from "../deps.ts";
 import type { FactType } from "../events/fact.ts";
+import type { Happened, OpenFactCache } from "../events/fact_cache.ts";
 
 /** The caller found by a token's hash, and when the token expires. */
 export type FoundCaller = {
@@ -15,92 +16,50 @@ export type CallerCache = {
   readonly wasFound: (hash: string) => boolean;
   /** A cached caller immediately, otherwise a promise, which yields undefined for an unknown token. */
   readonly find: (hash: string, call?: Call) => Caller | Promise<Caller | undefined>;
-  /** Drops the entries that a fact invalidates. */
-  readonly forget: (fact: { readonly type: string; readonly stream: string }) => void;
-  /** Drops all entries, because facts may have been missed. */
-  readonly forgetAll: () => void;
 };
 
 export type CallerCacheOptions = {
   readonly lookup: (hash: string, call?: Call) => Promise<FoundCaller | undefined>;
+  readonly factCache: OpenFactCache;
   readonly clock: () => Date;
-  /** A monotonic clock in milliseconds: if it were set back, entries would live longer by as much. */
-  readonly elapsed?: () => number;
-  readonly seconds: number;
   readonly most?: number;
 };
 
-// An entry ends at the first of these: its own lifetime, by the monotonic clock, or the token's, by the wall clock.
-type CachedCaller = FoundCaller & { readonly until: number; readonly expiresAt: number };
-type Drops = (one: FoundCaller) => boolean;
-
-/**
- * Caches callers for seconds. A fact that revokes a caller drops it immediately on this node, and on other nodes when they read the fact.
- * Whoever can be revoked without a fact is looked up each time.
- */
-export function callerCache(options: CallerCacheOptions): CallerCache {
-  const { lookup, clock, elapsed = () => performance.now(), seconds, most = 10_000 } = options;
-  const kept = new Map<string, CachedCaller>();
+/** Caches callers until a fact revokes them. Whoever can be revoked without a fact is looked up each time. */
+export function callerCache({ lookup, factCache, clock, most = 10_000 }: CallerCacheOptions): CallerCache {
+  const callers = factCache<FoundCaller>({ endedBy, endOf, most });
   // The tokens found most recently, whether or not they are still cached.
   const found = new Set<string>();
-  const underWay = new Set<Drops[]>();
 
   return {
     cached,
-
     wasFound: (hash) => found.has(hash),
-
-    find(hash, call) {
-      return cached(hash) ?? lookedUp(hash, call);
-    },
-
-    forget({ type, stream }) {
-      const revokes = revokesOf(type);
-      if (revokes === nobody) return;
-      drop((one) => revokes(one, stream));
-    },
-
-    forgetAll: () => drop(() => true),
+    find: (hash, call) => cached(hash) ?? lookedUp(hash, call),
   };
 
   function cached(hash: string): Caller | undefined {
-    const known = kept.get(hash);
-    if (known && known.until > elapsed() && known.expiresAt > clock().getTime()) return known.caller;
-    if (known) kept.delete(hash);
-    return undefined;
-  }
-
-  function drop(drops: Drops): void {
-    for (const meanwhile of underWay) meanwhile.push(drops);
-    for (const [hash, one] of kept) if (drops(one)) kept.delete(hash);
+    return callers.cached(hash)?.caller;
   }
 
   async function lookedUp(hash: string, call: Call | undefined): Promise<Caller | undefined> {
-    const [now, since] = [clock().getTime(), elapsed()];
-    // A lookup that began before a revocation must not be cached after it.
-    const meanwhile: Drops[] = [];
-    underWay.add(meanwhile);
-    const one = await lookup(hash, call).finally(() => underWay.delete(meanwhile));
+    const now = clock().getTime();
+    const one = await callers.look(hash, () => lookup(hash, call));
     found.delete(hash);
     if (!one || (one.expires && one.expires.getTime() <= now)) return undefined;
     if (found.size >= most) found.delete(found.values().next().value ?? "");
     found.add(hash);
-    if (seconds > 0 && isEndedByFacts(one) && !meanwhile.some((drops) => drops(one))) keep(hash, one, since);
     return one.caller;
-  }
-
-  function keep(hash: string, found: FoundCaller, since: number): void {
-    if (kept.size >= most) kept.delete(kept.keys().next().value ?? "");
-    kept.set(hash, {
-      ...found,
-      until: since + seconds * 1000,
-      expiresAt: found.expires?.getTime() ?? Number.POSITIVE_INFINITY,
-    });
   }
 }
 
 // A token of the console ends without a fact if its code is presented again, or if its session gets too many.
-const isEndedByFacts = ({ caller }: FoundCaller): boolean => caller.consoleSessionId === undefined;
+const endOf = ({ caller, expires }: FoundCaller): number =>
+  caller.consoleSessionId === undefined ? (expires?.getTime() ?? Number.POSITIVE_INFINITY) : 0;
+
+function endedBy({ type, stream }: Happened) {
+  const revokes = revokesOf(type);
+  return revokes === nobody ? undefined : (one: FoundCaller) => revokes(one, stream);
+}
 
 /** Whether a fact in this stream invalidates the cached caller. */
 type Revokes = (one: FoundCaller, stream: string) => boolean;

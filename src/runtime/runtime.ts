@@ -3,6 +3,7 @@ import { type Config, masterKeys } from "../config/config.ts";
 import { type Call, callOrigin, type Deps, keys, newId, systemCall } from "../deps.ts";
 import { type Attempts, attemptsOf } from "../events/attempts.ts";
 import type { NewFact } from "../events/fact.ts";
+import { factCaches } from "../events/fact_cache.ts";
 import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
 import { numberEvents } from "../events/numbering.ts";
@@ -75,9 +76,11 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const instanceId = await instanceOf(sql, secrets).catch((error: unknown) => {
     throw startErrorOf(error);
   });
-  const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, seconds: config.cacheSeconds });
+  const caches = factCaches({ clock: now, seconds: config.cacheSeconds });
+  const factCache = caches.open;
+  const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, factCache });
   const tail = opened.use(await followLog({ sql, longRunning, writable, logger }));
-  tail.listen({ events: (events) => events.forEach(callers.forget), lost: callers.forgetAll });
+  tail.listen({ events: (events) => events.forEach(caches.forget), lost: caches.forgetAll });
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
     sql,
@@ -87,7 +90,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     originOf,
     onWritten: ({ values }) => void values.set(keys.written, true),
     onAppended(facts) {
-      for (const { type, at } of facts) callers.forget({ type, stream: at.stream });
+      for (const { type, at } of facts) caches.forget({ type, owner: at.owner, stream: at.stream });
       workForAll(() => {
         tail.poke();
         for (const listener of listeners) listener(facts);
@@ -100,7 +103,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   };
   const rates = failureRates(options.failureRate ?? ownFailureRate);
   const attempts = attemptsOf({ log, sql, clock: now, ids: newId, instanceId, ...ofAttempts });
-  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, ...countsOf(rates, attempts) };
+  const deps: Deps = { log, sql, clock: now, ids: newId, secrets, factCache, ...countsOf(rates, attempts) };
   const signIns = signInsOf(deps, config);
   const resets = passwordResetsOf(deps, config);
   const ofNode = { rates, attempts, logger, databaseLoad: load, longLoad };

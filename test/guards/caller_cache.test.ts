@@ -1,10 +1,20 @@
 import { expect, test } from "vitest";
-import { callerCache } from "../../src/guards/caller_cache.ts";
+import { type FactCachesOptions, factCaches } from "../../src/events/fact_cache.ts";
+import { type CallerCacheOptions, callerCache } from "../../src/guards/caller_cache.ts";
 
 const ada = {
   caller: { userId: "ada", organization: "acme", sessionId: "session", tokenId: "token", memberships: [] },
   expires: undefined,
 };
+
+type Given = Pick<CallerCacheOptions, "lookup" | "most"> & Partial<FactCachesOptions>;
+
+/** A cache of callers, and how it hears of facts. */
+function opened({ lookup, most, clock = () => new Date(0), seconds = 5, ...more }: Given) {
+  const { open, ...caches } = factCaches({ clock, seconds, ...more });
+  const cache = callerCache({ lookup, clock, factCache: open, ...(most ? { most } : {}) });
+  return { ...cache, ...caches };
+}
 
 /** A cache whose lookups wait until they are let go, and how many there were. */
 function waitingCache() {
@@ -15,12 +25,12 @@ function waitingCache() {
     await new Promise<void>((resolve) => waiting.push(resolve));
     return ada;
   };
-  const cache = callerCache({ lookup, clock: () => new Date(0), seconds: 5 });
+  const cache = opened({ lookup });
   const letGo = () => waiting.splice(0).forEach((resolve) => void resolve());
   /** Looks the caller up, lets something happen meanwhile, and says whether the next one has to look again. */
   const isKeptAfter = async (meanwhile: { type: string; stream: string }) => {
     const first = cache.find("hash");
-    cache.forget(meanwhile);
+    cache.forget({ owner: "acme", ...meanwhile });
     letGo();
     expect(await first).toEqual(ada.caller);
     const next = cache.find("hash");
@@ -69,7 +79,7 @@ test("a caller is kept no longer when the clock is set back", async () => {
     lookups += 1;
     return ada;
   };
-  const cache = callerCache({ lookup, clock: () => new Date(time), elapsed: () => elapsed, seconds: 5 });
+  const cache = opened({ lookup, clock: () => new Date(time), elapsed: () => elapsed });
   await cache.find("hash");
   time -= 900_000;
   elapsed += 4_999;
@@ -82,7 +92,7 @@ test("a caller is kept no longer when the clock is set back", async () => {
 
 test("a token that was found stays known when the cache is emptied, until nobody has it", async () => {
   let found: typeof ada | undefined = ada;
-  const cache = callerCache({ lookup: async () => found, clock: () => new Date(0), seconds: 5, most: 2 });
+  const cache = opened({ lookup: async () => found, most: 2 });
   expect(cache.wasFound("hash")).toBe(false);
   await cache.find("hash");
   cache.forgetAll();

@@ -9,6 +9,7 @@ import { ownFailureRate } from "../../src/security/failure_rate.ts";
 import { secretsOf } from "../../src/security/secrets.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { idOf, role } from "../fixture/seed.ts";
+import { uncached } from "../fixture/uncached.ts";
 
 type Client = postgres.Sql<{ bigint: bigint }>;
 
@@ -33,7 +34,7 @@ export async function askedBy(
   const sent: SentStatement[] = [];
   await using opened = openClient(url, (text, given) => sent.push({ text, parameters: given.map(literal) }));
   const secrets = secretsOf([randomBytes(32)], cheap);
-  const counting = { failureRate: ownFailureRate, noteAttempt() {} };
+  const counting = { factCache: uncached, failureRate: ownFailureRate, noteAttempt() {} };
   await work({ sql: opened.client, clock: () => new Date(), ids: newId, secrets, ...counting });
   return sent.filter(({ text }) => !text.includes("pg_catalog"));
 }
