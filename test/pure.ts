@@ -17,7 +17,7 @@ export const pureTests: readonly string[] = [
   "test/notify/{retry_after,silence,webhook}.test.ts",
   "test/postgres/{failure,pool/servers}.test.ts",
   "test/provider/pages/offered_roles.test.ts",
-  "test/provider/request/{client_document,client_keys,redirect_uri}.test.ts",
+  "test/provider/request/{client_document,client_keys,machine_facts,redirect_uri}.test.ts",
   "test/security/{code,failure_rate,limiter,parts,pieces,places,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{domains/domain_name,domains/judge_check,passwords/password,reading/row,verification/phone_number}.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",

@@ -174,7 +174,7 @@ const declared = {
     "Who may choose the id of a new user or client: every administrator who may create one, or only owners of the instance",
   ),
   ...mailAndSmsSettings,
-  cacheSeconds: whole("CACHE_SECONDS", 5, "How long a caller's permissions are cached; 0 disables the cache", {
+  cacheSeconds: whole("CACHE_SECONDS", 5, "How long callers and machines are cached; 0 disables the caches", {
     least: 0,
   }),
 };

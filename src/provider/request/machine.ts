@@ -10,6 +10,7 @@ import { ClientRefused } from "../http/oauth_error.ts";
 import { noteClient } from "../pages/request_notes.ts";
 import { type Asserted, type AssertionNeeds, acceptedAssertions } from "./assertion.ts";
 import type { ClientClaim } from "./client_authentication.ts";
+import { machinesEndedBy, mostCached, type OfMachine } from "./machine_facts.ts";
 
 /** A machine as the provider knows it, with the credentials that have not expired. */
 export type MachineClient = {
@@ -27,11 +28,14 @@ export type MachineCredential = {
   readonly isJwt: boolean;
   /** In milliseconds since 1970; null if it never expires. */
   readonly expires: number | null;
+  /** When its latest noted use was, in milliseconds since 1970; null if there was none. */
+  readonly lastUsed: number | null;
 };
 
 const credentials = `coalesce((
       select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
-        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000))
+        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000),
+        'lastUsed', floor(extract(epoch from k.last_used) * 1000))
         order by m.credential_id)
       from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
       where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]')`;
@@ -46,6 +50,31 @@ export function machineClientRead(sql: Sql) {
   });
   return (clientId: string, now: Date) => read({ client_id: clientId, now: now.toISOString() });
 }
+
+type RecentMachine = OfMachine & { readonly machine: MachineClient };
+
+/**
+ * Makes the same read for machines that authenticate, which remembers those of the last seconds until a fact ends what it knows: backends
+ * ask for a token before each call of theirs. A secret that a remembered machine does not have may be new, so the machine is read again.
+ */
+export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "clock" | "factCache">) {
+  const read = machineClientRead(sql);
+  const recent = factCache<RecentMachine>({ endedBy: machinesEndedBy, endOf, most: mostCached });
+
+  return async (proof: ClientClaim["proof"]): Promise<MachineClient | undefined> => {
+    const known = recent.cached(proof.clientId)?.machine;
+    const isKnown = known && "secret" in proof && withSecret(known, proof.secret);
+    return isKnown ? known : (await recent.look(proof.clientId, () => found(proof.clientId)))?.machine;
+  };
+
+  async function found(clientId: string): Promise<RecentMachine | undefined> {
+    const machine = await read(clientId, clock());
+    return machine && { userId: machine.userId, owners: [machine.owner], machine };
+  }
+}
+
+const endOf = ({ machine }: RecentMachine): number =>
+  Math.min(...machine.credentials.map(({ expires }) => expires ?? Number.POSITIVE_INFINITY));
 
 /** A machine with the credential that it proved to have. */
 export type ProvenMachine = { readonly machine: MachineClient; readonly credential: MachineCredential };

@@ -2,7 +2,7 @@ import { ClientRefused, OauthError } from "../http/oauth_error.ts";
 import { required } from "../http/parameters.ts";
 import { longestAssertion, subjectOf } from "../request/assertion.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
-import { machineAuthentication, machineClientRead, type ProvenMachine } from "../request/machine.ts";
+import { machineAuthentication, machineClientRead, type ProvenMachine, recentMachines } from "../request/machine.ts";
 import type { ExchangeParts, TokenResponse } from "./grant_exchange.ts";
 import { clientRead } from "./grant_read.ts";
 import { machineTarget } from "./machine_target.ts";
@@ -14,15 +14,14 @@ type Parts = ExchangeParts & { readonly authenticate: Authenticate };
 /** The client credentials grant (RFC 6749, 4.4), for machines. */
 export function clientCredentialsGrant(parts: Parts) {
   const { deps, maker, authenticate } = parts;
-  const [clientOf, machineOf] = [clientRead(deps.sql), machineClientRead(deps.sql)];
+  const [clientOf, machineOf] = [clientRead(deps.sql), recentMachines(deps)];
   const machines = machineAuthentication(deps, maker.issuer);
   const issue = issuing(parts);
 
   return async (request: TokenQuestion): Promise<TokenResponse> => {
-    const { clientId } = request.proof;
-    const machine = await machineOf(clientId, deps.clock());
+    const machine = await machineOf(request.proof);
     if (!machine) {
-      await authenticate(await clientOf(clientId, deps.clock()), request);
+      await authenticate(await clientOf(request.proof.clientId, deps.clock()), request);
       throw new OauthError("unauthorized_client", "only machines may use this grant type, not applications");
     }
     return issue(request, await machines.byClaim(machine, request), undefined);
@@ -54,7 +53,7 @@ const notAccepted = () =>
 
 /** Makes the issue of a machine's token. It writes no event: the credential's had one, and shows when it was last used. */
 function issuing({ deps, maker }: ExchangeParts) {
-  const targetOf = machineTarget(deps.sql);
+  const targetOf = machineTarget(deps);
   const write = writingMachineTokens(deps.sql);
   const keyOf = tokenKeys(deps, maker.issuer);
 

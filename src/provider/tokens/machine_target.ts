@@ -1,3 +1,4 @@
+import type { Deps } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { holdsGrant } from "../../services/callers/in_force.ts";
@@ -6,6 +7,7 @@ import { organizationScope, projectScope, scopes } from "../../services/callers/
 import { OauthError } from "../http/oauth_error.ts";
 import { bounded, type Parameters, wordsOf } from "../http/parameters.ts";
 import type { MachineClient } from "../request/machine.ts";
+import { grantsEndedBy, mostCached, type OfMachine } from "../request/machine_facts.ts";
 import { apiScopes } from "../request/own_api.ts";
 import { type Resource, resourceAnywhere, scopeFor } from "../request/resource.ts";
 import { isOwnApi, longestResource, noBoundTokens } from "../request/target.ts";
@@ -37,8 +39,8 @@ export type MachineWish = {
 const longestScope = 2_000;
 
 /** Makes the function that finds what a machine's token is for; fails for what the machine may not have. */
-export function machineTarget(sql: Sql) {
-  const [grantIn, grantAt] = [projectGrantRead(sql), resourceGrantRead(sql)];
+export function machineTarget({ sql, factCache }: Pick<Deps, "sql" | "factCache">) {
+  const [grantIn, grantAt] = [recently(factCache, projectGrantRead(sql)), recently(factCache, resourceGrantRead(sql))];
 
   return async (machine: MachineClient, wish: MachineWish, now: Date): Promise<MachineTarget> => {
     const words = scopeIn(wish);
@@ -125,7 +127,33 @@ export const holdsMachineGrant = holdsGrant(" and (g.owner = o.organization_id) 
 
 /** A machine, the organization that it names, and the time. */
 type Holder = Readonly<Record<"user_id" | "now", string>> & { readonly organization: string | null };
-type Grant = Pick<MachineTarget, "organizationId" | "roles" | "grantsEnd"> & { readonly projectId: string };
+type Grant = Pick<MachineTarget, "organizationId" | "roles" | "grantsEnd"> &
+  Readonly<Record<"projectId" | "projectOwner", string>>;
+
+/**
+ * Makes the same read, which remembers what machines held in the last seconds until a fact, or the end of a grant, changes it. What a token
+ * gives is read again whenever it is used.
+ */
+function recently<K extends Holder, G extends Grant>(
+  factCache: Deps["factCache"],
+  read: (key: K) => Promise<G | undefined>,
+) {
+  type Recent = OfMachine & { readonly grant: G };
+  const endOf = ({ grant }: Recent) => (grant.grantsEnd === null ? Number.POSITIVE_INFINITY : grant.grantsEnd * 1000);
+  const recent = factCache<Recent>({ endedBy: grantsEndedBy, endOf, most: mostCached });
+
+  return async (key: K): Promise<G | undefined> => {
+    const { now, ...lasting } = key;
+    const name = JSON.stringify(lasting);
+    return (recent.cached(name) ?? (await recent.look(name, () => found(key))))?.grant;
+  };
+
+  async function found(key: K): Promise<Recent | undefined> {
+    const grant = await read(key);
+    if (!grant) return undefined;
+    return { userId: key.user_id, owners: [grant.organizationId, grant.projectOwner], grant };
+  }
+}
 
 const ofHolder = "user_id text, organization text, now timestamptz";
 
@@ -133,7 +161,7 @@ const ofHolder = "user_id text, organization text, now timestamptz";
 const heldIn = (
   named: string,
   more = "",
-): string => `select n, p.project_id as "projectId", o.organization_id as "organizationId",
+): string => `select n, p.project_id as "projectId", p.owner as "projectOwner", o.organization_id as "organizationId",
         coalesce(own.roles, '[]') as roles, ${firstEnd} as "grantsEnd"${more}
       from asked join users u on u.user_id = asked.user_id
       cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) o

@@ -12,7 +12,7 @@ import { userInForce } from "../../services/callers/in_force.ts";
 import { qualifiedName } from "../../services/callers/login_name.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { secondsOf } from "../http/settings.ts";
-import type { MachineClient, ProvenMachine } from "../request/machine.ts";
+import type { MachineClient, MachineCredential, ProvenMachine } from "../request/machine.ts";
 import { type Resource, type ResourceKey, resourceKeys, resourceOf } from "../request/resource.ts";
 import { fitted } from "./claims_size.ts";
 import { signJwt } from "./jwt.ts";
@@ -81,7 +81,7 @@ function secondsOfToken({ settings }: TokenMaker, { credential, target, now }: M
 
 const mostTokensOfCredential = 1_000;
 // To find the oldest, all others are read, so one new token in 64 does it, by the first byte of its hash.
-const trims = "hash < '04'";
+const trimmingBelow = "04";
 
 type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organization" | "scope", string>> & {
   readonly project: string | null;
@@ -94,42 +94,61 @@ type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organizati
 };
 
 /**
- * Makes the write of an access token and of the use of its credential, to the hour; undefined if the credential has ended. Now and then, the
- * oldest tokens of a credential end if there are more than there may be. Credentials are locked in the order of their ids, and tokens deleted
- * in that of their hashes, by which they are looked up, so that two statements cannot deadlock.
+ * The SQL that stores access tokens of machines that are active. It checks the credentials of the rows in their order, and so locks them in
+ * that of their ids.
  */
-const tokenWrite = (sql: Sql) =>
-  sharedWrite<NewRow, object>(sql, {
-    asked: `hash text, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
+const stored = (
+  from: string,
+) => `insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
+    jkt, for_api, created, expiration_date)
+  select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
+  from ${from} join users u on u.user_id = asked.user_id and ${userInForce}
+  order by credential_id returning hash`;
+
+const ofRow = {
+  asked: `hash text, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
     jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb`,
+  select: "select n from asked join made on made.hash = decode(asked.hash, 'hex')",
+};
+
+/** Makes the write of an access token; undefined if its machine has been deactivated. */
+const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { ...ofRow, parts: `made as (${stored("asked")})` });
+
+/**
+ * Makes the same write, which also notes the use of the credential, to the hour, and now and then ends the oldest tokens of the credential
+ * if there are more than there may be; undefined if the credential has ended as well. Credentials are locked in the order of their ids, and
+ * tokens deleted in that of their hashes, by which they are looked up, so that two statements cannot deadlock.
+ */
+const notedTokenWrite = (sql: Sql) =>
+  sharedWrite<NewRow, object>(sql, {
+    ...ofRow,
     parts: `held as materialized (
   select k.credential_id from machine_proofs k where k.credential_id in (select credential_id from asked)
   order by k.credential_id for key share
 ),
-made as (
-  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope, jkt, for_api, created,
-    expiration_date)
-  select decode(hash, 'hex'), credential_id, user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from asked join held using (credential_id) returning hash
-),
+made as (${stored("asked join held using (credential_id)")}),
 surplus as (
   delete from machine_tokens where hash = any(array(
     select o.hash from asked join held using (credential_id) cross join lateral (
       select t.hash from machine_tokens t where t.credential_id = held.credential_id
       order by t.created desc offset ${mostTokensOfCredential - 1} limit 1000) o
-    where asked.${trims}))
+    where asked.hash < '${trimmingBelow}'))
 ),
 used as (
   update machine_proofs k set last_used = asked.now, last_used_origin = asked.origin
   from asked join held using (credential_id)
   where k.credential_id = asked.credential_id and coalesce(k.last_used, '-infinity') <= asked.now - interval '1 hour'
 )`,
-    select: "select n from asked join made on made.hash = decode(asked.hash, 'hex')",
   });
 
-/** Makes the function that writes a machine's token; false if its credential has ended meanwhile. */
+const hourMs = 3_600_000;
+
+/** Whether no use of a credential within the last hour is noted. */
+const isNews = ({ lastUsed }: MachineCredential, now: Date): boolean => now.getTime() - (lastUsed ?? 0) >= hourMs;
+
+/** Makes the function that writes a machine's token; false if the machine or its credential has ended meanwhile. */
 export function writingMachineTokens(sql: Sql) {
-  const write = tokenWrite(sql);
+  const [write, writeNoted] = [tokenWrite(sql), notedTokenWrite(sql)];
   return async (of: MachineTokenOf, { value, seconds }: MachineToken, call: Call): Promise<boolean> => {
     const { machine, credential, target, jkt, now } = of;
     const row = {
@@ -146,7 +165,8 @@ export function writingMachineTokens(sql: Sql) {
       ends: new Date(now.getTime() + seconds * 1000).toISOString(),
       origin: callOrigin(call),
     };
-    const made = await write(row).catch((error) => {
+    const isNoted = row.hash < trimmingBelow || isNews(credential, now);
+    const made = await (isNoted ? writeNoted : write)(row).catch((error) => {
       if (foreignKey(error) === undefined) throw error;
     });
     return made !== undefined;

@@ -3,7 +3,8 @@ with asked as materialized (
 )
 select n, u.user_id as "userId", u.owner, c.client_id as "clientId", coalesce((
       select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
-        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000))
+        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000),
+        'lastUsed', floor(extract(epoch from k.last_used) * 1000))
         order by m.credential_id)
       from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
       where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]') as credentials

@@ -3,7 +3,8 @@ with asked as materialized (
 )
 select n, u.user_id as "userId", u.owner, c.client_id as "clientId", coalesce((
       select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
-        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000))
+        'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000),
+        'lastUsed', floor(extract(epoch from k.last_used) * 1000))
         order by m.credential_id)
       from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
       where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]') as credentials
@@ -13,7 +14,7 @@ select n, u.user_id as "userId", u.owner, c.client_id as "clientId", coalesce((
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, user_id text, organization text, now timestamptz, project text)
 )
-select n, p.project_id as "projectId", o.organization_id as "organizationId",
+select n, p.project_id as "projectId", p.owner as "projectOwner", o.organization_id as "organizationId",
         coalesce(own.roles, '[]') as roles, (select floor(extract(epoch from min(g.expiration_date))) from user_grants g
         where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not g.expiration_date <= now()) as "grantsEnd"
       from asked join users u on u.user_id = asked.user_id
@@ -55,12 +56,11 @@ held as materialized (
   select k.credential_id from machine_proofs k where k.credential_id in (select credential_id from asked)
   order by k.credential_id for key share
 ),
-made as (
-  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope, jkt, for_api, created,
-    expiration_date)
-  select decode(hash, 'hex'), credential_id, user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from asked join held using (credential_id) returning hash
-),
+made as (insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
+    jkt, for_api, created, expiration_date)
+  select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
+  from asked join held using (credential_id) join users u on u.user_id = asked.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
+  order by credential_id returning hash),
 surplus as (
   delete from machine_tokens where hash = any(array(
     select o.hash from asked join held using (credential_id) cross join lateral (
