@@ -16,7 +16,6 @@ import { lockWaitSeconds } from "../postgres/pool/lock_wait.ts";
 import { serversAside } from "../postgres/pool/slow_servers.ts";
 import { openWritable, type Writable } from "../postgres/pool/writable.ts";
 import { startErrorOf } from "../postgres/start_error.ts";
-import { commonPasswords } from "../security/common_passwords.ts";
 import { workForAll } from "../security/current_share.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
@@ -69,7 +68,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   await using opened = new AsyncDisposableStack();
   const sealingKeys = await masterKeys(config);
   const database = opened.use(await openDatabase(config, logger, { join }));
-  const secrets = secretsOf(sealingKeys, hashingOf(config), commonPasswords());
+  const secrets = secretsOf(sealingKeys, hashingOf(config));
   await migrate({ url: database.migrationUrl, log: logger });
   const { pools, writable, longLoad } = openPools({ config, database, logger, observe, opened });
   const [{ sql, load }, { sql: longRunning }] = pools;

@@ -46,19 +46,20 @@ const LEET: Readonly<Record<string, string>> = {
   "2": "z",
 };
 
-/** The passwords found most often in stolen lists, and our own; loaded for the first lookup, in 50 ms. */
-export function commonPasswords(): CommonPasswords {
-  let words: CommonPasswords | undefined;
-  return {
-    has(word) {
-      words ??= wordSet(commonWords());
-      return words.has(word);
-    },
-  };
-}
+let loaded: WordSet | undefined;
 
+/** The passwords found most often in stolen lists, and our own; loaded for the first lookup in the process. */
+export const commonPasswords: CommonPasswords = {
+  has(word) {
+    loaded ??= wordSet(commonWords());
+    return loaded.has(word);
+  },
+};
+
+// One long text is folded in a fifth of the time of all the words.
 /** The passwords from stolen lists and our own, without duplicates. */
-export const commonWords = (): ReadonlySet<string> => new Set([...ownWords(), ...publishedPasswords().map(folded)]);
+export const commonWords = (): ReadonlySet<string> =>
+  new Set([...ownWords(), ...folded(publishedPasswords().join("\n")).split("\n")]);
 
 type Language = { readonly dictionary: Readonly<Record<"passwords-common", readonly string[]>> };
 
@@ -71,9 +72,7 @@ function publishedPasswords(): readonly string[] {
   return dictionary["passwords-common"];
 }
 
-/** Builds a list of common passwords from words, names, keyboard walks and declarations of love. */
-export const ownPasswords = (): CommonPasswords => wordSet(ownWords());
-
+/** Common passwords from words, names, keyboard walks and declarations of love. */
 function ownWords(): ReadonlySet<string> {
   const names = wordsOf(givenNames);
   const loved = names.flatMap((name) => LOVED.map((word) => word + name));

@@ -1,4 +1,4 @@
-import { type CommonPasswords, ownPasswords } from "./common_passwords.ts";
+import { type CommonPasswords, commonPasswords } from "./common_passwords.ts";
 import type { HashQueueLimits } from "./hash_queue.ts";
 import { type HashCost, type PasswordHasher, passwordHasher } from "./password.ts";
 import { type Keyring, keyring } from "./seal.ts";
@@ -10,10 +10,8 @@ export type Secrets = {
   readonly common: CommonPasswords;
 };
 
-export function secretsOf(
-  masterKeys: readonly Uint8Array[],
-  hashing: HashQueueLimits & HashCost,
-  common: CommonPasswords = ownPasswords(),
-): Secrets {
-  return { passwords: passwordHasher(hashing), keyring: keyring(masterKeys), common };
-}
+export const secretsOf = (masterKeys: readonly Uint8Array[], hashing: HashQueueLimits & HashCost): Secrets => ({
+  passwords: passwordHasher(hashing),
+  keyring: keyring(masterKeys),
+  common: commonPasswords,
+});

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { reasonOf } from "../../../src/errors.ts";
-import { commonPasswords } from "../../../src/security/common_passwords.ts";
+import { commonPasswords as common } from "../../../src/security/common_passwords.ts";
 import { loginNameOf } from "../../../src/services/callers/login_name.ts";
 import { isLocked, refuseBroken, refuseReused } from "../../../src/services/passwords/password.ts";
 
@@ -10,7 +10,6 @@ const policy = {
   ...{ historyDepth: 0, maximumAttempts: 10, lockSeconds: null, untilUnlocked: false },
   factorRequirement: "FACTOR_REQUIREMENT_OPTIONAL",
 };
-const common = commonPasswords();
 const check =
   (password: string, names: (string | null)[] = []) =>
   () =>
