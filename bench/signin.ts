@@ -52,7 +52,8 @@ const machineToken: Kind = {
   rate: "tokens/s",
   sourceOf: ({ machineCalls }) => ({ module: moduleAt("./signin/machine_calls.ts"), options: machineCalls }),
   notes: {
-    Postern: "the state of machine, credential, organization, project and grants read each time; the token is a row",
+    Postern:
+      "machine and grants remembered for 5 s unless a fact changes them, both in force when the token, a row, is written",
     "oidc-provider": "its clients are in memory, nothing is asked about them; the token is a row",
     Keycloak: "clients and their users cached in its process; the token is a JWT, and no row",
   },

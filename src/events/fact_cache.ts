@@ -3,6 +3,12 @@ import type { StoredEvent } from "./follow.ts";
 /** What caches need to know of a fact. */
 export type Happened = Pick<StoredEvent, "type" | "owner" | "stream">;
 
+/** A fact that ends every value. */
+export const everything: unique symbol = Symbol("everything");
+
+/** What a fact ends: the values that depend on the object with this id, every value, or none. */
+export type Ended = string | typeof everything | undefined;
+
 /** A cache whose values end with the facts that make them wrong. */
 export type FactCache<T> = {
   /** A cached value; undefined if it has to be looked up. */
@@ -12,8 +18,9 @@ export type FactCache<T> = {
 };
 
 export type FactCacheOptions<T> = {
-  /** Returns which values a fact ends; undefined if it ends none. */
-  readonly endedBy: (fact: Happened) => Ends<T> | undefined;
+  readonly endedBy: (fact: Happened) => Ended;
+  /** The ids of the objects that a value depends on. */
+  readonly idsOf: (value: T) => readonly string[];
   /** Until when a value may be cached, in milliseconds since 1970. */
   readonly endOf: (value: T) => number;
   readonly most: number;
@@ -21,7 +28,6 @@ export type FactCacheOptions<T> = {
 
 export type OpenFactCache = <T>(options: FactCacheOptions<T>) => FactCache<T>;
 
-type Ends<T> = (value: T) => boolean;
 type Opened = { readonly forget: (fact: Happened) => void; readonly forgetAll: () => void };
 
 export type FactCachesOptions = {
@@ -54,47 +60,125 @@ export function factCaches(options: FactCachesOptions) {
   };
 }
 
-// A value is dropped at the first of these: after the seconds, by the monotonic clock, or at its own end, by the wall clock.
-type Cached<T> = { readonly value: T; readonly until: number; readonly endsAt: number };
-
 function factCache<T>(
   { clock, elapsed = () => performance.now(), seconds }: FactCachesOptions,
-  { endedBy, endOf, most }: FactCacheOptions<T>,
+  { endedBy, idsOf, endOf, most }: FactCacheOptions<T>,
 ): FactCache<T> & Opened {
-  const kept = new Map<string, Cached<T>>();
-  const underWay = new Set<Ends<T>[]>();
+  const kept = keptValues<T>(most);
+  const ends = recentEnds(most);
 
   return {
     cached(key) {
       const known = kept.get(key);
       if (known && known.until > elapsed() && known.endsAt > clock().getTime()) return known.value;
-      if (known) kept.delete(key);
+      if (known) kept.drop(key);
       return undefined;
     },
     async look(key, lookup) {
       const since = elapsed();
-      // A lookup that began before a fact must not be cached after it.
-      const meanwhile: Ends<T>[] = [];
-      underWay.add(meanwhile);
-      const value = await lookup().finally(() => underWay.delete(meanwhile));
-      kept.delete(key);
-      if (value !== undefined && seconds > 0 && !meanwhile.some((ends) => ends(value))) keep(key, value, since);
-      return value;
+      const begun = ends.begin();
+      try {
+        const value = await lookup();
+        kept.drop(key);
+        if (value !== undefined) keep(key, { value, until: since + seconds * 1000, begun });
+        return value;
+      } finally {
+        ends.finish();
+      }
     },
     forget(fact) {
-      const ends = endedBy(fact);
-      if (ends) drop(ends);
+      const ended = endedBy(fact);
+      if (ended === undefined) return;
+      ends.note(ended);
+      if (ended === everything) kept.clear();
+      else kept.dropOf(ended);
     },
-    forgetAll: () => drop(() => true),
+    forgetAll() {
+      ends.note(everything);
+      kept.clear();
+    },
   };
 
-  function keep(key: string, value: T, since: number): void {
-    if (kept.size >= most) kept.delete(kept.keys().next().value ?? "");
-    kept.set(key, { value, until: since + seconds * 1000, endsAt: endOf(value) });
+  function keep(key: string, { value, until, begun }: { value: T; until: number; begun: number }): void {
+    const [ids, endsAt] = [idsOf(value), endOf(value)];
+    if (seconds <= 0 || endsAt <= clock().getTime() || ends.isEnded(ids, begun)) return;
+    kept.dropOver(elapsed());
+    kept.set(key, { value, ids, until, endsAt });
   }
+}
 
-  function drop(ends: Ends<T>): void {
-    for (const meanwhile of underWay) meanwhile.push(ends);
-    for (const [key, { value }] of kept) if (ends(value)) kept.delete(key);
+/** A value is dropped at the first of these: after the seconds, by the monotonic clock, or at its own end, by the wall clock. */
+type Cached<T> = {
+  readonly value: T;
+  readonly ids: readonly string[];
+  readonly until: number;
+  readonly endsAt: number;
+};
+
+/** The values, also by the ids that they depend on: a fact costs what it ends, however many values there are. */
+function keptValues<T>(most: number) {
+  const kept = new Map<string, Cached<T>>();
+  const keysOf = new Map<string, Set<string>>();
+
+  return {
+    get: (key: string) => kept.get(key),
+    drop,
+    dropOf(id: string): void {
+      for (const key of keysOf.get(id) ?? []) drop(key);
+    },
+    /** Drops the values that are over: those cached first. */
+    dropOver(now: number): void {
+      for (const [key, { until }] of kept) {
+        if (until > now) return;
+        drop(key);
+      }
+    },
+    set(key: string, cached: Cached<T>): void {
+      if (kept.size >= most) drop(kept.keys().next().value ?? "");
+      kept.set(key, cached);
+      for (const id of cached.ids) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+    },
+    clear(): void {
+      kept.clear();
+      keysOf.clear();
+    },
+  };
+
+  function drop(key: string): void {
+    for (const id of kept.get(key)?.ids ?? []) {
+      const keys = keysOf.get(id);
+      keys?.delete(key);
+      if (keys?.size === 0) keysOf.delete(id);
+    }
+    kept.delete(key);
   }
+}
+
+/** What ended while values were looked up: a lookup that began before a fact must not be cached after it. */
+function recentEnds(most: number) {
+  const lastOf = new Map<string, number>();
+  let [last, lastOfAll, underWay] = [0, 0, 0];
+
+  return {
+    /** Returns the number of the last end before a lookup. */
+    begin(): number {
+      underWay++;
+      return last;
+    },
+    finish(): void {
+      underWay--;
+      if (underWay === 0) lastOf.clear();
+    },
+    note(ended: string | typeof everything): void {
+      last++;
+      if (underWay === 0) return;
+      if (ended !== everything && lastOf.size < most) lastOf.set(ended, last);
+      else {
+        lastOf.clear();
+        lastOfAll = last;
+      }
+    },
+    isEnded: (ids: readonly string[], begun: number): boolean =>
+      lastOfAll > begun || ids.some((id) => (lastOf.get(id) ?? 0) > begun),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Call, Caller } from "../deps.ts";
 import type { FactType } from "../events/fact.ts";
-import type { Happened, OpenFactCache } from "../events/fact_cache.ts";
+import { type Ended, everything, type Happened, type OpenFactCache } from "../events/fact_cache.ts";
 
 /** The caller found by a token's hash, and when the token expires. */
 export type FoundCaller = {
@@ -27,7 +27,7 @@ export type CallerCacheOptions = {
 
 /** Caches callers until a fact revokes them. Whoever can be revoked without a fact is looked up each time. */
 export function callerCache({ lookup, factCache, clock, most = 10_000 }: CallerCacheOptions): CallerCache {
-  const callers = factCache<FoundCaller>({ endedBy, endOf, most });
+  const callers = factCache<FoundCaller>({ endedBy, idsOf, endOf, most });
   // The tokens found most recently, whether or not they are still cached.
   const found = new Set<string>();
 
@@ -56,26 +56,25 @@ export function callerCache({ lookup, factCache, clock, most = 10_000 }: CallerC
 const endOf = ({ caller, expires }: FoundCaller): number =>
   caller.consoleSessionId === undefined ? (expires?.getTime() ?? Number.POSITIVE_INFINITY) : 0;
 
-function endedBy({ type, stream }: Happened) {
-  const revokes = revokesOf(type);
-  return revokes === nobody ? undefined : (one: FoundCaller) => revokes(one, stream);
+/** The ids of what can revoke a caller, if it ends or changes. */
+const idsOf = ({ caller }: FoundCaller): readonly string[] => {
+  const { userId, sessionId, tokenId, machineCredentialId, application } = caller;
+  const { signOnId, appId, projectId, sessionId: ofBrowser } = application ?? {};
+  const ids = [userId, sessionId, tokenId, machineCredentialId, signOnId, appId, projectId, ofBrowser];
+  return ids.filter((id) => id !== undefined);
+};
+
+function endedBy({ type, stream }: Happened): Ended {
+  const revoked = revokedBy(type);
+  return revoked === those ? stream : revoked === everyone ? everything : undefined;
 }
 
-/** Whether a fact in this stream invalidates the cached caller. */
-type Revokes = (one: FoundCaller, stream: string) => boolean;
+/** Whom a fact revokes: those who call by the object that it is about, everyone, or nobody. */
+type Revoked = "those" | "everyone" | "nobody";
 
-const nobody: Revokes = () => false;
-const everyone: Revokes = () => true;
-const user: Revokes = ({ caller }, stream) => caller.userId === stream;
-const session: Revokes = ({ caller }, stream) =>
-  (caller.sessionId ?? caller.consoleSessionId ?? caller.application?.sessionId) === stream;
-const signOn: Revokes = ({ caller }, stream) => caller.application?.signOnId === stream;
-const application: Revokes = ({ caller }, stream) => caller.application?.appId === stream;
-const project: Revokes = ({ caller }, stream) => caller.application?.projectId === stream;
-const credential: Revokes = ({ caller }, stream) => caller.machineCredentialId === stream;
-const token: Revokes = ({ caller }, stream) => caller.tokenId === stream;
+const [those, everyone, nobody] = ["those", "everyone", "nobody"] as const;
 
-const revokesBy = {
+const revokedByFact = {
   "instance.created": nobody,
   "organization.created": nobody,
   // Users of many organizations may have roles in it.
@@ -98,19 +97,19 @@ const revokesBy = {
   "user.email_code_requested": nobody,
   "user.email_verified": nobody,
   "user.password_code_requested": nobody,
-  "user.password_removed": user,
-  "user.password_changed": user,
-  "user.deactivated": user,
-  "user.reactivated": user,
-  "user.locked": user,
-  "user.unlocked": user,
-  "user.erasure_scheduled": user,
+  "user.password_removed": those,
+  "user.password_changed": those,
+  "user.deactivated": those,
+  "user.reactivated": those,
+  "user.locked": those,
+  "user.unlocked": those,
+  "user.erasure_scheduled": those,
   // Their sessions and access tokens have ended, and a user who was erased has none.
   "user.restored": nobody,
   "user.erased": nobody,
-  "user.email_restored": user,
-  "user.deleted": user,
-  "user.roles_ended": user,
+  "user.email_restored": those,
+  "user.deleted": those,
+  "user.roles_ended": those,
   "user.roles_allowed": nobody,
   "user.metadata_set": nobody,
   "user.client_id_assigned": nobody,
@@ -118,20 +117,20 @@ const revokesBy = {
   "user.delegation_set": nobody,
   "access_token.created": nobody,
   "access_token.maker_changed": nobody,
-  "access_token.revoked": token,
+  "access_token.revoked": those,
   "machine_credential.created": nobody,
   // A cached caller knows only the end that there was.
-  "machine_credential.replaced": credential,
-  "machine_credential.removed": credential,
-  "machine_credential.token_revoked": credential,
+  "machine_credential.replaced": those,
+  "machine_credential.removed": those,
+  "machine_credential.token_revoked": those,
   "session.created": nobody,
-  "session.ended": session,
-  "session.unrestricted": session,
+  "session.ended": those,
+  "session.unrestricted": those,
   "signing_key.added": nobody,
   "consent.given": nobody,
   // The sign-ins that it ends have facts of their own.
   "consent.withdrawn": nobody,
-  "sign_on.ended": signOn,
+  "sign_on.ended": those,
   "project.created": nobody,
   // Memberships end with their project or project grant.
   "project.deleted": everyone,
@@ -139,9 +138,9 @@ const revokesBy = {
   "organization.branding_reset": nobody,
   "organization.metadata_set": nobody,
   // Its members keep their roles, so that they can reactivate it; the tokens of its applications stop working.
-  "project.deactivated": project,
+  "project.deactivated": those,
   "project.reactivated": nobody,
-  "project.changed": project,
+  "project.changed": those,
   "project.role_added": nobody,
   "project.role_changed": nobody,
   "project.role_removed": nobody,
@@ -150,15 +149,15 @@ const revokesBy = {
   "project_grant.role_removed": nobody,
   "project_grant.revoked": everyone,
   "application.oidc_created": nobody,
-  "application.oidc_changed": application,
+  "application.oidc_changed": those,
   "application.api_created": nobody,
   "application.api_changed": nobody,
   "application.document_created": nobody,
   "application.key_added": nobody,
   "application.key_removed": nobody,
   "application.client_secret_rotated": nobody,
-  "application.deleted": application,
-  "application.deactivated": application,
+  "application.deleted": those,
+  "application.deactivated": those,
   "application.reactivated": nobody,
   "user_grant.added": nobody,
   "user_grant.changed": nobody,
@@ -227,9 +226,9 @@ const revokesBy = {
   "registration.completed": nobody,
   "registration.expired": nobody,
   "delivery.retried": nobody,
-} satisfies Record<FactType, Revokes>;
+} satisfies Record<FactType, Revoked>;
 
-const revokesByType: ReadonlyMap<string, Revokes> = new Map(Object.entries(revokesBy));
+const revokedByType: ReadonlyMap<string, Revoked> = new Map(Object.entries(revokedByFact));
 
 // A node of a newer release may write facts of types unknown here, which could revoke any caller.
-const revokesOf = (type: string): Revokes => revokesByType.get(type) ?? everyone;
+const revokedBy = (type: string): Revoked => revokedByType.get(type) ?? everyone;

@@ -70,6 +70,40 @@ test("whoever numbers events looks up the subscriptions of their organizations o
   expect((await numbered())["Temp Read Blocks"]).toBeLessThan(1_000);
 });
 
+test("a token of a machine is written without reading other users and credentials, by a plan made while there were two", async () => {
+  await using database = await freshDatabase();
+  await using sql = openClient(database.url);
+  const { client } = sql;
+  const people = (from: number, to: number) =>
+    client.unsafe(`
+      insert into users (owner, user_id, kind, username, version, created, changed)
+      select 'big', 'robot' || n, 'machine', 'robot' || n, 1, now(), now() from generate_series(${from}, ${to}) n;
+      insert into machine_proofs (credential_id) select 'secret' || n from generate_series(${from}, ${to}) n`);
+  await client.unsafe(`
+    insert into organizations (organization_id, name, version, created, changed) values ('big', 'big', 1, now(), now())`);
+  await people(1, 2);
+  await client.unsafe("vacuum analyze");
+  await planAsTheService(client);
+  const file = readFileSync(join(root, "test/provider/statements/machine_again.sql"), "utf8");
+  await client.unsafe(`prepare asked as ${file.replace(/;\s*$/, "")}`);
+  let made = 0;
+  const execute = (count: number) => {
+    const keys = Array.from({ length: count }, (_, n) => ({
+      ...{ n, hash: String(++made).padStart(64, "0"), credential_id: `secret${n + 1}`, user_id: `robot${n + 1}` },
+      ...{ organization: "big", project: null, resource: null, scope: "", jkt: null, for_api: true, origin: null },
+      ...{ now: "2026-01-01T00:00:00Z", ends: "2026-01-01T00:10:00Z" },
+    }));
+    return client.unsafe(`explain (analyze, buffers, format json) execute asked ('${JSON.stringify(keys)}')`);
+  };
+  await execute(2);
+  await people(3, 20_000);
+  for (const count of [1, 50]) {
+    const [row] = await execute(count);
+    expect(row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"]).toBeLessThan(60 * count);
+  }
+  expect(await client.unsafe("select from machine_tokens")).toHaveLength(53);
+});
+
 const keyOf = (login_name: string, of: { organization?: string } = {}) => {
   const [, local_part = null, domain = null] = /^(.*)@(.*)$/.exec(login_name) ?? [];
   return { n: 0, login_name, organization: null, address: domain && login_name, local_part, domain, ...of };
@@ -220,6 +254,9 @@ test("a token that looks for the oldest of its credential or sign-in reads those
   await client.unsafe(preparing("test/provider/statements/machine.sql"));
   await client.unsafe(machineToken("none", 0));
   await client.unsafe(`
+    insert into organizations (organization_id, name, version, created, changed) values ('own', 'own', 1, now(), now());
+    insert into users (owner, user_id, kind, username, version, created, changed)
+    values ('own', 'robot', 'machine', 'robot', 1, now(), now());
     insert into machine_proofs (credential_id) select 'k' || n from generate_series(0, 19) n;
     insert into machine_tokens (hash, credential_id, user_id, organization_id, scope, for_api, created, expiration_date)
     select sha256(n::text::bytea), 'k' || n % 20, 'robot', 'own', '', false, now(), now() from generate_series(1, 20400) n`);

@@ -10,7 +10,7 @@ import { ClientRefused } from "../http/oauth_error.ts";
 import { noteClient } from "../pages/request_notes.ts";
 import { type Asserted, type AssertionNeeds, acceptedAssertions } from "./assertion.ts";
 import type { ClientClaim } from "./client_authentication.ts";
-import { machinesEndedBy, mostCached, type OfMachine } from "./machine_facts.ts";
+import { isCacheable, machinesEndedBy, mostCached } from "./machine_facts.ts";
 
 /** A machine as the provider knows it, with the credentials that have not expired. */
 export type MachineClient = {
@@ -51,30 +51,27 @@ export function machineClientRead(sql: Sql) {
   return (clientId: string, now: Date) => read({ client_id: clientId, now: now.toISOString() });
 }
 
-type RecentMachine = OfMachine & { readonly machine: MachineClient };
-
 /**
  * Makes the same read for machines that authenticate, which remembers those of the last seconds until a fact ends what it knows: backends
  * ask for a token before each call of theirs. A secret that a remembered machine does not have may be new, so the machine is read again.
  */
 export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "clock" | "factCache">) {
   const read = machineClientRead(sql);
-  const recent = factCache<RecentMachine>({ endedBy: machinesEndedBy, endOf, most: mostCached });
+  const idsOf = ({ userId, owner }: MachineClient) => [userId, owner];
+  const recent = factCache<MachineClient>({ endedBy: machinesEndedBy, idsOf, endOf, most: mostCached });
 
-  return async (proof: ClientClaim["proof"]): Promise<MachineClient | undefined> => {
-    const known = recent.cached(proof.clientId)?.machine;
-    const isKnown = known && "secret" in proof && withSecret(known, proof.secret);
-    return isKnown ? known : (await recent.look(proof.clientId, () => found(proof.clientId)))?.machine;
+  return (proof: ClientClaim["proof"]): Promise<MachineClient | undefined> => {
+    const { clientId } = proof;
+    // Nobody who has yet to prove who they are takes a place in the cache.
+    if (!("secret" in proof)) return read(clientId, clock());
+    const known = recent.cached(clientId);
+    if (known && withSecret(known, proof.secret)) return Promise.resolve(known);
+    return recent.look(clientId, () => read(clientId, clock()));
   };
-
-  async function found(clientId: string): Promise<RecentMachine | undefined> {
-    const machine = await read(clientId, clock());
-    return machine && { userId: machine.userId, owners: [machine.owner], machine };
-  }
 }
 
-const endOf = ({ machine }: RecentMachine): number =>
-  Math.min(...machine.credentials.map(({ expires }) => expires ?? Number.POSITIVE_INFINITY));
+const endOf = (machine: MachineClient): number =>
+  isCacheable(machine) ? Math.min(...machine.credentials.map(({ expires }) => expires ?? Number.POSITIVE_INFINITY)) : 0;
 
 /** A machine with the credential that it proved to have. */
 export type ProvenMachine = { readonly machine: MachineClient; readonly credential: MachineCredential };

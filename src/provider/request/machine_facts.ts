@@ -1,66 +1,75 @@
 import type { FactType } from "../../events/fact.ts";
-import type { Happened } from "../../events/fact_cache.ts";
+import { type Ended, everything, type Happened } from "../../events/fact_cache.ts";
 
-/** What is cached about a machine: whose it is, and the organizations that it depends on. */
-export type OfMachine = { readonly userId: string; readonly owners: readonly string[] };
-
-/** How many machines, and as many of their grants, a node caches. */
+/** How many machines, and as many of their grants, a node caches, and how much of one in JSON. */
 export const mostCached = 1_000;
+const mostCharacters = 16_384;
 
-type Ends = (one: OfMachine, fact: Happened) => boolean;
+/** Whether something is small enough to be cached a thousand times: a grant may have a thousand roles. */
+export const isCacheable = (value: object): boolean => JSON.stringify(value).length <= mostCharacters;
 
-const never: Ends = () => false;
-const always: Ends = () => true;
-const itself: Ends = ({ userId }, { stream }) => userId === stream;
-const within: Ends = ({ owners }, { owner }) => owners.includes(owner);
+type EndedBy = (fact: Happened) => Ended;
+
+const none: EndedBy = () => undefined;
+const all: EndedBy = () => everything;
+const ofStream: EndedBy = ({ stream }) => stream;
+const ofOwner: EndedBy = ({ owner }) => owner;
+
+// A URI that is given to an API takes it from the one of another organization.
+const ofApplication: EndedBy = ({ type, owner }) => (type.startsWith("application.api_") ? everything : owner);
 
 type Noun = FactType extends `${infer N}.${string}` ? N : never;
 
 const nothing = {
-  access_token: never,
-  application: never,
-  attempt: never,
-  consent: never,
-  delivery: never,
-  domain: never,
-  factor: never,
-  instance: never,
-  invitation: never,
-  machine_credential: never,
-  member: never,
-  organization: never,
-  policy: never,
-  project: never,
-  project_grant: never,
-  registration: never,
-  session: never,
-  sign_on: never,
-  signing_key: never,
-  subscription: never,
-  user: never,
-  user_grant: never,
-} satisfies Record<Noun, Ends>;
+  access_token: none,
+  application: none,
+  attempt: none,
+  consent: none,
+  delivery: none,
+  domain: none,
+  factor: none,
+  instance: none,
+  invitation: none,
+  machine_credential: none,
+  member: none,
+  organization: none,
+  policy: none,
+  project: none,
+  project_grant: none,
+  registration: none,
+  session: none,
+  sign_on: none,
+  signing_key: none,
+  subscription: none,
+  user: none,
+  user_grant: none,
+} satisfies Record<Noun, EndedBy>;
 
-/** Which cached machines with their credentials a fact ends. */
-export const machinesEndedBy = endedBy({ ...nothing, user: itself, machine_credential: within, organization: always });
+/** Which cached machines with their credentials a fact ends, by the ids of the machine and its organization. */
+export const machinesEndedBy = endedBy({
+  ...nothing,
+  user: ofStream,
+  machine_credential: ofOwner,
+  organization: ofStream,
+});
 
-/** Which cached grants of machines, with the API that they are for, a fact ends. The domain of an API may be another organization's next. */
+/**
+ * Which cached grants of machines, with the API that they are for, a fact ends: by the ids of the machine, the project, its organization and
+ * that of the grant. A domain may take the URI of an API from it, whosever both are.
+ */
 export const grantsEndedBy = endedBy({
   ...nothing,
-  user: itself,
-  user_grant: within,
-  project: within,
-  application: within,
-  organization: always,
-  project_grant: always,
-  domain: always,
+  user: ofStream,
+  user_grant: ofOwner,
+  project: ofStream,
+  project_grant: ofOwner,
+  organization: ofStream,
+  application: ofApplication,
+  domain: all,
 });
 
 // A node of a newer release may write facts of nouns unknown here, which could end anything.
-function endedBy(byNoun: Readonly<Record<Noun, Ends>>) {
-  const all: ReadonlyMap<string, Ends> = new Map(Object.entries(byNoun));
-  return (fact: Happened) => {
-    const ends = all.get(fact.type.slice(0, fact.type.indexOf("."))) ?? always;
-    return ends === never ? undefined : (one: OfMachine) => ends(one, fact);
-  };
+function endedBy(byNoun: Readonly<Record<Noun, EndedBy>>): EndedBy {
+  const known: ReadonlyMap<string, EndedBy> = new Map(Object.entries(byNoun));
+  return (fact) => (known.get(fact.type.slice(0, fact.type.indexOf("."))) ?? all)(fact);
 }

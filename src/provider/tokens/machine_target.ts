@@ -7,11 +7,11 @@ import { organizationScope, projectScope, scopes } from "../../services/callers/
 import { OauthError } from "../http/oauth_error.ts";
 import { bounded, type Parameters, wordsOf } from "../http/parameters.ts";
 import type { MachineClient } from "../request/machine.ts";
-import { grantsEndedBy, mostCached, type OfMachine } from "../request/machine_facts.ts";
+import { grantsEndedBy, isCacheable, mostCached } from "../request/machine_facts.ts";
 import { apiScopes } from "../request/own_api.ts";
 import { type Resource, resourceAnywhere, scopeFor } from "../request/resource.ts";
 import { isOwnApi, longestResource, noBoundTokens } from "../request/target.ts";
-import { firstEnd, ownRoles } from "./subject.ts";
+import { firstEndAmong, ownRoles } from "./subject.ts";
 import type { TokenKey } from "./token_key.ts";
 
 /** What an access token of a machine is for: our own API, a project, or one API of a project. */
@@ -138,9 +138,13 @@ function recently<K extends Holder, G extends Grant>(
   factCache: Deps["factCache"],
   read: (key: K) => Promise<G | undefined>,
 ) {
-  type Recent = OfMachine & { readonly grant: G };
-  const endOf = ({ grant }: Recent) => (grant.grantsEnd === null ? Number.POSITIVE_INFINITY : grant.grantsEnd * 1000);
-  const recent = factCache<Recent>({ endedBy: grantsEndedBy, endOf, most: mostCached });
+  type Recent = { readonly userId: string; readonly grant: G };
+  const recent = factCache<Recent>({
+    endedBy: grantsEndedBy,
+    idsOf: ({ userId, grant }) => [userId, grant.organizationId, grant.projectId, grant.projectOwner],
+    endOf: ({ grant }) => (isCacheable(grant) ? (grant.grantsEnd ?? Number.POSITIVE_INFINITY) * 1000 : 0),
+    most: mostCached,
+  });
 
   return async (key: K): Promise<G | undefined> => {
     const { now, ...lasting } = key;
@@ -150,8 +154,7 @@ function recently<K extends Holder, G extends Grant>(
 
   async function found(key: K): Promise<Recent | undefined> {
     const grant = await read(key);
-    if (!grant) return undefined;
-    return { userId: key.user_id, owners: [grant.organizationId, grant.projectOwner], grant };
+    return grant && { userId: key.user_id, grant };
   }
 }
 
@@ -162,7 +165,7 @@ const heldIn = (
   named: string,
   more = "",
 ): string => `select n, p.project_id as "projectId", p.owner as "projectOwner", o.organization_id as "organizationId",
-        coalesce(own.roles, '[]') as roles, ${firstEnd} as "grantsEnd"${more}
+        coalesce(own.roles, '[]') as roles, ${firstEndAmong(" and (g.owner = o.organization_id) is true")} as "grantsEnd"${more}
       from asked join users u on u.user_id = asked.user_id
       cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) o
       ${named}

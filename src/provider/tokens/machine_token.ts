@@ -102,8 +102,8 @@ const stored = (
 ) => `insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
   select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from ${from} join users u on u.user_id = asked.user_id and ${userInForce}
-  order by credential_id returning hash`;
+  from ${from} cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
+  where ${userInForce} order by credential_id returning hash`;
 
 const ofRow = {
   asked: `hash text, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
@@ -111,13 +111,20 @@ const ofRow = {
   select: "select n from asked join made on made.hash = decode(asked.hash, 'hex')",
 };
 
-/** Makes the write of an access token; undefined if its machine has been deactivated. */
-const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { ...ofRow, parts: `made as (${stored("asked")})` });
+// Without the limits, a plan made while there were two users or credentials would read all that come later.
+const proof = "(select credential_id from machine_proofs k where k.credential_id = asked.credential_id limit 1)";
+
+/** Makes the write of an access token; undefined if its machine or credential has ended. */
+const tokenWrite = (sql: Sql) =>
+  sharedWrite<NewRow, object>(sql, {
+    ...ofRow,
+    parts: `made as (${stored(`asked join lateral ${proof} held using (credential_id)`)})`,
+  });
 
 /**
  * Makes the same write, which also notes the use of the credential, to the hour, and now and then ends the oldest tokens of the credential
- * if there are more than there may be; undefined if the credential has ended as well. Credentials are locked in the order of their ids, and
- * tokens deleted in that of their hashes, by which they are looked up, so that two statements cannot deadlock.
+ * if there are more than there may be. Credentials are locked in the order of their ids, and tokens deleted in that of their hashes, by
+ * which they are looked up, so that two such writes cannot deadlock.
  */
 const notedTokenWrite = (sql: Sql) =>
   sharedWrite<NewRow, object>(sql, {

@@ -30,12 +30,14 @@ const allRoles = `(select coalesce(json_object_agg(held.owner, held.roles), '{}'
           and '${allRolesScope}' = any(string_to_array(o.scope, ' '))
         group by g.owner) held) everybody`;
 
-/**
- * When the first grant of the user `u` in the project `p` ends, whichever organization gave it: the user may use the application, and act
- * for the organization signed in for, by any of them.
- */
-export const firstEnd = `(select floor(extract(epoch from min(g.expiration_date))) from user_grants g
-        where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not ${grantIsOver})`;
+/** When the first grant of the user `u` in the project `p` ends, of those that meet a condition. */
+export const firstEndAmong = (
+  which: string,
+): string => `(select floor(extract(epoch from min(g.expiration_date))) from user_grants g
+        where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and not ${grantIsOver})`;
+
+/** The same, whichever organization gave it: the user may use the application, and act for the organization signed in for, by any of them. */
+export const firstEnd = firstEndAmong("");
 
 /**
  * Whether the user `u` has a verified address, as the application of the project `p` sees it. Its own organization may say so of any user;

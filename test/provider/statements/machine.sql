@@ -16,7 +16,7 @@ with asked as materialized (
 )
 select n, p.project_id as "projectId", p.owner as "projectOwner", o.organization_id as "organizationId",
         coalesce(own.roles, '[]') as roles, (select floor(extract(epoch from min(g.expiration_date))) from user_grants g
-        where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not g.expiration_date <= now()) as "grantsEnd"
+        where g.user_id = u.user_id and g.project_id = p.project_id and (g.owner = o.organization_id) is true and g.active and not g.expiration_date <= now()) as "grantsEnd"
       from asked join users u on u.user_id = asked.user_id
       cross join lateral (select coalesce(asked.organization, u.owner) as organization_id) o
       join projects p on p.project_id = asked.project
@@ -59,8 +59,8 @@ held as materialized (
 made as (insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
   select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from asked join held using (credential_id) join users u on u.user_id = asked.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-  order by credential_id returning hash),
+  from asked join held using (credential_id) cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
+  where (u.active and (select h.active from organizations h where h.organization_id = u.owner)) order by credential_id returning hash),
 surplus as (
   delete from machine_tokens where hash = any(array(
     select o.hash from asked join held using (credential_id) cross join lateral (

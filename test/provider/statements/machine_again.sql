@@ -5,6 +5,6 @@ with asked as materialized (
 made as (insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
   select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from asked join users u on u.user_id = asked.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner))
-  order by credential_id returning hash)
+  from asked join lateral (select credential_id from machine_proofs k where k.credential_id = asked.credential_id limit 1) held using (credential_id) cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
+  where (u.active and (select h.active from organizations h where h.organization_id = u.owner)) order by credential_id returning hash)
 select n from asked join made on made.hash = decode(asked.hash, 'hex');

@@ -210,6 +210,19 @@ test("a remembered grant and a remembered secret end at their time", async () =>
   expect(await said(nodes.one, { machine: { ...machine, clientSecret } })).toBe("given");
 });
 
+test("what another organization gives for a while does not end a token that it has no part in", async () => {
+  const machine = await grantedMachine(postern);
+  const inside = { "x-service-orgid": await organization(postern) };
+  const lent = { grantedOrganizationId: inside["x-service-orgid"], roleKeys: ["viewer"] };
+  const { projectGrantId } = done(await admin().post(`/v1/projects/${machine.projectId}/grants`, lent));
+  const expirationDate = new Date(Date.now() + 60_000).toISOString();
+  const grant = { projectId: machine.projectId, projectGrantId, roleKeys: ["viewer"], expirationDate };
+  done(await admin().post(`/v1/users/${machine.userId}/grants`, grant, inside));
+  expect(done(await bySecret(nodes.one.url, machine)).expires_in).toBe(600);
+  const scope = `${machine.scope} urn:postern:organization:id:${inside["x-service-orgid"]}`;
+  expect(done(await bySecret(nodes.one.url, machine, { scope })).expires_in).toBeLessThanOrEqual(60);
+});
+
 test("a node that has heard of nothing stores no token of a machine that is deactivated, or whose secret is removed", async () => {
   await using database = openClient(nodes.databaseUrl);
   const sql = database.client;
