@@ -24,7 +24,7 @@ export type MachineTarget = {
   readonly organizationId: string;
   readonly scope: string;
   readonly roles: readonly string[];
-  /** When the first of the machine's grants in the project ends, in seconds since 1970; null if none does. */
+  /** When the first of the grants that the token rests on ends, in seconds since 1970; null if none does. */
   readonly grantsEnd: number | null;
 };
 

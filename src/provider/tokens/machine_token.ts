@@ -71,7 +71,7 @@ function claimsOf(
   };
 }
 
-/** A token ends no later than its credential and the first of the machine's grants in the project. */
+/** A token ends no later than its credential and the first of the grants that it rests on. */
 function secondsOfToken({ settings }: TokenMaker, { credential, target, now }: MachineTokenOf): number {
   const ofCredential = credential.expires === null ? [] : [Math.floor(credential.expires / 1000)];
   const ends = [...ofCredential, ...(target.grantsEnd === null ? [] : [target.grantsEnd])];
