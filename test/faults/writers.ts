@@ -60,10 +60,16 @@ async function subjectOf(admin: Client, number: number): Promise<Subject | undef
   return { number, userId: String(created.body.userId), loginName, password, token: String(session.body.token) };
 }
 
-type WritersOptions = { readonly url: string; readonly token: string; readonly subjects: readonly Subject[] };
+type WritersOptions = {
+  readonly url: string;
+  readonly token: string;
+  readonly subjects: readonly Subject[];
+  /** How long a writer rests after a write that was acknowledged; not at all when left out. */
+  readonly pauseMs?: number;
+};
 
 /** Starts writers that go on until they are stopped. */
-export function startWriters({ url, token, subjects }: WritersOptions): Writers {
+export function startWriters({ url, token, subjects, pauseMs = 0 }: WritersOptions): Writers {
   const effects = new Map<string, Count>();
   const reasons = new Map<string, number>();
   const total = { acknowledged: 0, unknown: 0, refused: 0, repeated: 0 };
@@ -119,6 +125,7 @@ export function startWriters({ url, token, subjects }: WritersOptions): Writers 
       total[outcome.kind]++;
       if (outcome.kind !== "refused") count(effect, outcome.kind);
       if (outcome.kind !== "acknowledged") await pause(restMs);
+      else if (pauseMs > 0) await pause(pauseMs);
     }
   }
 
