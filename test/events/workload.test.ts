@@ -419,7 +419,7 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   };
   // In an order that chance brings, each as often as any other: an operation that comes late leaves its events missing for long.
   const next = bagOf(operations, chance);
-  for (let round = 0; round < 60 || (round < 300 && (await missing()).length > 0); round++)
+  for (let round = 0; round < 30 || (round < 300 && (await missing()).length > 0); round++)
     statuses.push(...(await Promise.all(Array.from({ length: 12 }, () => next()()))));
   expect(await missing()).toEqual([]);
   expect(statuses.filter((status) => status >= 500)).toEqual([]);
