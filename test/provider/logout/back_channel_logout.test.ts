@@ -234,7 +234,7 @@ test("of an exchange of a code and the end of its session at one moment, tokens 
   const person = await signedUp(nodes.one);
   const { app, path } = await listening();
   const given: unknown[] = [];
-  for (let n = 0; n < 60; n++) {
+  for (let n = 0; n < 20; n++) {
     const { code } = await codeFor(nodes.one.url, app, person);
     const { body } = await nodes.one.admin.get(`/v1/sessions?userId=${person.userId}&pageSize=1`);
     const [exchanged, ended] = await Promise.all([
@@ -257,7 +257,7 @@ test("of an exchange of a code and the end of its session at one moment, tokens 
 test("of a refresh and the end of its session at one moment, both are answered: the tokens are good, or there are none", async () => {
   const person = await signedUp(nodes.one);
   const { app } = await listening(undefined, { grantTypes: offline });
-  for (let n = 0; n < 60; n++) {
+  for (let n = 0; n < 20; n++) {
     const { code } = await codeFor(nodes.one.url, app, person, { scope: "openid offline_access" });
     const { body } = await exchange(nodes.one.url, app, code);
     const [refreshed, ended] = await Promise.all([
