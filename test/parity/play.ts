@@ -100,8 +100,10 @@ const counted: readonly Scene["says"][] = [
 ];
 
 /** Whether all doors can share what a scene has set up: reads and other refusals leave everything as it was. */
-const isShared = ({ says }: Scene, { idempotency }: DescMethod) =>
-  says === "OK" ? idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS : !counted.includes(says);
+export function isShared({ rpc, says }: Scene): boolean {
+  if (says !== "OK") return !counted.includes(says);
+  return methods.get(rpc)?.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+}
 
 /** The doors where a scene can be played. */
 export function openTo(scene: Scene, doors: readonly Door[]): readonly Door[] {
@@ -113,7 +115,7 @@ export function openTo(scene: Scene, doors: readonly Door[]): readonly Door[] {
 export async function playAt(open: readonly Door[], scene: Scene, stage: Stage): Promise<void> {
   const method = methods.get(scene.rpc) as DescMethod;
   expect(open.length).toBeGreaterThan(0);
-  const played = await (isShared(scene, method) ? playOnce : playEach)(open, scene, { stage, method });
+  const played = await (isShared(scene) ? playOnce : playEach)(open, scene, { stage, method });
   const [first] = played.map(alike);
   for (const one of played) {
     const { door, answer } = one;
