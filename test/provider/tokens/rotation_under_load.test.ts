@@ -33,6 +33,9 @@ async function keysAt({ url }: { url: string }): Promise<JWK[]> {
 
 const kidsIn = (keys: readonly JWK[]) => keys.map(({ kid }) => kid).sort();
 
+// Without it, sign-ins take what a rotation needs.
+const betweenMs = 100;
+
 /** Signs users in over and over; every ID token is verified by the keys that the clients have then. */
 function signInsUnderWay(keys: () => readonly JWK[]) {
   let isOver = false;
@@ -42,6 +45,7 @@ function signInsUnderWay(keys: () => readonly JWK[]) {
       const token = await idToken(nth);
       await jwtVerify(token, createLocalJWKSet({ keys: [...keys()] }), { audience: app.clientId });
       kids.add(decodeProtectedHeader(token).kid);
+      await pause(betweenMs);
     }
   });
   const all = Promise.all(clients);
