@@ -67,6 +67,8 @@ function expected(row: Row, role: string, place: NamedOrganization): number | "a
 let postern: Postern;
 let target: Fixture;
 let lent: Fixture;
+/** A client whose token is revoked. */
+let revoked: Client;
 const holders = new Map<string, Client>();
 const places: readonly NamedOrganization[] = ["own", "other", "unknown header", "header of the target"];
 
@@ -81,6 +83,9 @@ beforeAll(async () => {
     holders.set(`${role} own`, await holder(role, own));
     holders.set(`${role} other`, await holder(role, elsewhere));
   }
+  const { userId, tokenId, client } = await machine(postern);
+  await postern.admin.delete(`/v1/users/${userId}/tokens/${tokenId}`);
+  revoked = client;
   const projectBeside = { ...target, projectId: await target.newProject(), projectOwners: [] };
   const grantBeside = await lentFixtureOf(postern, other, lent.organizationId);
   for (const role of Object.keys(given).filter((one) => one.startsWith("PROJECT_")))
@@ -168,9 +173,7 @@ describe.each(methods.map((method) => ({ method, name: nameOf(method) })))("$nam
   }
 
   test("without a token and with a revoked one: 401, unless anyone may", async () => {
-    const revoked = await machine(postern);
-    await postern.admin.delete(`/v1/users/${revoked.userId}/tokens/${revoked.tokenId}`);
-    for (const client of [postern.as(), revoked.client]) {
+    for (const client of [postern.as(), revoked]) {
       const expected = row.unknownCaller ?? { status: 401, reason: undefined };
       const { status, body } = await ask(client, method, await requestFor(target, expected.status), {});
       expect(status, JSON.stringify(body)).toBe(expected.status);
