@@ -1,7 +1,7 @@
 // A scene is one call with the answer that it has to get; the stage is a server with the organization, users and projects that
 // scenes need. A door is one way to make a call (protocol, format, version of HTTP). All answers of a scene must be equal once
 // identifiers and times are replaced. Here two scenes of each rpc are played, one that is answered and one that is refused, each at one
-// door, and the doors take turns; every_door.test.ts plays all scenes at all doors, and compares what they say.
+// door, and the doors take turns; every_door.test.ts plays all scenes, at several doors each, and compares what they say.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
