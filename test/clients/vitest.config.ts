@@ -13,8 +13,8 @@ const longest = [
   "browser/console_scenes",
   "browser/console_pages",
   "browser/sign_in_pages",
-  "oidc/spring",
-  "go/go",
+  "oidc/compiled",
+  "go/compiled",
   "sdk/sdk",
 ].map((name) => `test/clients/${name}`);
 

@@ -33,6 +33,17 @@ signsIn("Spring Security", {
   build: program,
 });
 
+signsIn("go-oidc, with golang.org/x/oauth2", {
+  toolchain: "go",
+  callback: "/callback",
+  machine: 2,
+  async build() {
+    const { folder, must } = await openWorkshop("oidc/go");
+    await must("go", "build", "-buildvcs=false", "-o", "program", ".");
+    return { command: ["./program"], cwd: folder };
+  },
+});
+
 describe.skipIf(!found("java"))("a resource server of Spring Security", () => {
   test("accepts the access tokens of its application in JWT format, and no others", { timeout }, async () => {
     await using postern = await startPostern();
