@@ -13,8 +13,8 @@ createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (requ
   request.on("data", (part: Buffer) => parts.push(part));
   request.on("end", () => {
     count += 1;
-    if (count % 401 === 0) return void response.writeHead(503).end();
-    if (count % 397 === 0) {
+    if (count % 251 === 0) return void response.writeHead(503).end();
+    if (count % 247 === 0) {
       // It claims to have accepted the event, and has not.
       response.writeHead(200, { "content-length": "100" }).write("accepted");
       return void setTimeout(() => response.destroy(), 5);
