@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { languages } from "../../../src/messages/language.ts";
 import { pageText } from "../../../src/messages/page.ts";
 import { accountPaths } from "../../../src/provider/request/own_client.ts";
@@ -80,22 +80,34 @@ async function startApplication(opened: AsyncDisposableStack) {
   return { targets, redirectUri: `http://localhost:${(server.address() as AddressInfo).port}/cb` };
 }
 
-async function stage(opened: AsyncDisposableStack): Promise<{ postern: Postern; chromium: Browser; issuer: string }> {
-  const [postern, chromium] = [opened.use(await startPostern()), opened.use(await startChromium())];
-  return { postern, chromium, issuer: issuerOf(postern) };
-}
-
+// One browser for all tests, whose windows have cookies of their own, and one server but for whoever changes its pages.
 describe.skipIf(!found("chromium"))("in Chromium", () => {
+  const all = new AsyncDisposableStack();
+  let chromium: Browser;
+  let postern: Postern;
+  let issuer: string;
+  beforeAll(async () => {
+    chromium = all.use(await startChromium());
+    postern = all.use(await startPostern());
+    issuer = issuerOf(postern);
+  }, 120_000);
+  afterAll(() => all.disposeAsync());
+
+  async function opens(url: string, opened: AsyncDisposableStack): Promise<Page> {
+    const page = await (await chromium.apart()).open(url);
+    opened.defer(page.close);
+    return page;
+  }
+
   test("the policy lets a consent lead back to the application, and no script is needed", {
     timeout: 120_000,
   }, async () => {
     await using opened = new AsyncDisposableStack();
-    const { postern, chromium, issuer } = await stage(opened);
     const { targets, redirectUri } = await startApplication(opened);
     const settings = { redirectUris: [redirectUri], devMode: true };
     const app = await foreignApplication(postern, postern.organizationId, settings);
     const person = await signedUp(postern);
-    const page = await chromium.open(authorizeUrl(issuer, app));
+    const page = await opens(authorizeUrl(issuer, app), opened);
     await page.leave(...password(person.username, person.password));
     expect((await stateOf(page)).title).toMatch(/^Allow App .* access\?$/);
     await page.run(click, "[value=allow]", {});
@@ -116,7 +128,8 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     timeout: 300_000,
   }, async () => {
     await using opened = new AsyncDisposableStack();
-    const { postern, chromium, issuer } = await stage(opened);
+    const postern = opened.use(await startPostern());
+    const issuer = issuerOf(postern);
     const branding = { productName: "Harbour Cloud", signInText: "Call 555.", ...links, accentColor: "#0a7a5c" };
     const own = { instance: true, branding, logo: onePixel, favicon: onePixel };
     expect((await postern.admin.put("/v1/branding", own)).status).toBe(200);
@@ -129,7 +142,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     });
     const [ada, ben] = [await signedUp(postern), await withTotp(postern)];
     const scope = "openid profile email phone roles offline_access";
-    const page = await chromium.open(authorizeUrl(issuer, app, { scope }));
+    const page = await opens(authorizeUrl(issuer, app, { scope }), opened);
     const titles = [await judged(page)];
     const shown = async (...step: readonly [string, ...unknown[]]) => {
       await page.leave(...step);
@@ -233,7 +246,6 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     },
     async (language) => {
       await using opened = new AsyncDisposableStack();
-      const { postern, chromium, issuer } = await stage(opened);
       const between = { from: await giver(postern), to: await receiver(postern) };
       const { person } = between.to;
       for (const gift of ["a user grant", "a membership of a project"] as const)
@@ -243,7 +255,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
       const mailed = await withMailbox(postern, { organizationId: postern.organizationId });
       const app = await application(postern.admin);
       await invite(postern.admin, { email: guest, memberships: [{ roles: ["ORG_VIEWER"] }] });
-      const page = await chromium.open(`${issuer}/account?page_language=${language}`);
+      const page = await opens(`${issuer}/account?page_language=${language}`, opened);
       const fine = async (...step: readonly [string, ...unknown[]]) => {
         await page.leave(...step);
         await page.onScreen(360);
