@@ -16,6 +16,8 @@ class Unavailable extends Error {
 export type LoadOptions = WriterOptions & {
   readonly userIds: readonly string[];
   readonly writers?: number;
+  /** How long a writer rests after each write. */
+  readonly restMs?: number;
 };
 
 /** Writers at work. */
@@ -31,7 +33,7 @@ export type Load = {
 };
 
 /** Starts writers that go on until they are stopped. */
-export function startLoad({ url, token, userIds, writers = userIds.length }: LoadOptions): Load {
+export function startLoad({ url, token, userIds, writers = userIds.length, restMs = 0 }: LoadOptions): Load {
   const [acknowledged, failures]: [string[], string[]] = [[], []];
   let isStopped = false;
   const closing: (() => void)[] = [];
@@ -41,6 +43,7 @@ export function startLoad({ url, token, userIds, writers = userIds.length }: Loa
     for (let nth = index; !isStopped; nth += writers) {
       const userId = userIds[nth % userIds.length] ?? "";
       acknowledged.push(await repeated(() => write(userId, `${userId}-${nth}`), failures));
+      if (restMs > 0) await pause(restMs);
     }
   };
   // A failure of another kind is thrown by `stop`, or by who waits for more.
