@@ -17,3 +17,17 @@ describe.each(versions)("on PostgreSQL %i", (_, bin) => {
     },
   );
 });
+
+// The last commit whose migrations were single transactions.
+const transactions = "1ea6420a";
+const newest = servedVersions().get(18);
+
+test.skipIf(!inHistory(transactions) || !newest)(
+  `a database of ${transactions} on PostgreSQL 18 is upgraded under traffic, and no call fails at a node of before or of after`,
+  { timeout: 900_000 },
+  async () =>
+    void (await upgradeUnderTraffic({
+      ...{ commit: transactions, bin: newest ?? "" },
+      ...{ users: 2_000, events: 20_000, calls: 500 },
+    })),
+);
