@@ -37,8 +37,8 @@ export async function openScales(url: string): Promise<Scales> {
       return found ?? { text: "", blocks: 0, ms: 0 };
     },
     async weigh(work) {
+      // What came before was counted with the call before.
       descents ??= stack.use(await descentsIn(url));
-      await descents.since();
       await client.unsafe("select pg_stat_statements_reset()");
       const answer = await work();
       const rows = await counted(client);
