@@ -13,8 +13,8 @@ describe.each(balancers)("three nodes behind $name", ({ name, program }) => {
     { timeout: 600_000 },
     async () => {
       await using nodes = await startThreeNodes(name);
-      const load = nodes.load();
-      await nodes.restartAll(load, 300);
+      const load = nodes.load(100);
+      await nodes.restartAll(load, 150);
       await load.stop();
       await expectSmooth(`a rolling restart behind ${name}`, nodes, load);
     },

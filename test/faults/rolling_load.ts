@@ -8,8 +8,12 @@ import { CreateAccessTokenRequestSchema, UserService } from "../../gen/postern/v
 /** The address for each version of HTTP. */
 export type Entrance = { readonly http: string; readonly grpc: string };
 
-/** The number of writers, a third of each kind, and the users to write for in turn, a thousand tokens each at most. */
-export type RollingOptions = WriterOptions & { readonly writers: number; readonly userIds: readonly string[] };
+/** The number of writers, a third of each kind, how long each rests after a write, and the users to write for in turn, a thousand tokens each at most. */
+export type RollingOptions = WriterOptions & {
+  readonly writers: number;
+  readonly restMs: number;
+  readonly userIds: readonly string[];
+};
 
 /** Makes an access token for a user under a key; returns its id. */
 type Write = (userId: string, key: string) => Promise<string>;
@@ -32,7 +36,7 @@ export type RollingLoad = {
 const policy = readFileSync(new URL("../../docs/grpc-retry.json", import.meta.url), "utf8");
 
 /** Starts writers that go on until they are stopped. */
-export function startRollingLoad({ writers, userIds, ...options }: RollingOptions): RollingLoad {
+export function startRollingLoad({ writers, restMs, userIds, ...options }: RollingOptions): RollingLoad {
   const acknowledged: string[] = [];
   const [bare, withPolicy] = [tally(), tally()];
   const kinds = [
@@ -47,6 +51,7 @@ export function startRollingLoad({ writers, userIds, ...options }: RollingOption
     for (let nth = index; !isStopped; nth += writers) {
       const userId = userIds[nth % userIds.length] ?? "";
       acknowledged.push(await repeated(() => write(userId, `${userId}-${nth}`), counted));
+      if (restMs > 0) await pause(restMs);
     }
     close();
   };

@@ -25,7 +25,8 @@ type Balancer = Entrance & { readonly untilUp: (name: string) => Promise<void> }
 export type ThreeNodes = AsyncDisposable & {
   readonly databaseUrl: string;
   readonly userIds: readonly string[];
-  readonly load: () => RollingLoad;
+  /** Starts writers, who rest for so long after each write. */
+  readonly load: (restMs?: number) => RollingLoad;
   /** Restarts each node after the other, as an upgrade does; the load goes on meanwhile. */
   readonly restartAll: (load: RollingLoad, calls: number) => Promise<void>;
 };
@@ -58,7 +59,8 @@ export async function startThreeNodes(balancerName: BalancerName): Promise<Three
   };
   return {
     ...{ databaseUrl, userIds },
-    load: () => startRollingLoad({ http: balancer.http, grpc: balancer.grpc, token: adminToken, writers, userIds }),
+    load: (restMs = 0) =>
+      startRollingLoad({ http: balancer.http, grpc: balancer.grpc, token: adminToken, writers, restMs, userIds }),
     async restartAll(load, calls) {
       for (const [name, node] of [...nodes]) {
         await load.more(calls);
