@@ -9,13 +9,13 @@ import { type Command, type Ended, ended, printing } from "../command.ts";
 import { keepsPromises } from "../promises.ts";
 import { openStage, type Stage } from "../stage.ts";
 
-describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protocol) => {
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await openStage();
-  });
-  afterAll(() => stage?.[Symbol.asyncDispose]());
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
 
+describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protocol) => {
   const curl = (path: string, ...more: string[]): Command => {
     return ["buf", "curl", "--protocol", protocol, ...more, stage.postern.url + path];
   };
@@ -36,7 +36,6 @@ describe.each(["grpc", "grpcweb", "connect"])("buf curl --protocol %s", (protoco
 });
 
 test("gives a user a role as in the README, and is told when it has one", async () => {
-  await using stage = await openStage();
   const run = () => ended(["sh", join(import.meta.dirname, "buf.sh")], { env: stage.environment });
   expect(answerBy(await run()).body).toMatchObject({ details: { sequence: "1" } });
   expect(answerBy(await run())).toMatchObject({ code: "AlreadyExists", reason: "USER_GRANT_EXISTS" });
