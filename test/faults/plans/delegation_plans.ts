@@ -1,11 +1,9 @@
-import { describe, expect, test } from "vitest";
-import { delegationRead, linkRead, servesRead } from "../../src/provider/tokens/delegation_read.ts";
-import { applicationsOf } from "../../src/services/consents/consent.ts";
-import { openClient } from "../fixture/database_client.ts";
-import { startPostern } from "../harness.ts";
-import { askedBy, found, planAsTheService } from "../plans/plan.ts";
-import { startPostgres } from "./postgres.ts";
-import { oldestAndNewest } from "./postgres_versions.ts";
+import { expect, test } from "vitest";
+import { delegationRead, linkRead, servesRead } from "../../../src/provider/tokens/delegation_read.ts";
+import { applicationsOf } from "../../../src/services/consents/consent.ts";
+import { openClient } from "../../fixture/database_client.ts";
+import { askedBy, found, planAsTheService } from "../../plans/plan.ts";
+import type { PlanServer } from "../plan_server.ts";
 
 // Most organizations have one API, user and grant each; the largest has thousands of APIs in one project, a user and a machine with grants
 // in a thousand projects, a machine that got most of all tokens, and a user for whom it acted at each of the APIs.
@@ -57,15 +55,15 @@ const now = new Date();
 const served = { appId: "a1", href: "https://a1.example/" };
 const wish = { sign_on_id: "n0", machine_id: "m0", served, href: "https://a2.example/", now: now.toISOString() };
 
-describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
+/** Declares the test on a server. */
+export function delegationPlans(server: () => PlanServer): void {
   test("what a machine may do for a user is read by keys, however much there is beside it", async () => {
-    await using server = await startPostgres(bin, { autovacuum: "off" });
-    await using postern = await startPostern({ databaseUrl: server.url });
-    await using opened = openClient(postern.databaseUrl);
+    const { url } = await server().fresh();
+    await using opened = openClient(url);
     for (const statement of filling.split(";")) await opened.client.unsafe(statement);
     await planAsTheService(opened.client);
     const answers: unknown[] = [];
-    const statements = await askedBy(postern.databaseUrl, async ({ sql }) => {
+    const statements = await askedBy(url, async ({ sql }) => {
       answers.push(await delegationRead(sql)(wish));
       const hash = (await sql<{ hash: string }[]>`select encode(sha256('e1'), 'hex') as hash`)[0]?.hash ?? "";
       answers.push(await linkRead(sql)({ hash, now: now.toISOString() }));
@@ -79,4 +77,4 @@ describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
       expect([whole, rows <= mostRows ? "few" : rows], statement.text).toEqual([[], "few"]);
     }
   }, 300_000);
-});
+}

@@ -1,17 +1,15 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
-import { ListConnectedApplicationsRequestSchema } from "../../gen/postern/v1/consent_pb.ts";
-import type { Deps } from "../../src/deps.ts";
-import { allowedDocuments, documentClientRead } from "../../src/provider/request/document_client.ts";
-import { resourcesNearRead } from "../../src/provider/request/resource.ts";
-import { clientAndCode, clientAndRefresh, tokenRead } from "../../src/provider/tokens/grant_read.ts";
-import { documentCondition, unallowedEnd } from "../../src/services/applications/document_application.ts";
-import { consentService } from "../../src/services/consents/consent.ts";
-import { openClient } from "../fixture/database_client.ts";
-import { startPostern } from "../harness.ts";
-import { askedBy, callIn, found, type PlanReads, planAsTheService } from "../plans/plan.ts";
-import { startPostgres } from "./postgres.ts";
-import { oldestAndNewest } from "./postgres_versions.ts";
+import { expect, test } from "vitest";
+import { ListConnectedApplicationsRequestSchema } from "../../../gen/postern/v1/consent_pb.ts";
+import type { Deps } from "../../../src/deps.ts";
+import { allowedDocuments, documentClientRead } from "../../../src/provider/request/document_client.ts";
+import { resourcesNearRead } from "../../../src/provider/request/resource.ts";
+import { clientAndCode, clientAndRefresh, tokenRead } from "../../../src/provider/tokens/grant_read.ts";
+import { documentCondition, unallowedEnd } from "../../../src/services/applications/document_application.ts";
+import { consentService } from "../../../src/services/consents/consent.ts";
+import { openClient } from "../../fixture/database_client.ts";
+import { askedBy, callIn, found, type PlanReads, planAsTheService } from "../../plans/plan.ts";
+import type { PlanServer } from "../plan_server.ts";
 
 // Most projects have one API and one client with a document, the same one everywhere. One has a thousand clients, one client has ten thousand
 // users, half of the others one, and one user has allowed ten thousand clients.
@@ -117,11 +115,11 @@ const room = (n: number) => ({
   parameters: [],
 });
 
-describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
+/** Declares the test on a server. */
+export function documentPlans(server: () => PlanServer): void {
   test("clients with a document cost what is found of them, by plans of an empty database and of a full one", async () => {
-    await using server = await startPostgres(bin, { autovacuum: "off" });
-    await using _postern = await startPostern({ databaseUrl: server.url });
-    await using database = openClient(server.url);
+    const { url } = await server().fresh();
+    await using database = openClient(url);
     const sql = database.client;
     await sql.unsafe(filling);
     await planAsTheService(sql);
@@ -129,7 +127,7 @@ describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
       if (plans === "of a full one") await sql.unsafe("vacuum analyze");
       const costs: unknown[] = [];
       for (const [name, read, most] of reads) {
-        const sent = await askedBy(server.url, read);
+        const sent = await askedBy(url, read);
         expect(sent.length, name).toBeGreaterThan(0);
         const all: PlanReads[] = [];
         for (const statement of sent) all.push(await found(sql, statement));
@@ -152,4 +150,4 @@ describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
       if (process.env.SHOW_COSTS) console.log(plans, JSON.stringify(costs));
     }
   }, 300_000);
-});
+}

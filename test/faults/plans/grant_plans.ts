@@ -1,10 +1,8 @@
-import { describe, expect, test } from "vitest";
-import { findingsQuestion } from "../../src/services/user_grants/add_user_grant.ts";
-import { openClient } from "../fixture/database_client.ts";
-import { startPostern } from "../harness.ts";
-import { planAsTheService } from "../plans/plan.ts";
-import { startPostgres } from "./postgres.ts";
-import { servedVersions } from "./postgres_versions.ts";
+import { expect, test } from "vitest";
+import { findingsQuestion } from "../../../src/services/user_grants/add_user_grant.ts";
+import { openClient } from "../../fixture/database_client.ts";
+import { planAsTheService } from "../../plans/plan.ts";
+import type { PlanServer } from "../plan_server.ts";
 
 // One user has a grant in each of many projects, some of which were granted to the organization; another has none.
 const filling = `
@@ -24,11 +22,11 @@ const filling = `
 type Explained = { readonly "QUERY PLAN": readonly [{ readonly Plan: Readonly<Record<string, number>> }] };
 type Wanted = Readonly<Record<"user" | "project" | "grant", string>>;
 
-describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
+/** Declares the test on a server. */
+export function grantPlans(server: () => PlanServer): void {
   test("whether a user has a grant already is read by its key, however many others there are", async () => {
-    await using server = await startPostgres(bin, { autovacuum: "off" });
-    await using postern = await startPostern({ databaseUrl: server.url });
-    await using database = openClient(postern.databaseUrl);
+    const { url } = await server().fresh();
+    await using database = openClient(url);
     const sql = database.client;
     for (const statement of filling.split(";")) await sql.unsafe(statement);
     await planAsTheService(sql);
@@ -64,4 +62,4 @@ describe.each([...servedVersions()])("PostgreSQL %i", (_, bin) => {
       expect(many, `${project} ${grant}`).toBeLessThanOrEqual(none + 2);
     }
   }, 300_000);
-});
+}

@@ -1,10 +1,8 @@
-import { describe, expect, test } from "vitest";
-import type { Sql } from "../../src/postgres/pool/connect.ts";
-import { openClient } from "../fixture/database_client.ts";
-import { startPostern } from "../harness.ts";
-import { planAsTheService } from "../plans/plan.ts";
-import { startPostgres } from "./postgres.ts";
-import { oldestAndNewest } from "./postgres_versions.ts";
+import { expect, test } from "vitest";
+import type { Sql } from "../../../src/postgres/pool/connect.ts";
+import { openClient } from "../../fixture/database_client.ts";
+import { planAsTheService } from "../../plans/plan.ts";
+import type { PlanServer } from "../plan_server.ts";
 
 const append = (sql: Sql, count: number) =>
   sql.unsafe(`
@@ -19,11 +17,11 @@ async function blocksOf(sql: Sql, statement: string): Promise<number> {
   return hit + read;
 }
 
-describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
+/** Declares the test on a server. */
+export function numberingPlans(server: () => PlanServer): void {
   test("by plans of a young log, events are numbered, and a subscription comes to rest, for what is new alone", async () => {
-    await using server = await startPostgres(bin, { autovacuum: "off" });
-    await (await startPostern({ databaseUrl: server.url }))[Symbol.asyncDispose]();
-    await using database = openClient(server.url);
+    const { url } = await server().fresh();
+    await using database = openClient(url);
     const sql = database.client;
     await planAsTheService(sql);
     await sql.unsafe(`
@@ -49,4 +47,4 @@ describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
     const grown = await weigh();
     for (const [at, blocks] of grown.entries()) expect(blocks).toBeLessThanOrEqual((young[at] ?? 0) + 40);
   }, 120_000);
-});
+}

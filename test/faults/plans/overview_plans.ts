@@ -1,13 +1,11 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
-import { GetOverviewRequestSchema } from "../../gen/postern/v1/organization_pb.ts";
-import { keys } from "../../src/deps.ts";
-import { organizationOverview } from "../../src/services/organizations/overview.ts";
-import { openClient } from "../fixture/database_client.ts";
-import { startPostern } from "../harness.ts";
-import { askedBy, callIn, found, planAsTheService } from "../plans/plan.ts";
-import { startPostgres } from "./postgres.ts";
-import { oldestAndNewest } from "./postgres_versions.ts";
+import { expect, test } from "vitest";
+import { GetOverviewRequestSchema } from "../../../gen/postern/v1/organization_pb.ts";
+import { keys } from "../../../src/deps.ts";
+import { organizationOverview } from "../../../src/services/organizations/overview.ts";
+import { openClient } from "../../fixture/database_client.ts";
+import { askedBy, callIn, found, planAsTheService } from "../../plans/plan.ts";
+import type { PlanServer } from "../plan_server.ts";
 
 // Of each kind an organization has thousands that count and thousands that are over, and so has each of many others.
 const filling = `
@@ -49,17 +47,17 @@ function owner(userId: string) {
 /** What other tables of the instance hold is little. */
 const little = ["migrations", "signing_keys"];
 
-describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
+/** Declares the test on a server. */
+export function overviewPlans(server: () => PlanServer): void {
   test("each count of the overview reads 101 entries of its index, and their projects, by plans of an empty database and of a full one", async () => {
-    await using server = await startPostgres(bin, { autovacuum: "off" });
-    await using postern = await startPostern({ databaseUrl: server.url });
-    await using database = openClient(server.url);
+    const { url, adminId } = await server().fresh();
+    await using database = openClient(url);
     const sql = database.client;
     await sql.unsafe(filling);
     await planAsTheService(sql);
-    const statements = await askedBy(server.url, async (parts) => {
+    const statements = await askedBy(url, async (parts) => {
       const overview = organizationOverview(parts);
-      const answer = await overview.getOverview(create(GetOverviewRequestSchema), owner(postern.adminId));
+      const answer = await overview.getOverview(create(GetOverviewRequestSchema), owner(adminId));
       expect(answer).toMatchObject({
         lockedUsers: { count: 100, more: true },
         instance: { smsGivenUp: { more: true } },
@@ -81,4 +79,4 @@ describe.each([...oldestAndNewest()])("PostgreSQL %i", (_, bin) => {
       }
     }
   }, 300_000);
-});
+}
