@@ -10,6 +10,9 @@ const run = promisify(execFile);
 // Node runs no TypeScript below a folder called node_modules.
 const cache = join(tmpdir(), "postern-releases");
 
+/** The commit of 0.1.0. */
+export const zeroOne = "253f142";
+
 /** The folder of the program as a commit has it, with its packages; it is made once. */
 export async function releaseOf(commit: string): Promise<string> {
   const root = join(cache, commit);
@@ -19,7 +22,8 @@ export async function releaseOf(commit: string): Promise<string> {
   try {
     await unpack(commit, draft);
     await run("npm", ["ci", "--omit", "dev", "--no-audit", "--no-fund"], { cwd: draft });
-    await rename(draft, root);
+    // Somebody else may have made it meanwhile.
+    await rename(draft, root).catch((error) => (existsSync(root) ? undefined : Promise.reject(error)));
   } finally {
     await rm(draft, { recursive: true, force: true });
   }

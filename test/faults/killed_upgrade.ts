@@ -12,17 +12,15 @@ import { openClient } from "../fixture/database_client.ts";
 import { schemaOf } from "../fixture/database_schema.ts";
 import { inHistory } from "../fixture/history.ts";
 import { ask } from "../postgres/embedded/holder.ts";
-import { releaseOf } from "./earlier_release.ts";
+import { releaseOf, zeroOne } from "./earlier_release.ts";
 import { fillInstance } from "./filled_instance.ts";
 import { startPostgres } from "./postgres.ts";
 import { servedVersions } from "./postgres_versions.ts";
 
-// 0.1.0.
-const commit = "253f142";
 const bin = servedVersions().get(18);
 
 /** Whether an upgrade can be tried here. */
-export const canUpgrade = inHistory(commit) && bin !== undefined;
+export const canUpgrade = inHistory(zeroOne) && bin !== undefined;
 
 /**
  * Upgrades two copies of a database of 0.1.0, one by a node that is killed again and again, `every` steps at most apart, and compares what
@@ -54,7 +52,7 @@ export async function upgradeKilled({ every }: { readonly every: number }): Prom
 }
 
 async function fill(options: NodeOptions): Promise<void> {
-  await using earlier = await startNode({ ...options, root: await releaseOf(commit) });
+  await using earlier = await startNode({ ...options, root: await releaseOf(zeroOne) });
   await untilReady(earlier);
   await fillInstance({ url: earlier.url, token: options.adminToken ?? "", users: 2_000 });
   earlier.signal("SIGTERM");

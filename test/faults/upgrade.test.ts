@@ -1,10 +1,11 @@
 import { test } from "vitest";
 import { inHistory } from "../fixture/history.ts";
+import { zeroOne } from "./earlier_release.ts";
 import { servedVersions } from "./postgres_versions.ts";
 import { upgradeUnderTraffic } from "./upgrade.ts";
 
-// 0.1.0. On PostgreSQL 18, killed_upgrade.test.ts upgrades it.
-const commit = "253f142";
+// On PostgreSQL 18, killed_upgrade.test.ts upgrades it.
+const commit = zeroOne;
 const version = 15;
 const bin = servedVersions().get(version);
 

@@ -9,7 +9,7 @@ import { newToken } from "../../src/security/token.ts";
 import { type Node, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
 import { ask } from "../postgres/embedded/holder.ts";
-import { releaseOf } from "./earlier_release.ts";
+import { releaseOf, zeroOne } from "./earlier_release.ts";
 import { fillInstance, fillLog } from "./filled_instance.ts";
 import { startPostgres } from "./postgres.ts";
 import { useNewFeatures } from "./upgrade_features.ts";
@@ -71,6 +71,7 @@ export async function upgradeUnderTraffic({ commit, bin, users, events, calls }:
   const admin = clientOf(node.url, token);
   const [first] = (await admin.get("/v1/events?instance=true&pageSize=1")).body.events;
   const refused = await clientOf(earlier.url, token).get(`/v1/events:watch?instance=true&after=${first.position}`);
+  // It knows positions of its own only.
   if (commit === zeroOne) expect([refused.status, refused.body.details[0].reason]).toEqual([400, "POSITION_INVALID"]);
   for (const userId of kept) expect((await admin.get(`/v1/users/${userId}`)).status).toBe(200);
   const config = readConfig({ ...nodeEnv(options), LOG_LEVEL: "warn", DATABASE_STATEMENT_TIMEOUT_MS: "120000" });
@@ -78,9 +79,6 @@ export async function upgradeUnderTraffic({ commit, bin, users, events, calls }:
   expect(lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
   return { before: p99(before), since: Math.max(p99(during), p99(after)) };
 }
-
-// 0.1.0, which knows positions of its own only.
-const zeroOne = "253f142";
 
 type Heard = { readonly databaseUrl: string; readonly follower: Follower; readonly after: string };
 

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { shared, startingWith } from "../../vitest.config.ts";
 import { reportSkipped } from "./programs.ts";
 
-const longest = ["subscriptions", "scale", "upgrade", "killed_upgrade", "clock", "rolling"].map(
+const longest = ["scale", "subscriptions", "killed_upgrade", "upgrade", "rolling", "plans", "alerts", "weight"].map(
   (name) => `test/faults/${name}`,
 );
 
