@@ -99,7 +99,8 @@ test("a token of a machine is written without reading other users and credential
   await people(3, 20_000);
   for (const count of [1, 50]) {
     const [row] = await execute(count);
-    expect(row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"]).toBeLessThan(60 * count);
+    // To read the others once takes 44,000.
+    expect(row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"]).toBeLessThan(1_000 + 60 * count);
   }
   expect(await client.unsafe("select from machine_tokens")).toHaveLength(53);
 });

@@ -1,21 +1,21 @@
 /**
  * The tests of `npm run test:thorough` that start servers. They take long because they repeat: races, fuzz, faults of the database,
- * plans on large data, the same scenes through other engines, one attack on each rpc, each statement, limits that only a thousand rows
- * or a flood reach, programs that start and stop.
+ * plans on large data, the same scenes through other engines, tables of attacks, one attack on each rpc, each statement, limits that only
+ * a thousand rows or a flood reach, programs that start and stop.
  */
 export const longTests: readonly string[] = [
   "packages/gateway/test/http/**/fuzz/*.test.ts",
   "packages/gateway/test/http/{last_response,shutdown,slow_clients}.test.ts",
   "packages/gateway/test/http/http1/raw_table.test.ts",
-  "packages/gateway/test/http/http2/lifecycle.test.ts",
+  "packages/gateway/test/http/http2/{floods,lifecycle}.test.ts",
   "packages/gateway/test/http/node_http2/*.test.ts",
   "packages/gateway/test/package/*.test.ts",
   "test/clients/*.test.ts",
   "test/config/preflight.test.ts",
-  "test/events/{history,numbering,rebuild,restore,sweep,workload}.test.ts",
+  "test/events/{history,numbering,rebuild,restore,retention,sweep,workload}.test.ts",
   "test/faults/short/*.test.ts",
   "test/fuzz/*.test.ts",
-  "test/guards/{capacity,climb_everyone,foreign_ids,gate_deadline,idempotency,idempotency_record}.test.ts",
+  "test/guards/{capacity,climb,climb_everyone,foreign_ids,gate_deadline,idempotency,idempotency_record}.test.ts",
   "test/guards/{limited_token,rate_limits,secrets}.test.ts",
   "test/maintenance/*.test.ts",
   "test/notify/{delivery,kill,sms/worker,upgrade}.test.ts",
@@ -23,13 +23,15 @@ export const longTests: readonly string[] = [
   "test/plans/*.test.ts",
   "test/postgres/**/*.test.ts",
   "test/program/*.test.ts",
-  "test/provider/{events,exchange_attacks,explanations/agreement,races,sign_in/factor_attacks,web_server_example}.test.ts",
+  "test/provider/{attack_table,attacks,events,exchange_attacks,explanations/agreement,peer/peer,races,web_server_example}.test.ts",
+  "test/provider/sign_in/{choice_attacks,factor_attacks}.test.ts",
   "test/provider/{device/{device_example,device_nodes},http/fetcher,logout/{back_channel_logout,silent_neighbours}}.test.ts",
   "test/provider/tokens/{offline,rotation_under_load}.test.ts",
-  "test/server/{endless_body,fault,first_start,neighbours,nodes,operators_port,reference,shutdown,signal,welcome}.test.ts",
-  "test/services/{applications/document_application,audit/attempts,domains/domain,jobs/job}.test.ts",
+  "test/server/{endless_body,fault,first_start,json_fuzz,neighbours,nodes,operators_port,reference,shutdown,signal,welcome}.test.ts",
+  "test/services/{applications/document_application,audit/attempts,domains/domain,jobs/job,members/outgrown}.test.ts",
   "test/services/{organizations/delete_organization,passwords/password_reset,sessions/mail_session}.test.ts",
-  "test/services/{sessions/sign_in_limit,user_grants/user_grant_races,users/{erasure,erasure_races}}.test.ts",
+  "test/services/{passwords/hash_fairness,sessions/sign_in_limit,user_grants/user_grant_races}.test.ts",
+  "test/services/{users/{erasure,erasure_races},verification/replay}.test.ts",
   "test/statements.test.ts",
   "test/tracing/tracing.test.ts",
   "test/transfer/*.test.ts",
