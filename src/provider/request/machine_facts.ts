@@ -55,7 +55,7 @@ export const machinesEndedBy = endedBy({
 
 /**
  * Which cached grants of machines, with the API that they are for, a fact ends: by the ids of the machine, the project, its organization and
- * that of the grant. A domain may take the URI of an API from it, whosever both are.
+ * that of the grant. Any domain may take the URI of an API from it.
  */
 export const grantsEndedBy = endedBy({
   ...nothing,

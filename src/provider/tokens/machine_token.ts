@@ -151,7 +151,8 @@ used as (
 const hourMs = 3_600_000;
 
 /** Whether no use of a credential within the last hour is noted. */
-const isNews = ({ lastUsed }: MachineCredential, now: Date): boolean => now.getTime() - (lastUsed ?? 0) >= hourMs;
+const isFirstInHour = ({ lastUsed }: MachineCredential, now: Date): boolean =>
+  now.getTime() - (lastUsed ?? 0) >= hourMs;
 
 /** Makes the function that writes a machine's token; false if the machine or its credential has ended meanwhile. */
 export function writingMachineTokens(sql: Sql) {
@@ -172,7 +173,7 @@ export function writingMachineTokens(sql: Sql) {
       ends: new Date(now.getTime() + seconds * 1000).toISOString(),
       origin: callOrigin(call),
     };
-    const isNoted = row.hash < trimmingBelow || isNews(credential, now);
+    const isNoted = row.hash < trimmingBelow || isFirstInHour(credential, now);
     const made = await (isNoted ? writeNoted : write)(row).catch((error) => {
       if (foreignKey(error) === undefined) throw error;
     });
