@@ -84,27 +84,33 @@ test("tokens of machines are written without reading other users and credentials
   await people(1, 2);
   await client.unsafe("vacuum analyze");
   await planAsTheService(client);
-  const file = readFileSync(join(root, "test/provider/statements/machine_again.sql"), "utf8");
-  await client.unsafe(`prepare asked as ${file.replace(/;\s*$/, "")}`);
+  const writes = ["again", "first"] as const;
+  await client.unsafe(preparing("test/provider/statements/machine_again.sql", "", "again"));
+  await client.unsafe(preparing("test/provider/statements/machine.sql", "", "first"));
   let made = 0;
-  const execute = (count: number) => {
+  const execute = (write: (typeof writes)[number], count: number) => {
     // The last one's credential is gone, which fails none of the others.
     const keys = Array.from({ length: count + 1 }, (_, n) => ({
-      ...{ n, hash: String(++made).padStart(64, "0"), user_id: `robot${n + 1}` },
+      ...{ n, hash: `ff${String(++made).padStart(62, "0")}`, user_id: `robot${n + 1}` },
       credential_id: n === count ? "none" : `secret${n + 1}`,
       ...{ organization: "big", project: null, resource: null, scope: "", jkt: null, for_api: true, origin: null },
       ...{ now: "2026-01-01T00:00:00Z", ends: "2026-01-01T00:10:00Z" },
     }));
-    return client.unsafe(`explain (analyze, buffers, format json) execute asked ('${JSON.stringify(keys)}')`);
+    return client.unsafe(`explain (analyze, buffers, format json) execute ${write} ('${JSON.stringify(keys)}')`);
   };
-  await execute(2);
+  for (const write of writes) await execute(write, 2);
   await people(3, 20_000);
-  for (const count of [1, 50]) {
-    const [row] = await execute(count);
-    // To read the others once takes 44,000.
-    expect(row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"]).toBeLessThan(1_000 + 60 * count);
-  }
-  expect(await client.unsafe("select from machine_tokens")).toHaveLength(53);
+  const blocks: number[][] = [];
+  for (const count of [1, 50])
+    for (const write of writes) {
+      const [row] = await execute(write, count);
+      blocks.push([row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"], 1_000 + 60 * count]);
+    }
+  // To read the others once takes 44,000.
+  expect(blocks.filter(([read = 0, most = 0]) => read > most)).toEqual([]);
+  expect(await client.unsafe("select from machine_tokens")).toHaveLength(106);
+  const used = await client.unsafe("select credential_id as id from machine_proofs where last_used is not null");
+  expect(used).toHaveLength(50);
 });
 
 const keyOf = (login_name: string, of: { organization?: string } = {}) => {
@@ -205,11 +211,11 @@ test("a request to register is decided in few blocks, whoever has the address, b
 });
 
 /** Plans a statement of a file as a prepared one: the last, or the one that contains a text. */
-const preparing = (file: string, part = ""): string => {
+const preparing = (file: string, part = "", name = "asked"): string => {
   const texts = readFileSync(join(root, file), "utf8")
     .replace(/^--.*\n/gm, "")
     .split(/;\n/);
-  return `prepare asked as ${texts.findLast((text) => text.trim() !== "" && text.includes(part))?.trim()}`;
+  return `prepare ${name} as ${texts.findLast((text) => text.trim() !== "" && text.includes(part))?.trim()}`;
 };
 
 /** The blocks that a statement reads for what it deletes. */

@@ -130,8 +130,8 @@ const notedTokenWrite = (sql: Sql) =>
   sharedWrite<NewRow, object>(sql, {
     ...ofRow,
     parts: `held as materialized (
-  select k.credential_id from machine_proofs k where k.credential_id in (select credential_id from asked)
-  order by k.credential_id for key share
+  select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
+  order by credential_id for key share
 ),
 made as (${stored("asked join held using (credential_id)")}),
 surplus as (
@@ -142,9 +142,10 @@ surplus as (
     where asked.hash < '${trimmingBelow}'))
 ),
 used as (
-  update machine_proofs k set last_used = asked.now, last_used_origin = asked.origin
-  from asked join held using (credential_id)
-  where k.credential_id = asked.credential_id and coalesce(k.last_used, '-infinity') <= asked.now - interval '1 hour'
+  update machine_proofs k set (last_used, last_used_origin) = (
+    select a.now, a.origin from asked a where a.credential_id = k.credential_id limit 1)
+  where k.credential_id = any(array(select credential_id from held))
+    and coalesce(k.last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
 )`,
   });
 

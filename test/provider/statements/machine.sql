@@ -53,8 +53,8 @@ with asked as materialized (
     jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb)
 ),
 held as materialized (
-  select k.credential_id from machine_proofs k where k.credential_id in (select credential_id from asked)
-  order by k.credential_id for key share
+  select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
+  order by credential_id for key share
 ),
 made as (insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
@@ -69,8 +69,9 @@ surplus as (
     where asked.hash < '04'))
 ),
 used as (
-  update machine_proofs k set last_used = asked.now, last_used_origin = asked.origin
-  from asked join held using (credential_id)
-  where k.credential_id = asked.credential_id and coalesce(k.last_used, '-infinity') <= asked.now - interval '1 hour'
+  update machine_proofs k set (last_used, last_used_origin) = (
+    select a.now, a.origin from asked a where a.credential_id = k.credential_id limit 1)
+  where k.credential_id = any(array(select credential_id from held))
+    and coalesce(k.last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
 )
 select n from asked join made on made.hash = decode(asked.hash, 'hex');
