@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { permissionsOf, type Role, roles } from "../../../../src/guards/permissions.ts";
 import { organization, signedUp } from "../../../harness.ts";
 import type { Page } from "../chromium.ts";
@@ -112,6 +112,8 @@ export function rolesOfTheConsole(stage: () => Stage): void {
       : world.shown;
     const paths = [...pagePaths(shown)];
     for (let path = paths.shift(); path; path = paths.shift()) {
+      // A dialog of the last page may still be asking.
+      await vi.waitFor(() => expect(page.pending()).toBe(0), 60_000);
       const before = proxy.seen.length;
       await follow(page, path);
       if (offered.has(path)) {
