@@ -1,12 +1,13 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { sameBytes } from "../../src/security/compare.ts";
 import { hashToken, isWellFormed, newToken } from "../../src/security/token.ts";
 
 test("a token shows what it is for, is short, safe in a URL, and never the same", () => {
   for (const prefix of ["ps", "pt", "cs"] as const) {
-    const made = new Set(Array.from({ length: 200 }, () => newToken(prefix)));
-    expect(made.size).toBe(200);
+    // More than random bytes are fetched for at once.
+    const made = new Set(Array.from({ length: 500 }, () => newToken(prefix)));
+    expect(made.size).toBe(500);
     for (const token of made) {
       expect(token).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{33}$`));
       expect(isWellFormed(token)).toBe(true);
@@ -19,6 +20,15 @@ test("a token has one length even when its random bytes are all zeros or all one
     const token = newToken("ps", (bytes) => Buffer.alloc(bytes, byte));
     expect(token).toHaveLength(36);
     expect(isWellFormed(token)).toBe(true);
+  }
+});
+
+test("a token has all of its random bytes, as a number in base 62", () => {
+  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  for (const drawn of [Buffer.alloc(20, 255), Buffer.from([...Array(20).keys()]), randomBytes(20)]) {
+    const secret = [...newToken("ps", () => drawn).slice(3, -6)];
+    const value = secret.reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n);
+    expect(value).toBe(BigInt(`0x${drawn.toString("hex")}`));
   }
 });
 
