@@ -5,7 +5,6 @@ import { loadOne } from "../../events/load.ts";
 import type { Origin } from "../../events/log.ts";
 import { sharedWrite } from "../../events/shared_write.ts";
 import { retry } from "../../guards/retry.ts";
-import { foreignKey } from "../../postgres/failure.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userInForce } from "../../services/callers/in_force.ts";
@@ -81,7 +80,7 @@ function secondsOfToken({ settings }: TokenMaker, { credential, target, now }: M
 
 const mostTokensOfCredential = 1_000;
 // To find the oldest, all others are read, so one new token in 64 does it, by the first byte of its hash.
-const trimmingBelow = "04";
+const trimmingBelow = "\\x04";
 
 type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organization" | "scope", string>> & {
   readonly project: string | null;
@@ -93,33 +92,26 @@ type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organizati
   readonly origin: Origin | undefined;
 };
 
-/**
- * The SQL that stores access tokens of machines that are active. It checks the credentials of the rows in their order, and so locks them in
- * that of their ids.
- */
-const stored = (
-  from: string,
-) => `insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
-    jkt, for_api, created, expiration_date)
-  select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from ${from} cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
-  where ${userInForce} order by credential_id returning hash`;
-
 const ofRow = {
-  asked: `hash text, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
+  asked: `hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
     jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb`,
-  select: "select n from asked join made on made.hash = decode(asked.hash, 'hex')",
+  select: "select n from asked join made using (hash)",
 };
 
-// Without the limits, a plan made while there were two users or credentials would read all that come later.
-const proof = "(select credential_id from machine_proofs k where k.credential_id = asked.credential_id limit 1)";
+// Stores the tokens whose machine and credential are in force. Without the limits, a plan made while there were two users or credentials
+// would read all that come later.
+const made = `made as (
+  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
+    jkt, for_api, created, expiration_date)
+  select hash, credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
+  from asked
+  cross join lateral (select from machine_proofs k where k.credential_id = asked.credential_id limit 1) k
+  cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
+  where ${userInForce} returning hash
+)`;
 
 /** Makes the write of an access token; undefined if its machine or credential has ended. */
-const tokenWrite = (sql: Sql) =>
-  sharedWrite<NewRow, object>(sql, {
-    ...ofRow,
-    parts: `made as (${stored(`asked join lateral ${proof} held using (credential_id)`)})`,
-  });
+const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { ...ofRow, parts: made });
 
 /**
  * Makes the same write, which also notes the use of the credential, to the hour, and now and then ends the oldest tokens of the credential
@@ -129,22 +121,18 @@ const tokenWrite = (sql: Sql) =>
 const notedTokenWrite = (sql: Sql) =>
   sharedWrite<NewRow, object>(sql, {
     ...ofRow,
-    parts: `held as materialized (
-  select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
-  order by credential_id for key share
-),
-made as (${stored("asked join held using (credential_id)")}),
+    parts: `${made},
 surplus as (
   delete from machine_tokens where hash = any(array(
-    select o.hash from asked join held using (credential_id) cross join lateral (
-      select t.hash from machine_tokens t where t.credential_id = held.credential_id
+    select o.hash from asked cross join lateral (
+      select t.hash from machine_tokens t where t.credential_id = asked.credential_id
       order by t.created desc offset ${mostTokensOfCredential - 1} limit 1000) o
     where asked.hash < '${trimmingBelow}'))
 ),
 used as (
   update machine_proofs k set (last_used, last_used_origin) = (
     select a.now, a.origin from asked a where a.credential_id = k.credential_id limit 1)
-  where k.credential_id = any(array(select credential_id from held))
+  where k.credential_id = any(array(select credential_id from asked))
     and coalesce(k.last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
 )`,
   });
@@ -161,7 +149,7 @@ export function writingMachineTokens(sql: Sql) {
   return async (of: MachineTokenOf, { value, seconds }: MachineToken, call: Call): Promise<boolean> => {
     const { machine, credential, target, jkt, now } = of;
     const row = {
-      hash: hashToken(value).toString("hex"),
+      hash: `\\x${hashToken(value).toString("hex")}`,
       credential_id: credential.id,
       user_id: machine.userId,
       organization: target.organizationId,
@@ -175,10 +163,7 @@ export function writingMachineTokens(sql: Sql) {
       origin: callOrigin(call),
     };
     const isNoted = row.hash < trimmingBelow || isFirstInHour(credential, now);
-    const made = await (isNoted ? writeNoted : write)(row).catch((error) => {
-      if (foreignKey(error) === undefined) throw error;
-    });
-    return made !== undefined;
+    return (await (isNoted ? writeNoted : write)(row)) !== undefined;
   };
 }
 

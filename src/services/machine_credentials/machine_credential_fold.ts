@@ -1,4 +1,5 @@
 import { type NounFolds, touch } from "../../events/fold.ts";
+import { machineTokensEnd } from "../sessions/sign_ins_end.ts";
 
 /** The folds of facts about a client secret or key: they write its row and what proves it. */
 export const machineCredentialFolds = {
@@ -21,8 +22,10 @@ export const machineCredentialFolds = {
   },
   removed: {
     views: ["delete from machine_credentials c using $facts f where c.owner = f.owner and c.credential_id = f.stream"],
-    // Its tokens go with it.
-    credentials: ["delete from machine_proofs p using $facts f where p.credential_id = f.stream"],
+    credentials: [
+      "delete from machine_proofs p using $facts f where p.credential_id = f.stream",
+      machineTokensEnd("select f.stream from $facts f"),
+    ],
   },
   tokenRevoked: {
     views: [touch("machine_credentials", "credential_id")],

@@ -25,6 +25,13 @@ export const credentialsEnd: Cascade = {
            from $input i join machine_credentials c on c.user_id = i.stream`,
 };
 
+/**
+ * Deletes the access tokens of the client secrets and keys that a select finds, in the order of their hashes, as whoever ends the oldest of
+ * one does. A token that is being written meanwhile stays until it expires; it is in force only as long as its secret or key is there.
+ */
+export const machineTokensEnd = (select: string): string => `delete from machine_tokens where hash = any(array(
+  select hash from machine_tokens where credential_id = any(array(${select}))))`;
+
 /** Ends the user's browser sessions. Their refresh tokens may outlive the session that issued them, and so escape its cascade. */
 export const browsersEnd = `delete from browser_sessions b using $input i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'`;

@@ -4,7 +4,7 @@ import { dropFactorCredentials } from "../factors/factor_fold.ts";
 import { keepsAnOwnerAtHome } from "../members/last_owner.ts";
 import { roleGiverFolds } from "../members/role_giver.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "../passwords/password.ts";
-import { browsersEnd, credentialsEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
+import { browsersEnd, credentialsEnd, machineTokensEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode, keepPhoneCode, unsendPhoneCode } from "../verification/phone_code.ts";
@@ -179,7 +179,8 @@ export const userFolds = {
     views: [touchUser("active = false")],
     credentials: [
       ...[...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
-      ...[gone("machine_tokens"), gone("exchanged_tokens")],
+      machineTokensEnd("select c.credential_id from $facts f join machine_credentials c on c.user_id = f.stream"),
+      gone("exchanged_tokens"),
     ],
     cascades: [sessionsEnd, keepsAnOwnerAtHome("user.deactivated")],
   },

@@ -49,29 +49,29 @@ select n, p.project_id as "projectId", p.owner as "projectOwner", o.organization
     where p.project_id = g.project_id) = '' offset 0);
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash text, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
     jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb)
 ),
-held as materialized (
-  select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
-  order by credential_id for key share
-),
-made as (insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
+made as (
+  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
-  select decode(hash, 'hex'), credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from asked join held using (credential_id) cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
-  where (u.active and (select h.active from organizations h where h.organization_id = u.owner)) order by credential_id returning hash),
+  select hash, credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
+  from asked
+  cross join lateral (select from machine_proofs k where k.credential_id = asked.credential_id limit 1) k
+  cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
+  where (u.active and (select h.active from organizations h where h.organization_id = u.owner)) returning hash
+),
 surplus as (
   delete from machine_tokens where hash = any(array(
-    select o.hash from asked join held using (credential_id) cross join lateral (
-      select t.hash from machine_tokens t where t.credential_id = held.credential_id
+    select o.hash from asked cross join lateral (
+      select t.hash from machine_tokens t where t.credential_id = asked.credential_id
       order by t.created desc offset 999 limit 1000) o
-    where asked.hash < '04'))
+    where asked.hash < '\x04'))
 ),
 used as (
   update machine_proofs k set (last_used, last_used_origin) = (
     select a.now, a.origin from asked a where a.credential_id = k.credential_id limit 1)
-  where k.credential_id = any(array(select credential_id from held))
+  where k.credential_id = any(array(select credential_id from asked))
     and coalesce(k.last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
 )
-select n from asked join made on made.hash = decode(asked.hash, 'hex');
+select n from asked join made using (hash);

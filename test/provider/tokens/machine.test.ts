@@ -166,6 +166,23 @@ describe.each(Object.keys(ends))("when %s", (name) => {
   });
 });
 
+test("a token that is stored while its credential is removed is in force nowhere", async () => {
+  const of = await grantedMachine(postern);
+  const { access_token: forProject } = done(await bySecret(postern.url, of));
+  const { access_token: forOurs } = done(await bySecret(postern.url, of, forApi));
+  const sql = (text: string) => ask(nodes.databaseUrl, text);
+  const tokens = `select * from machine_tokens where user_id = '${of.userId}'`;
+  await sql(`create table stored_late as ${tokens}`);
+  done(await postern.admin.delete(`/v1/users/${of.userId}/credentials/${of.secretId}`));
+  expect(await sql(tokens)).toHaveLength(0);
+  await sql("insert into machine_tokens select * from stored_late");
+  expect(await sql(tokens)).toHaveLength(2);
+  for (const node of [nodes.one, nodes.two]) {
+    expect(await introspected(forProject, of, node.url)).toEqual({ active: false });
+    expect((await whoIs(forOurs, node)).status).toBe(401);
+  }
+});
+
 test("an old secret works during its overlap alone, and its tokens end with it", async () => {
   const of = await grantedMachine(postern);
   const { access_token: text } = done(await bySecret(postern.url, of, forApi));

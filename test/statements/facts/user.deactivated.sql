@@ -47,6 +47,7 @@ facts as (
 "user.deactivated/3" as (delete from mail_codes c using (select * from facts where type = 'user.deactivated') f where c.user_id = f.stream),
 "user.deactivated/4" as (delete from browser_sessions b using (select * from input where type = 'user.deactivated') i
   where b.user_id = i.stream and b.session_id is distinct from i.payload->>'keepSessionId'),
-"user.deactivated/5" as (delete from machine_tokens t using (select * from facts where type = 'user.deactivated') f where t.user_id = f.stream),
+"user.deactivated/5" as (delete from machine_tokens where hash = any(array(
+  select hash from machine_tokens where credential_id = any(array(select c.credential_id from (select * from facts where type = 'user.deactivated') f join machine_credentials c on c.user_id = f.stream))))),
 "user.deactivated/6" as (delete from exchanged_tokens t using (select * from facts where type = 'user.deactivated') f where t.user_id = f.stream)
 select 1;
