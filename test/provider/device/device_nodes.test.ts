@@ -17,6 +17,7 @@ import {
   poll,
   untilConfirmation,
 } from "../device_flow.ts";
+import { withinMinute } from "../within_minute.ts";
 
 let nodes: TwoNodes;
 let app: Application;
@@ -108,17 +109,6 @@ test("of ten questions at once to two nodes one is in time", async () => {
     expect(errors).toEqual(["authorization_pending", ...Array(9).fill("slow_down")]);
   }
 });
-
-/** Runs until a run lies within one minute of the counts; answers what that one did. */
-async function withinMinute<T>(databaseUrl: string, run: () => Promise<T>): Promise<T> {
-  await using probe = openProbe(databaseUrl);
-  for (;;) {
-    await probe.sql`delete from device_attempts`;
-    const answer = await run();
-    const [minutes] = await probe.sql`select count(distinct minute)::int as count from device_attempts`;
-    if (minutes?.count === 1) return answer;
-  }
-}
 
 const entered = async (node: Postern, code: string) => (await enterCode(node.url, code)).page.status;
 
