@@ -115,8 +115,8 @@ const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { ...ofRow, pa
 
 /**
  * Makes the same write, which also notes the use of the credential, to the hour, and now and then ends the oldest tokens of the credential
- * if there are more than there may be. Credentials are locked in the order of their ids, and tokens deleted in that of their hashes, by
- * which they are looked up, so that two such writes cannot deadlock.
+ * if there are more than there may be. Rows that somebody else has locked are left to the next write: so it never waits, and cannot deadlock
+ * with one at another node or with the removal of a credential.
  */
 const notedTokenWrite = (sql: Sql) =>
   sharedWrite<NewRow, object>(sql, {
@@ -124,16 +124,20 @@ const notedTokenWrite = (sql: Sql) =>
     parts: `${made},
 surplus as (
   delete from machine_tokens where hash = any(array(
-    select o.hash from asked cross join lateral (
-      select t.hash from machine_tokens t where t.credential_id = asked.credential_id
-      order by t.created desc offset ${mostTokensOfCredential - 1} limit 1000) o
-    where asked.hash < '${trimmingBelow}'))
+    select hash from machine_tokens where hash = any(array(
+      select o.hash from asked cross join lateral (
+        select t.hash from machine_tokens t where t.credential_id = asked.credential_id
+        order by t.created desc offset ${mostTokensOfCredential - 1} limit 1000) o
+      where asked.hash < '${trimmingBelow}'))
+    for update skip locked))
 ),
 used as (
   update machine_proofs k set (last_used, last_used_origin) = (
     select a.now, a.origin from asked a where a.credential_id = k.credential_id limit 1)
-  where k.credential_id = any(array(select credential_id from asked))
-    and coalesce(k.last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
+  where credential_id = any(array(
+    select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
+      and coalesce(last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
+    for no key update skip locked))
 )`,
   });
 

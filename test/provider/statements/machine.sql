@@ -63,15 +63,19 @@ made as (
 ),
 surplus as (
   delete from machine_tokens where hash = any(array(
-    select o.hash from asked cross join lateral (
-      select t.hash from machine_tokens t where t.credential_id = asked.credential_id
-      order by t.created desc offset 999 limit 1000) o
-    where asked.hash < '\x04'))
+    select hash from machine_tokens where hash = any(array(
+      select o.hash from asked cross join lateral (
+        select t.hash from machine_tokens t where t.credential_id = asked.credential_id
+        order by t.created desc offset 999 limit 1000) o
+      where asked.hash < '\x04'))
+    for update skip locked))
 ),
 used as (
   update machine_proofs k set (last_used, last_used_origin) = (
     select a.now, a.origin from asked a where a.credential_id = k.credential_id limit 1)
-  where k.credential_id = any(array(select credential_id from asked))
-    and coalesce(k.last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
+  where credential_id = any(array(
+    select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
+      and coalesce(last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
+    for no key update skip locked))
 )
 select n from asked join made using (hash);

@@ -3,6 +3,7 @@ import * as openid from "openid-client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, organization, type Postern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
+import { openProbe } from "../../probe.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
 import { application, basic, codeFor, exchange, post } from "../application.ts";
 import { asserted, bySecret, type GrantedMachine, grantedMachine, jwtBearer, withAssertion } from "../machine.ts";
@@ -181,6 +182,28 @@ test("a token that is stored while its credential is removed is in force nowhere
     expect(await introspected(forProject, of, node.url)).toEqual({ active: false });
     expect((await whoIs(forOurs, node)).status).toBe(401);
   }
+});
+
+test("a token waits for nobody who has locked its credential or the tokens that are too many", async () => {
+  const of = await grantedMachine(postern);
+  await ask(
+    nodes.databaseUrl,
+    `insert into machine_tokens (hash, credential_id, user_id, organization_id, scope, for_api, created, expiration_date)
+     select sha256(convert_to('${of.secretId}' || n, 'UTF8')), '${of.secretId}', '${of.userId}', '', '', true, now(), 'infinity'
+     from generate_series(1, 1500) n`,
+  );
+  await using probe = openProbe(nodes.databaseUrl);
+  const lastUsed = () =>
+    probe.sql`select last_used is null as never from machine_proofs where credential_id = ${of.secretId}`;
+  await probe.sql.begin(async (locking) => {
+    await locking`select from machine_proofs where credential_id = ${of.secretId} for update`;
+    await locking`select from machine_tokens where credential_id = ${of.secretId} for update`;
+    // One in 64 looks for the oldest tokens.
+    for (let n = 0; n < 300; n++) done(await bySecret(nodes.through(n).url, of));
+  });
+  expect(await lastUsed()).toEqual([{ never: true }]);
+  for (const node of [nodes.one, nodes.two]) done(await bySecret(node.url, of));
+  expect(await lastUsed()).toEqual([{ never: false }]);
 });
 
 test("an old secret works during its overlap alone, and its tokens end with it", async () => {
