@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -7,6 +6,7 @@ import { eventsAfter, type StoredEvent } from "../../src/events/follow.ts";
 import { numberAll } from "../../src/events/numbering.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { databaseFolder } from "../database_folder.ts";
 import { oneOf, type Random } from "../fuzz/random.ts";
 import { startPostern } from "../harness.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
@@ -195,7 +195,7 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 test(`whatever is open, killed or recovered meanwhile, each event gets one number and is followed once (seed ${seed})`, async () => {
   await using opened = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "postern-numbering-"));
+  const folder = await databaseFolder("postern-numbering-");
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(folder, 0o711);
   const { url } = opened.use(await startEmbedded({ dataDir: join(folder, "data"), log: quiet, settings }));

@@ -1,8 +1,8 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { newToken } from "../../src/security/token.ts";
+import { placeOfDatabases } from "../database_folder.ts";
 import { nodeEnv, startNode } from "../first_start.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
 import { freePort } from "../wire/free_port.ts";
@@ -11,9 +11,9 @@ import { type Stage, untilReady } from "./rounds.ts";
 const settings = { SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
 
 /** A node on its embedded database, as `npm start` runs it; what is killed is started again where nothing else does it. */
-export async function openKilled(inFolder = tmpdir()): Promise<Stage> {
+export async function openKilled(inFolder?: string): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(inFolder, "postern-kills-"));
+  const folder = await mkdtemp(join(inFolder ?? (await placeOfDatabases()), "postern-kills-"));
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));

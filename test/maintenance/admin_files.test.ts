@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { newToken } from "../../src/security/token.ts";
 import { found } from "../clients/toolchains.ts";
 import { freshDatabase } from "../database.ts";
+import { databaseFolder } from "../database_folder.ts";
 import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
 import { program } from "../program.ts";
@@ -16,7 +16,7 @@ import { freePort } from "../wire/free_port.ts";
 const run = promisify(execFile);
 
 async function folder(name = "data") {
-  const base = await mkdtemp(join(tmpdir(), "postern-files-"));
+  const base = await databaseFolder("postern-files-");
   const path = join(base, name);
   return {
     ...{ path, passwordFile: join(path, "admin-password") },

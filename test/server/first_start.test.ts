@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -11,11 +10,12 @@ import {
 } from "../../packages/gateway/gen/grpc/health/v1/health_pb.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
+import { databaseFolder } from "../database_folder.ts";
 import { client, eventually, holdOrganizations, type Node, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
 
 async function folder() {
-  const path = await mkdtemp(join(tmpdir(), "postern-first-"));
+  const path = await databaseFolder("postern-first-");
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 

@@ -1,21 +1,20 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { expect, inject, test } from "vitest";
 import { StartError } from "../../../src/postgres/failure.ts";
 import { checkDatabase } from "../../../src/postgres/start_error.ts";
 import { compiled } from "../../compiled.ts";
 import { freshDatabase } from "../../database.ts";
+import { databaseFolder } from "../../database_folder.ts";
 import { program } from "../../program.ts";
 import { openProxy } from "../proxy.ts";
 import { ask } from "./holder.ts";
 
 /** Starts the service, which has to end by itself; answers its code and its words. */
 async function failedStart(settings: Readonly<Record<string, string>>) {
-  const dataDir = await mkdtemp(join(tmpdir(), "postern-start-"));
+  const dataDir = await databaseFolder("postern-start-");
   const key = randomBytes(32).toString("base64");
   const env = {
     ...compiled,

@@ -1,0 +1,28 @@
+import { mkdtemp, readFile, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const memory = "/dev/shm";
+const roomBytes = 3 * 2 ** 30;
+
+/**
+ * Makes a folder for the files of a database, in memory where there is room: each database has a thousand files, and where hundreds are made
+ * and dropped, finding a free inode took half of the CPU time that PostgreSQL took (ext4 reuses none that was freed in the last seconds).
+ */
+export async function databaseFolder(prefix: string): Promise<string> {
+  return mkdtemp(join(await placeOfDatabases(), prefix));
+}
+
+/** Where `databaseFolder` makes folders. */
+export const placeOfDatabases = async (): Promise<string> => ((await hasRoom()) ? memory : tmpdir());
+
+async function hasRoom(): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(memory);
+    // Under root a copy of PostgreSQL may be run from there.
+    const runs = /^\S+ \/dev\/shm tmpfs (?!\S*noexec)/m.test(await readFile("/proc/mounts", "utf8"));
+    return runs && bavail * bsize >= roomBytes;
+  } catch {
+    return false;
+  }
+}
