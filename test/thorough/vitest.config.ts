@@ -14,7 +14,7 @@ export default defineConfig({
     ...every,
     sequence: { sequencer: startingWith(...longest) },
     projects: [
-      { extends: true, test: { name: "sources", include: slowPure, isolate: false } },
+      { extends: true, test: { name: "sources", include: slowPure } },
       {
         extends: true,
         test: {
