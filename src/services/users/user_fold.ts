@@ -104,6 +104,11 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.u
 
 const rowGone = "delete from all_users u using $facts f where u.owner = f.owner and u.user_id = f.stream";
 
+const endMachineTokens = [
+  machineTokensEnd("select c.credential_id from $facts f join machine_credentials c on c.user_id = f.stream"),
+  gone("exchanged_tokens"),
+];
+
 // A trigger removes what stands for a name of the directory in its organization.
 const goneAtOnce = [
   ...[gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles"), gone("user_metadata")],
@@ -177,14 +182,11 @@ export const userFolds = {
   },
   deactivated: {
     views: [touchUser("active = false")],
-    credentials: [
-      ...[...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd],
-      machineTokensEnd("select c.credential_id from $facts f join machine_credentials c on c.user_id = f.stream"),
-      gone("exchanged_tokens"),
-    ],
+    credentials: [...[...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd], ...endMachineTokens],
     cascades: [sessionsEnd, keepsAnOwnerAtHome("user.deactivated")],
   },
-  reactivated: { views: [touchUser("active = true")] },
+  // A token that was being written during the deactivation is there still.
+  reactivated: { views: [touchUser("active = true")], credentials: endMachineTokens },
   clientIdAssigned: {
     views: [
       touchUser(),

@@ -184,6 +184,24 @@ test("a token that is stored while its credential is removed is in force nowhere
   }
 });
 
+test("a token that is stored while its machine is deactivated is in force nowhere once it is reactivated", async () => {
+  const of = await grantedMachine(postern);
+  const { access_token: forProject } = done(await bySecret(postern.url, of));
+  const { access_token: forOurs } = done(await bySecret(postern.url, of, forApi));
+  const sql = (text: string) => ask(nodes.databaseUrl, text);
+  const tokens = `select * from machine_tokens where user_id = '${of.userId}'`;
+  await sql(`create table stored_meanwhile as ${tokens}`);
+  done(await postern.admin.post(`/v1/users/${of.userId}:deactivate`));
+  expect(await sql(tokens)).toHaveLength(0);
+  await sql("insert into machine_tokens select * from stored_meanwhile");
+  expect(await sql(tokens)).toHaveLength(2);
+  done(await postern.admin.post(`/v1/users/${of.userId}:reactivate`));
+  for (const node of [nodes.one, nodes.two]) {
+    expect(await introspected(forProject, of, node.url)).toEqual({ active: false });
+    expect((await whoIs(forOurs, node)).status).toBe(401);
+  }
+});
+
 test("a token waits for nobody who has locked its credential or the tokens that are too many", async () => {
   const of = await grantedMachine(postern);
   await ask(
