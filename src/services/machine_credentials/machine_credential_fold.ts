@@ -29,6 +29,10 @@ export const machineCredentialFolds = {
   },
   tokenRevoked: {
     views: [touch("machine_credentials", "credential_id")],
-    credentials: ["delete from machine_tokens t using $input i where t.hash = decode(i.secret->>'hash', 'hex')"],
+    // It reads the facts, so that they are written before a token is locked. In the other order it could deadlock with a removal.
+    credentials: [
+      `delete from machine_tokens where hash = any(array(
+  select decode(i.secret->>'hash', 'hex') from $facts f join $input i on i.stream = f.stream))`,
+    ],
   },
 } satisfies NounFolds<"machineCredential">;

@@ -202,6 +202,28 @@ test("a token that is stored while its machine is deactivated is in force nowher
   }
 });
 
+test("a token is locked by its revocation only once the event is written, as by the removal of its credential", async () => {
+  const of = await grantedMachine(postern);
+  const { access_token: text } = done(await bySecret(postern.url, of, forApi));
+  await using probe = openProbe(nodes.databaseUrl);
+  const { sql } = probe;
+  const waiting = () => sql`select from pg_locks where locktype = 'transactionid' and not granted`;
+  let revoking: ReturnType<typeof post> | undefined;
+  const undone = sql.begin(async (appending) => {
+    await appending`
+      insert into events (owner, stream, version, type, payload, request_id, time)
+      select owner, credential_id, version + 1, 'machine_credential.removed', '{}', 'other', now()
+      from machine_credentials where credential_id = ${of.secretId}`;
+    revoking = post(postern.url, "/oauth/revoke", { token: text }, basic(of));
+    await expect.poll(waiting).toHaveLength(1);
+    expect(await sql`select from machine_tokens where user_id = ${of.userId} for update skip locked`).toHaveLength(1);
+    throw new Error("undone");
+  });
+  await expect(undone).rejects.toThrow("undone");
+  expect((await revoking)?.status).toBe(200);
+  expect((await whoIs(text)).status).toBe(401);
+});
+
 test("a token waits for nobody who has locked its credential or the tokens that are too many", async () => {
   const of = await grantedMachine(postern);
   await ask(

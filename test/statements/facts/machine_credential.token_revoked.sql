@@ -10,5 +10,6 @@ facts as (
 ),
 "machine_credential.token_revoked/0" as (update machine_credentials t set version = f.version, changed = f.time
    from (select * from facts where type = 'machine_credential.token_revoked') f where t.owner = f.owner and t.credential_id = f.stream),
-"machine_credential.token_revoked/1" as (delete from machine_tokens t using (select * from input where type = 'machine_credential.token_revoked') i where t.hash = decode(i.secret->>'hash', 'hex'))
+"machine_credential.token_revoked/1" as (delete from machine_tokens where hash = any(array(
+  select decode(i.secret->>'hash', 'hex') from (select * from facts where type = 'machine_credential.token_revoked') f join (select * from input where type = 'machine_credential.token_revoked') i on i.stream = f.stream)))
 select 1;
