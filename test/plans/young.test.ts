@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -111,6 +112,57 @@ test("tokens of machines are written without reading other users and credentials
   expect(await client.unsafe("select from machine_tokens")).toHaveLength(106);
   const used = await client.unsafe("select credential_id as id from machine_proofs where last_used is not null");
   expect(used).toHaveLength(50);
+});
+
+/** Machines, each with a client id, a credential and a token for our API. */
+const machines = (from: number, to: number): string => {
+  const each = `from generate_series(${from}, ${to}) n`;
+  return `
+    insert into users (owner, user_id, kind, username, version, created, changed)
+    select 'big', 'robot' || n, 'machine', 'robot' || n, 1, now(), now() ${each};
+    insert into machine_client_ids (client_id, owner, user_id) select 'client' || n, 'big', 'robot' || n ${each};
+    insert into machine_credentials (owner, credential_id, user_id, access_token_type, version, created, changed)
+    select 'big', 'secret' || n, 'robot' || n, '', 1, now(), now() ${each};
+    insert into machine_proofs (credential_id) select 'secret' || n ${each};
+    insert into machine_tokens (hash, credential_id, user_id, organization_id, scope, for_api, created, expiration_date)
+    select sha256(n::text::bytea), 'secret' || n, 'robot' || n, 'big', '', true, now(), 'infinity' ${each}`;
+};
+
+const ofCredential = (type: string, n: number) => ({
+  ...{ n: 0, owner: "big", stream: `secret${n}`, version: 2, type: `machine_credential.${type}`, payload: {} },
+  secret: { hash: createHash("sha256").update(String(n)).digest("hex") },
+  ...{ actor: null, request_id: "request", origin: null, time: "2026-01-01T00:00:00Z" },
+});
+
+test("a machine, and a token or credential that ends, are found among many by a plan made while there were two", async () => {
+  await using database = await freshDatabase();
+  await using sql = openClient(database.url);
+  const { client } = sql;
+  await client.unsafe(`
+    insert into organizations (organization_id, name, version, created, changed)
+    values ('big', 'big', 1, now(), now()), ('other', 'other', 1, now(), now());
+    ${machines(1, 2)}`);
+  await client.unsafe("vacuum analyze");
+  await planAsTheService(client);
+  await client.unsafe(preparing("test/provider/statements/machine.sql", '"clientId"', "machine"));
+  await client.unsafe(preparing("test/statements/facts/machine_credential.removed.sql", "", "removed"));
+  await client.unsafe(preparing("test/statements/facts/machine_credential.token_revoked.sql", "", "token_revoked"));
+  const execute = async (n: number) => {
+    const asking = `execute machine ('${JSON.stringify([{ n: 0, client_id: `client${n}`, now: "2026-01-01T00:00:00Z" }])}')`;
+    const [row] = await client.unsafe(`explain (analyze, buffers, format json) ${asking}`);
+    const ending = (type: string, at: number) =>
+      blocksOfDeletion(client, `execute ${type} ('${JSON.stringify([ofCredential(type, at)])}')`);
+    return [
+      row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"],
+      await ending("token_revoked", n),
+      await ending("removed", n - 1),
+    ];
+  };
+  await execute(1);
+  await client.unsafe(machines(3, 10_000));
+  const blocks = await execute(7_000);
+  expect([blocks, blocks.filter((read) => read > 150)]).toEqual([blocks, []]);
+  expect(await client.unsafe("select from machine_tokens")).toHaveLength(10_000 - 3);
 });
 
 const keyOf = (login_name: string, of: { organization?: string } = {}) => {

@@ -32,12 +32,13 @@ export type MachineCredential = {
   readonly lastUsed: number | null;
 };
 
+// Without the limits here and below, a plan made while there were two machines would read all that come later.
 const credentials = `coalesce((
       select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
         'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000),
         'lastUsed', floor(extract(epoch from k.last_used) * 1000))
         order by m.credential_id)
-      from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
+      from machine_credentials m cross join lateral (select * from machine_proofs p where p.credential_id = m.credential_id limit 1) k
       where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]')`;
 
 /** Makes the read of an active machine by its client id. */
@@ -45,8 +46,8 @@ export function machineClientRead(sql: Sql) {
   const read = loadOne<{ client_id: string; now: string }, MachineClient>(sql, {
     asked: "client_id text, now timestamptz",
     select: `select n, u.user_id as "userId", u.owner, c.client_id as "clientId", ${credentials} as credentials
-      from asked join machine_client_ids c on c.client_id = asked.client_id
-      join users u on u.user_id = c.user_id and ${userInForce}`,
+      from asked cross join lateral (select * from machine_client_ids i where i.client_id = asked.client_id limit 1) c
+      cross join lateral (select * from users where users.user_id = c.user_id limit 1) u where ${userInForce}`,
   });
   return (clientId: string, now: Date) => read({ client_id: clientId, now: now.toISOString() });
 }

@@ -23,7 +23,7 @@ export const machineCredentialFolds = {
   removed: {
     views: ["delete from machine_credentials c using $facts f where c.owner = f.owner and c.credential_id = f.stream"],
     credentials: [
-      "delete from machine_proofs p using $facts f where p.credential_id = f.stream",
+      "delete from machine_proofs where credential_id = any(array(select f.stream from $facts f))",
       machineTokensEnd("select f.stream from $facts f"),
     ],
   },

@@ -6,10 +6,10 @@ select n, u.user_id as "userId", u.owner, c.client_id as "clientId", coalesce((
         'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000),
         'lastUsed', floor(extract(epoch from k.last_used) * 1000))
         order by m.credential_id)
-      from machine_credentials m join machine_proofs k on k.credential_id = m.credential_id
+      from machine_credentials m cross join lateral (select * from machine_proofs p where p.credential_id = m.credential_id limit 1) k
       where m.user_id = u.user_id and coalesce(m.expiration_date, 'infinity') > asked.now), '[]') as credentials
-      from asked join machine_client_ids c on c.client_id = asked.client_id
-      join users u on u.user_id = c.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
+      from asked cross join lateral (select * from machine_client_ids i where i.client_id = asked.client_id limit 1) c
+      cross join lateral (select * from users where users.user_id = c.user_id limit 1) u where (u.active and (select h.active from organizations h where h.organization_id = u.owner));
 
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, user_id text, organization text, now timestamptz, project text)

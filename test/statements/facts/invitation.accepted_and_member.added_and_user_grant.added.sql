@@ -35,7 +35,7 @@ facts as (
 "invitation.accepted/2" as (delete from invitation_receivers r using (select * from facts where type = 'invitation.accepted') f where r.invitation_id = f.stream),
 "invitation.accepted/3" as (delete from mail_codes c using (select * from facts where type = 'invitation.accepted') f where c.user_id = f.stream and c.purpose = 'invitation'),
 "machine_credential.removed/0" as (delete from machine_credentials c using (select * from facts where type = 'machine_credential.removed') f where c.owner = f.owner and c.credential_id = f.stream),
-"machine_credential.removed/1" as (delete from machine_proofs p using (select * from facts where type = 'machine_credential.removed') f where p.credential_id = f.stream),
+"machine_credential.removed/1" as (delete from machine_proofs where credential_id = any(array(select f.stream from (select * from facts where type = 'machine_credential.removed') f))),
 "machine_credential.removed/2" as (delete from machine_tokens where hash = any(array(
   select hash from machine_tokens where credential_id = any(array(select f.stream from (select * from facts where type = 'machine_credential.removed') f))))),
 "member.added/0" as (insert into members (owner, member_id, user_id, scope, scope_id, project_id, project_grant_id, roles,
