@@ -42,7 +42,7 @@ export function hashToken(token: string): Buffer {
 const drawn = Buffer.alloc(4096);
 let used = drawn.length;
 
-// Random bytes are fetched for many tokens at once: for one they take as long. None is kept once it is used.
+// Random bytes are fetched for many tokens at once: for one they take as long. None stays here once it is used.
 function drawnBytes(bytes: number): Buffer {
   if (used + bytes > drawn.length) {
     randomFillSync(drawn);

@@ -114,12 +114,16 @@ test("tokens of machines are written without reading other users and credentials
   expect(used).toHaveLength(50);
 });
 
-/** Machines, each with a client id, a credential and a token for our API. */
+/** Machines, each with a personal access token, a client id, a credential and a token for our API. */
 const machines = (from: number, to: number): string => {
   const each = `from generate_series(${from}, ${to}) n`;
   return `
     insert into users (owner, user_id, kind, username, version, created, changed)
     select 'big', 'robot' || n, 'machine', 'robot' || n, 1, now(), now() ${each};
+    insert into access_tokens (owner, token_id, user_id, expiration_date, version, created, changed)
+    select 'big', 'token' || n, 'robot' || n, 'infinity', 1, now(), now() ${each};
+    insert into bearers (hash, owner, user_id, token_id, expiration_date)
+    select sha256(('bearer' || n)::bytea), 'big', 'robot' || n, 'token' || n, 'infinity' ${each};
     insert into machine_client_ids (client_id, owner, user_id) select 'client' || n, 'big', 'robot' || n ${each};
     insert into machine_credentials (owner, credential_id, user_id, access_token_type, version, created, changed)
     select 'big', 'secret' || n, 'robot' || n, '', 1, now(), now() ${each};
@@ -128,13 +132,15 @@ const machines = (from: number, to: number): string => {
     select sha256(n::text::bytea), 'secret' || n, 'robot' || n, 'big', '', true, now(), 'infinity' ${each}`;
 };
 
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
 const ofCredential = (type: string, n: number) => ({
   ...{ n: 0, owner: "big", stream: `secret${n}`, version: 2, type: `machine_credential.${type}`, payload: {} },
-  secret: { hash: createHash("sha256").update(String(n)).digest("hex") },
+  secret: { hash: hashOf(String(n)) },
   ...{ actor: null, request_id: "request", origin: null, time: "2026-01-01T00:00:00Z" },
 });
 
-test("a machine, and a token or credential that ends, are found among many by a plan made while there were two", async () => {
+test("a machine, a caller, and a token or credential that ends are found among many by a plan made while there were few", async () => {
   await using database = await freshDatabase();
   await using sql = openClient(database.url);
   const { client } = sql;
@@ -147,13 +153,20 @@ test("a machine, and a token or credential that ends, are found among many by a 
   await client.unsafe(preparing("test/provider/statements/machine.sql", '"clientId"', "machine"));
   await client.unsafe(preparing("test/statements/facts/machine_credential.removed.sql", "", "removed"));
   await client.unsafe(preparing("test/statements/facts/machine_credential.token_revoked.sql", "", "token_revoked"));
-  const execute = async (n: number) => {
-    const asking = `execute machine ('${JSON.stringify([{ n: 0, client_id: `client${n}`, now: "2026-01-01T00:00:00Z" }])}')`;
+  await client.unsafe(preparing("test/statements/guards/callerRead.sql", "", "caller"));
+  const asked = async (statement: string, key: object) => {
+    const asking = `execute ${statement} ('${JSON.stringify([{ n: 0, ...key }])}')`;
     const [row] = await client.unsafe(`explain (analyze, buffers, format json) ${asking}`);
+    expect(row?.["QUERY PLAN"][0].Plan["Actual Rows"]).toBe(1);
+    return row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"];
+  };
+  const execute = async (n: number) => {
     const ending = (type: string, at: number) =>
       blocksOfDeletion(client, `execute ${type} ('${JSON.stringify([ofCredential(type, at)])}')`);
     return [
-      row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"],
+      await asked("machine", { client_id: `client${n}`, now: "2026-01-01T00:00:00Z" }),
+      await asked("caller", { hash: hashOf(String(n)) }),
+      await asked("caller", { hash: hashOf(`bearer${n}`) }),
       await ending("token_revoked", n),
       await ending("removed", n - 1),
     ];

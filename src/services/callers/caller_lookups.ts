@@ -70,13 +70,14 @@ const ofConsole = `
 const ofMachine = `
   select g.user_id, null, null, least(g.expiration_date, m.expiration_date), null, string_to_array(g.scope, ' '), null, null, null,
     g.credential_id
-  from machine_tokens g
-  join machine_credentials m on m.credential_id = g.credential_id
-  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and g.for_api`;
+  from (select * from machine_tokens t where t.hash = decode(asked.hash, 'hex') limit 1) g
+  cross join lateral (select * from machine_credentials c where c.credential_id = g.credential_id limit 1) m
+  where g.jkt is null and g.for_api`;
 
 /**
  * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token, a first-party
- * application's token, a token of a machine or a token of the console in force.
+ * application's token, a token of a machine or a token of the console in force. Without the limits, a plan made while there were two users
+ * would look all of them up in turn.
  */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
@@ -86,7 +87,7 @@ export function callerRead(sql: Sql) {
                b.console_session_id as "consoleSessionId", b.machine_credential_id as "machineCredentialId",
                ${memberships(inForce)}
              from asked join lateral (${ofBearer} union all ${ofApplication} union all ${ofMachine} union all ${ofConsole}) b on true
-             join users u on u.user_id = b.user_id and ${userInForce}`,
+             cross join lateral (select * from users where users.user_id = b.user_id limit 1) u where ${userInForce}`,
   });
   return async (hash: string) => {
     const row = await bearer({ hash });

@@ -60,12 +60,12 @@ select n, u.user_id as "userId", u.owner as organization, b.session_id as "sessi
   where g.hash = decode(asked.hash, 'hex') and g.jkt is null and (s.session_id is not null or v.expiration_date <= now()) union all
   select g.user_id, null, null, least(g.expiration_date, m.expiration_date), null, string_to_array(g.scope, ' '), null, null, null,
     g.credential_id
-  from machine_tokens g
-  join machine_credentials m on m.credential_id = g.credential_id
-  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and g.for_api union all
+  from (select * from machine_tokens t where t.hash = decode(asked.hash, 'hex') limit 1) g
+  cross join lateral (select * from machine_credentials c where c.credential_id = g.credential_id limit 1) m
+  where g.jkt is null and g.for_api union all
   select s.user_id, null, null, c.expiration_date, s.enrolment_only, null, null, null, s.session_id, null
   from console_sign_ons c
   join browser_sessions v on v.session_id = c.session_id
   join sessions s on s.session_id = c.session_id
   where c.token_hash = decode(asked.hash, 'hex')) b on true
-             join users u on u.user_id = b.user_id and (u.active and (select h.active from organizations h where h.organization_id = u.owner));
+             cross join lateral (select * from users where users.user_id = b.user_id limit 1) u where (u.active and (select h.active from organizations h where h.organization_id = u.owner));
