@@ -174,7 +174,8 @@ test("a machine, a caller, and a token or credential that ends are found among m
   await execute(1);
   await client.unsafe(machines(3, 10_000));
   const blocks = await execute(7_000);
-  expect([blocks, blocks.filter((read) => read > 150)]).toEqual([blocks, []]);
+  // To read the others once takes 1,300.
+  expect([blocks, blocks.filter((read) => read > 600)]).toEqual([blocks, []]);
   expect(await client.unsafe("select from machine_tokens")).toHaveLength(10_000 - 3);
 });
 
