@@ -16,12 +16,20 @@ const longest = [
   "oidc/compiled",
   "go/compiled",
   "sdk/sdk",
+  "browser/browser",
+  "openapi/lint",
+  "openapi/openapi",
+  "npm/archive",
+  "shell/buf",
+  "generate/generate",
 ].map((name) => `test/clients/${name}`);
 
 // A client with a folder of its own needs a toolchain beyond npm: it runs here, and in no other run.
 export default defineConfig({
   test: {
     ...shared,
+    // They wait a third of the time, for browsers and for what npm installs.
+    maxWorkers: 4,
     sequence: { sequencer: startingWith(...longest) },
     include: ["test/clients/**/*.test.ts"],
     reporters: [...shared.reporters, tellSkipped],
