@@ -89,14 +89,13 @@ type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organizati
   readonly for_api: boolean;
   readonly now: string;
   readonly ends: string;
-  readonly origin: Origin | undefined;
 };
 
-const ofRow = {
-  asked: `hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
-    jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb`,
-  select: "select n from asked join made using (hash)",
-};
+type NotedRow = NewRow & { readonly origin: Origin | undefined };
+
+const ofRow = `hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
+    jkt text, for_api boolean, now timestamptz, ends timestamptz`;
+const stored = "select n from asked join made using (hash)";
 
 // Stores the tokens whose machine and credential are in force. Without the limits, a plan made while there were two users or credentials
 // would read all that come later.
@@ -111,7 +110,7 @@ const made = `made as (
 )`;
 
 /** Makes the write of an access token; undefined if its machine or credential has ended. */
-const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { ...ofRow, parts: made });
+const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { asked: ofRow, select: stored, parts: made });
 
 /**
  * Makes the same write, which also notes the use of the credential, to the hour, and now and then ends the oldest tokens of the credential
@@ -119,8 +118,9 @@ const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { ...ofRow, pa
  * with one at another node or with the removal of a credential.
  */
 const notedTokenWrite = (sql: Sql) =>
-  sharedWrite<NewRow, object>(sql, {
-    ...ofRow,
+  sharedWrite<NotedRow, object>(sql, {
+    asked: `${ofRow}, origin jsonb`,
+    select: stored,
     parts: `${made},
 surplus as (
   delete from machine_tokens where hash = any(array(
@@ -164,10 +164,9 @@ export function writingMachineTokens(sql: Sql) {
       for_api: target.forApi,
       now: now.toISOString(),
       ends: new Date(now.getTime() + seconds * 1000).toISOString(),
-      origin: callOrigin(call),
     };
     const isNoted = row.hash < trimmingBelow || isFirstInHour(credential, now);
-    return (await (isNoted ? writeNoted : write)(row)) !== undefined;
+    return (await (isNoted ? writeNoted({ ...row, origin: callOrigin(call) }) : write(row))) !== undefined;
   };
 }
 

@@ -1,6 +1,6 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
-    jkt text, for_api boolean, now timestamptz, ends timestamptz, origin jsonb)
+    jkt text, for_api boolean, now timestamptz, ends timestamptz)
 ),
 made as (
   insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
