@@ -61,28 +61,21 @@ export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "cl
   const idsOf = ({ userId, owner }: MachineClient) => [userId, owner];
   const recent = factCache<MachineClient>({ endedBy: machinesEndedBy, idsOf, endOf, most: mostCached });
 
-  return async (proof: ClientClaim["proof"]): Promise<NamedMachine | undefined> => {
+  return (proof: ClientClaim["proof"]): Promise<MachineClient | undefined> => {
     const { clientId } = proof;
     // Nobody who has yet to prove who they are takes a place in the cache.
-    if (!("secret" in proof)) return named(await read(clientId, clock()));
+    if (!("secret" in proof)) return read(clientId, clock());
     const known = recent.cached(clientId);
-    const proven = known && withSecret(known, proof.secret);
-    return proven ?? named(await recent.look(clientId, () => read(clientId, clock())));
+    if (known && withSecret(known, proof.secret)) return Promise.resolve(known);
+    return recent.look(clientId, () => read(clientId, clock()));
   };
 }
-
-/** A machine that a request names, with the credential that the request proved to have if that has been found out. */
-export type NamedMachine = { readonly machine: MachineClient; readonly credential?: MachineCredential };
-
-const named = (machine: MachineClient | undefined): NamedMachine | undefined => machine && { machine };
 
 const endOf = (machine: MachineClient): number =>
   isCacheable(machine) ? Math.min(...machine.credentials.map(({ expires }) => expires ?? Number.POSITIVE_INFINITY)) : 0;
 
 /** A machine with the credential that it proved to have. */
 export type ProvenMachine = { readonly machine: MachineClient; readonly credential: MachineCredential };
-
-const isProven = (one: NamedMachine): one is ProvenMachine => one.credential !== undefined;
 
 /** A machine with a key of its own that signed an assertion. */
 export type AssertedMachine = ProvenMachine & Asserted;
@@ -92,8 +85,8 @@ export function machineAuthentication(deps: Pick<Deps, "sql" | "clock">, issuer:
   const accepted = acceptedAssertions(deps, issuer);
 
   return {
-    async byClaim(of: NamedMachine | undefined, { proof, call }: ClientClaim): Promise<ProvenMachine> {
-      const proven = of && (isProven(of) ? of : await provenBy(of.machine, proof));
+    async byClaim(machine: MachineClient | undefined, { proof, call }: ClientClaim): Promise<ProvenMachine> {
+      const proven = machine && (await provenBy(machine, proof));
       if (!proven) throw new ClientRefused();
       return noted(proven, call);
     },

@@ -198,8 +198,7 @@ export function revocationEndpoint(parts: Parts) {
       refreshOf(proof.clientId, token, deps.clock()),
     ]);
     const asMachine = access ? undefined : await machineOf(proof.clientId, deps.clock());
-    if (asMachine)
-      return revokeOfMachine((await machines.byClaim({ machine: asMachine }, request)).machine, value, call);
+    if (asMachine) return revokeOfMachine((await machines.byClaim(asMachine, request)).machine, value, call);
     const known = access ?? refresh;
     // RFC 7009, 2.2: nothing is left to end. Such a client is known by what it presents alone.
     if (!known && isDocumentId(proof.clientId)) return;

@@ -19,12 +19,12 @@ export function clientCredentialsGrant(parts: Parts) {
   const issue = issuing(parts);
 
   return async (request: TokenQuestion): Promise<TokenResponse> => {
-    const named = await machineOf(request.proof);
-    if (!named) {
+    const machine = await machineOf(request.proof);
+    if (!machine) {
       await authenticate(await clientOf(request.proof.clientId, deps.clock()), request);
       throw new OauthError("unauthorized_client", "only machines may use this grant type, not applications");
     }
-    return issue(request, await machines.byClaim(named, request), undefined);
+    return issue(request, await machines.byClaim(machine, request), undefined);
   };
 }
 
@@ -40,7 +40,7 @@ export function jwtBearerGrant(parts: Parts) {
     const assertion = required(form, "assertion", longestAssertion);
     const machine = await machineOf(subjectOf(assertion) ?? "", deps.clock());
     const isOwn = machine?.clientId === proof.clientId;
-    if (proof.method !== "none") await machines.byClaim(isOwn ? { machine } : undefined, request);
+    if (proof.method !== "none") await machines.byClaim(isOwn ? machine : undefined, request);
     const proven = machine && isOwn && (await machines.byAssertion(machine, assertion, { needs: "nothing", call }));
     if (!proven) throw notAccepted();
     const { scope } = proven.claims;

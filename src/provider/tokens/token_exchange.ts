@@ -39,7 +39,7 @@ export function tokenExchangeGrant(parts: Parts) {
       await authenticate(await clientOf(clientId, deps.clock()), request);
       throw new OauthError("unauthorized_client", "only machines may use this grant type, not applications");
     }
-    const proven = await machines.byClaim({ machine }, request);
+    const proven = await machines.byClaim(machine, request);
     if (request.dpop !== undefined)
       throw new OauthError("invalid_request", "exchanged tokens are bound to no key (DPoP)");
     const [wish, now] = [wishIn(request.form), deps.clock()];
