@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const memory = "/dev/shm";
-const roomBytes = 3 * 2 ** 30;
+// The largest tests write some gigabytes, most of them to the log of PostgreSQL.
+const roomBytes = 8 * 2 ** 30;
 
 /**
  * Makes a folder for the files of a database, in memory where there is room: each database has a thousand files, and where hundreds are made
