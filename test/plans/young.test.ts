@@ -179,6 +179,59 @@ test("a machine, a caller, and a token or credential that ends are found among m
   expect(await client.unsafe("select from machine_tokens")).toHaveLength(10_000 - 3);
 });
 
+/** People, each with a session, a sign-on to a first-party application of their own, and one to the console. */
+const signOns = (from: number, to: number): string => {
+  const each = `from generate_series(${from}, ${to}) n`;
+  const entity = "1, now(), now()";
+  return `
+    insert into users (owner, user_id, kind, username, version, created, changed)
+    select 'big', 'user' || n, 'human', 'user' || n, ${entity} ${each};
+    insert into projects (owner, project_id, name, version, created, changed)
+    select 'big', 'project' || n, 'project' || n, ${entity} ${each};
+    insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
+    select 'big', 'app' || n, 'project' || n, 'app', 'client' || n, '{"firstParty": true}', ${entity} ${each};
+    insert into sessions (owner, session_id, user_id, expiration_date, version, created, changed)
+    select 'big', 'session' || n, 'user' || n, 'infinity', ${entity} ${each};
+    insert into bearers (hash, owner, user_id, session_id, expiration_date)
+    select sha256(('bearer' || n)::bytea), 'big', 'user' || n, 'session' || n, 'infinity' ${each};
+    insert into browser_sessions (session_id, owner, user_id, hash, auth_time, methods, idle_date, expiration_date)
+    select 'session' || n, 'big', 'user' || n, sha256(n::text::bytea), now(), '{pwd}', 'infinity', 'infinity' ${each};
+    insert into sign_ons (sign_on_id, session_id, user_id, app_id, organization_id, scope, for_api, created, expiration_date)
+    select 'on' || n, 'session' || n, 'user' || n, 'app' || n, 'big', '', true, now(), 'infinity' ${each};
+    insert into sign_on_tokens (hash, sign_on_id, scope, created, expiration_date)
+    select sha256(('application' || n)::bytea), 'on' || n, '', now(), 'infinity' ${each};
+    insert into console_sign_ons (code_hash, session_id, challenge, code_expiration_date, token_hash, expiration_date)
+    select sha256(n::text::bytea), 'session' || n, '', now(), sha256(('console' || n)::bytea), 'infinity' ${each}`;
+};
+
+test.each([1, 2, 10])(
+  "a caller with a session, an application or the console is found among many by a plan made while there were %i",
+  async (few) => {
+    await using database = await freshDatabase();
+    await using sql = openClient(database.url);
+    const { client } = sql;
+    await client.unsafe(`
+      insert into organizations (organization_id, name, version, created, changed) values ('big', 'big', 1, now(), now());
+      ${signOns(1, few)}`);
+    await client.unsafe("vacuum analyze");
+    await planAsTheService(client);
+    await client.unsafe(preparing("test/statements/guards/callerRead.sql", "", "caller"));
+    const blocksOf = async (kind: string, n: number) => {
+      const asking = `execute caller ('${JSON.stringify([{ n: 0, hash: hashOf(`${kind}${n}`) }])}')`;
+      const [row] = await client.unsafe(`explain (analyze, buffers, format json) ${asking}`);
+      const { Plan } = row?.["QUERY PLAN"][0] ?? {};
+      return { kind, found: Plan["Actual Rows"], blocks: Plan["Shared Hit Blocks"] };
+    };
+    await blocksOf("application", 1);
+    await client.unsafe(signOns(few + 1, 1_000));
+    const asked = [];
+    for (const kind of ["bearer", "application", "console"]) asked.push(await blocksOf(kind, 700));
+    // To read the others once takes 100 and more.
+    const missed = asked.filter(({ found, blocks }) => found !== 1 || blocks > 80);
+    expect([asked, missed]).toEqual([asked, []]);
+  },
+);
+
 const keyOf = (login_name: string, of: { organization?: string } = {}) => {
   const [, local_part = null, domain = null] = /^(.*)@(.*)$/.exec(login_name) ?? [];
   return { n: 0, login_name, organization: null, address: domain && login_name, local_part, domain, ...of };

@@ -37,10 +37,10 @@ const ofBearer = `
   select b.user_id, s.session_id, t.token_id, coalesce(s.expiration_date, t.expiration_date) as expires, s.enrolment_only,
     case when t.permissions <> '{}' then t.permissions end as permissions, null::jsonb as application,
     coalesce(b.last_used, s.created) as last_used, null::text as console_session_id, null::text as machine_credential_id
-  from bearers b
-  left join sessions s on s.session_id = b.session_id
-  left join access_tokens t on t.token_id = b.token_id
-  where b.hash = decode(asked.hash, 'hex') and (s.session_id is not null or t.token_id is not null)`;
+  from (select * from bearers where bearers.hash = decode(asked.hash, 'hex') limit 1) b
+  left join lateral (select * from sessions where sessions.session_id = b.session_id limit 1) s on true
+  left join lateral (select * from access_tokens where access_tokens.token_id = b.token_id limit 1) t on true
+  where s.session_id is not null or t.token_id is not null`;
 
 // Access tokens that first-party applications have for this API, bound to no key (RFC 9449), as long as user, session and application may
 // have them. A user grant may end before its user's token, and whoever caches the caller needs to know when.
@@ -48,23 +48,23 @@ const ofApplication = `
   select u.user_id, null, null, least(g.expiration_date, ${mayUseUntil}), s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
       'origins', to_jsonb(origins_of(a.oidc))), null, null, null
-  from sign_on_tokens g
-  join sign_ons o on o.sign_on_id = g.sign_on_id and o.for_api
-  join browser_sessions v on v.session_id = o.session_id
-  left join sessions s on s.session_id = o.session_id
-  join applications a on a.app_id = o.app_id and a.active and (a.oidc->>'firstParty')::boolean
-  join projects p on p.project_id = a.project_id and p.active
-  join organizations h on h.organization_id = p.owner and h.active and not h.deleted
-  join users u on u.user_id = o.user_id and ${mayUse}
-  where g.hash = decode(asked.hash, 'hex') and g.jkt is null and (s.session_id is not null or v.expiration_date <= now())`;
+  from (select * from sign_on_tokens t where t.hash = decode(asked.hash, 'hex') limit 1) g
+  cross join lateral (select * from sign_ons where sign_ons.sign_on_id = g.sign_on_id limit 1) o
+  cross join lateral (select * from browser_sessions w where w.session_id = o.session_id limit 1) v
+  left join lateral (select * from sessions where sessions.session_id = o.session_id limit 1) s on true
+  cross join lateral (select * from applications where applications.app_id = o.app_id limit 1) a
+  cross join lateral (select * from projects where projects.project_id = a.project_id limit 1) p
+  cross join lateral (select * from organizations where organizations.organization_id = p.owner limit 1) h
+  cross join lateral (select * from users where users.user_id = o.user_id limit 1) u
+  where g.jkt is null and o.for_api and (s.session_id is not null or v.expiration_date <= now())
+    and a.active and (a.oidc->>'firstParty')::boolean and p.active and h.active and not h.deleted and ${mayUse}`;
 
 // Tokens of the console, as long as the session of the browser has not ended.
 const ofConsole = `
   select s.user_id, null, null, c.expiration_date, s.enrolment_only, null, null, null, s.session_id, null
-  from console_sign_ons c
-  join browser_sessions v on v.session_id = c.session_id
-  join sessions s on s.session_id = c.session_id
-  where c.token_hash = decode(asked.hash, 'hex')`;
+  from (select * from console_sign_ons where console_sign_ons.token_hash = decode(asked.hash, 'hex') limit 1) c
+  cross join lateral (select * from browser_sessions w where w.session_id = c.session_id limit 1) v
+  cross join lateral (select * from sessions where sessions.session_id = c.session_id limit 1) s`;
 
 // Access tokens that machines have for this API, limited to what they asked for, as long as the credential lasts.
 const ofMachine = `
@@ -76,8 +76,8 @@ const ofMachine = `
 
 /**
  * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token, a first-party
- * application's token, a token of a machine or a token of the console in force. Without the limits, a plan made while there were two users
- * would look all of them up in turn.
+ * application's token, a token of a machine or a token of the console in force. Without the limits, a plan made while the tables had two
+ * rows would join every session with every other.
  */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
