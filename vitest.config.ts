@@ -32,22 +32,25 @@ export const pure = [...pureTests];
 export const slowPure = [...slowPureTests];
 
 /**
- * Starts some files before all others. Large files go first by themselves, but small ones may take longest, and one worker would end with
- * them alone.
+ * Starts some files before all others, in this order. Large files go first by themselves, but small ones may take longest, and one worker
+ * would end with them alone.
  */
 export const startingWith = (...first: readonly string[]) =>
   class extends BaseSequencer {
     override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
       const sorted = await super.sort(files);
-      const isFirst = ({ moduleId }: TestSpecification) => first.some((file) => moduleId.endsWith(`/${file}.test.ts`));
-      return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))];
+      const place = ({ moduleId }: TestSpecification) => {
+        const at = first.findIndex((file) => moduleId.endsWith(`/${file}.test.ts`));
+        return at < 0 ? first.length : at;
+      };
+      return sorted.toSorted((one, other) => place(one) - place(other));
     }
   };
 
 export default defineConfig({
   test: {
     ...every,
-    sequence: { sequencer: startingWith("test/parity/parity") },
+    sequence: { sequencer: startingWith("test/parity/parity", "test/services/sessions/sign_in_guesses") },
     projects: [
       // Without a server.
       { extends: true, test: { name: "pure", include: pure } },

@@ -11,17 +11,18 @@ const tellSkipped: Reporter = {
 
 const longest = [
   "browser/console_scenes",
-  "browser/console_pages",
+  "browser/console_roles",
+  "sdk/sdk",
   "browser/sign_in_pages",
+  "browser/console_pages",
+  "generate/generate",
   "oidc/compiled",
   "go/compiled",
-  "sdk/sdk",
-  "browser/browser",
   "openapi/lint",
   "openapi/openapi",
   "npm/archive",
   "shell/buf",
-  "generate/generate",
+  "browser/browser",
 ].map((name) => `test/clients/${name}`);
 
 // A client with a folder of its own needs a toolchain beyond npm: it runs here, and in no other run.

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { shared, startingWith } from "../../vitest.config.ts";
 import { reportSkipped } from "./programs.ts";
 
-const longest = ["scale", "subscriptions", "killed_upgrade", "upgrade", "rolling", "plans", "alerts", "weight"].map(
+const longest = ["alerts", "scale", "plans", "rolling", "killed_upgrade", "upgrade", "outboxes", "weight"].map(
   (name) => `test/faults/${name}`,
 );
 

@@ -4,6 +4,7 @@ import { longTests } from "./long.ts";
 
 const longest = [
   "test/parity/every_door",
+  "test/events/workload",
   ...["network", "kills", "database_states"].map((fault) => `test/faults/short/${fault}`),
   "test/server/first_start",
   "test/provider/tokens/rotation_under_load",
