@@ -34,7 +34,7 @@ async function keysAt({ url }: { url: string }): Promise<JWK[]> {
 const kidsIn = (keys: readonly JWK[]) => keys.map(({ kid }) => kid).sort();
 
 // Without it, sign-ins take what a rotation needs.
-const betweenMs = 300;
+const betweenMs = 600;
 
 /** Signs users in over and over; every ID token is verified by the keys that the clients have then. */
 function signInsUnderWay(keys: () => readonly JWK[]) {
