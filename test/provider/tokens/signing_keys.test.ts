@@ -1,43 +1,51 @@
 import { randomBytes } from "node:crypto";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Call, newId } from "../../../src/deps.ts";
+import { openLog } from "../../../src/events/log.ts";
 import { signJwt } from "../../../src/provider/tokens/jwt.ts";
 import { type SigningKeys, signingKeys } from "../../../src/provider/tokens/signing_keys.ts";
-import { keyring } from "../../../src/security/seal.ts";
-import { type Postern, startPostern } from "../../harness.ts";
+import { folds } from "../../../src/runtime/modules.ts";
+import { secretsOf } from "../../../src/security/secrets.ts";
+import { freshDatabase, type TestDatabase } from "../../database.ts";
+import { openClient } from "../../fixture/database_client.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
-import { type Handlers, openHandlers } from "../../sent_statements.ts";
 
-let postern: Postern;
-let handlers: Handlers;
+const cheap = { concurrency: 1, queue: 8, memoryKib: 64, iterations: 1, parallelism: 1 };
+
+// Beside a service, whose chores rotate keys too, it would be chance who does.
+let database: TestDatabase;
+let opened: ReturnType<typeof openClient>;
 beforeAll(async () => {
-  postern = await startPostern();
-  handlers = openHandlers(postern);
+  database = await freshDatabase();
+  opened = openClient(database.url);
 });
 afterAll(async () => {
-  await handlers?.[Symbol.asyncDispose]();
-  await postern?.[Symbol.asyncDispose]();
+  await opened?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
 });
 
 const [old, fresh] = [randomBytes(32), randomBytes(32)];
 let instance = 0;
 beforeEach(async () => {
   instance += 1;
-  await ask(postern.databaseUrl, "delete from signing_keys");
+  await ask(database.url, "delete from signing_keys");
 });
 
 /** The keys as a node with these master keys has them, which has read none yet. */
 function nodeWith(...masterKeys: readonly Buffer[]): SigningKeys {
-  const { deps } = handlers;
-  const secrets = { ...deps.secrets, keyring: keyring(masterKeys) };
-  return signingKeys({ ...deps, secrets, instanceId: `instance ${instance}` });
+  const sql = opened.client;
+  const originOf = () => ({ actor: undefined, requestId: newId(), signal: undefined, idempotency: undefined });
+  const log = openLog<Call>({ sql, folds, ids: newId, originOf });
+  const secrets = secretsOf(masterKeys, cheap);
+  return signingKeys({ log, sql, clock: () => new Date(), ids: newId, secrets, instanceId: `instance ${instance}` });
 }
 
 const kidOf = async (keys: SigningKeys) => (await keys.signer("RS256")).kid;
 const published = async (keys: SigningKeys) =>
   (await keys.published()).filter(({ alg }) => alg === "RS256").map(({ kid }) => kid);
 const age = (days: number) =>
-  ask(postern.databaseUrl, `update signing_keys set signs_from = signs_from - interval '${days} days'`);
+  ask(database.url, `update signing_keys set signs_from = signs_from - interval '${days} days'`);
 
 test("the next key is published for a day before it signs, and the one before it long after", async () => {
   const first = await kidOf(nodeWith(old));
