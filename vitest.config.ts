@@ -50,7 +50,13 @@ export const startingWith = (...first: readonly string[]) =>
 export default defineConfig({
   test: {
     ...every,
-    sequence: { sequencer: startingWith("test/parity/parity", "test/services/sessions/sign_in_guesses") },
+    sequence: {
+      sequencer: startingWith(
+        ...["parity/parity", "services/sessions/sign_in_guesses", "guards/matrix", "errors"].map(
+          (name) => `test/${name}`,
+        ),
+      ),
+    },
     projects: [
       // Without a server.
       { extends: true, test: { name: "pure", include: pure } },
