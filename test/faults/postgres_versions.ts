@@ -69,6 +69,12 @@ export function servedVersions(): ReadonlyMap<number, string> {
   return new Map(byMajor.filter(([major]) => major >= 15));
 }
 
+/** The oldest version and the newest one: a plan that both choose is chosen by those between. */
+export function oldestAndNewest(): ReadonlyMap<number, string> {
+  const served = byAge();
+  return new Map([...served.slice(0, 1), ...served.slice(-1)]);
+}
+
 /** The oldest version, whose planner knows least, and all others, which the long run has. */
 export const oldestAndLater = () => ({ oldest: new Map(byAge().slice(0, 1)), later: new Map(byAge().slice(1)) });
 
