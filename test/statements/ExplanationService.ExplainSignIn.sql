@@ -104,7 +104,7 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy) i)
+    left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy offset 0) i)
     else o.policy end
   from (select (
   select jsonb_build_object(
@@ -123,7 +123,7 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy) o) as policy, u.version, u.created, u.changed, u.active as "isItselfActive", (u.kind = 'human' and (u.active and (select h.active from organizations h where h.organization_id = u.owner)) and u.email_verified and u.proven_email is not distinct from lower(u.email) and (coalesce((
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy offset 0) o) as policy, u.version, u.created, u.changed, u.active as "isItselfActive", (u.kind = 'human' and (u.active and (select h.active from organizations h where h.organization_id = u.owner)) and u.email_verified and u.proven_email is not distinct from lower(u.email) and (coalesce((
   select p.mail_codes from instance cross join lateral (select q.* from sign_in_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p), false) and (
   coalesce((
   select p.mail_codes from instance cross join lateral (select q.* from sign_in_policies q where q.owner in ((select instance_id from instance), instance_id) order by q.owner = (select instance_id from instance) desc limit 1) p), false)

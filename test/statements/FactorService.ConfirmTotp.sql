@@ -28,7 +28,7 @@ select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_n
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy) i)
+    left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy offset 0) i)
     else o.policy end
   from (select (
   select jsonb_build_object(
@@ -47,7 +47,7 @@ select n, u.owner, u.user_id as id, u.kind, u.username, concat_ws(' ', u.given_n
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy) o) as policy, s.session_id as "sessionId", s.amr,
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy offset 0) o) as policy, s.session_id as "sessionId", s.amr,
                s.version, s.created, s.changed
              from asked join users u on u.user_id = asked."user"
              left join sessions s on s.session_id = asked.session and s.user_id = u.user_id;

@@ -35,7 +35,7 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy) i)
+    left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy offset 0) i)
     else o.policy end
   from (select (
   select jsonb_build_object(
@@ -54,7 +54,7 @@ select n, u.user_id as id, u.owner, u.kind, (u.active and (select h.active from 
   from instance
     left join lateral (select q.* from password_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) p on true
     left join lateral (select q.* from lockout_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) l on true
-    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy) o) as policy, u.version, u.created, u.changed, c.mail_code_id as "codeId", c.expiration_date as until, c.purpose
+    left join lateral (select q.* from factor_policies q where q.owner in (u.owner, instance_id) order by q.owner = u.owner desc limit 1) f on true) as policy offset 0) o) as policy, u.version, u.created, u.changed, c.mail_code_id as "codeId", c.expiration_date as until, c.purpose
              from asked cross join lateral unnest(asked.macs) as m (mac)
              join mail_codes c on c.mac = decode(m.mac, 'hex') and c.purpose in ('first_run', 'recovery')
                and c.expiration_date > asked.now

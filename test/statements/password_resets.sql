@@ -74,7 +74,7 @@ select jsonb_build_object(
 from instance
   left join lateral (select q.* from password_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) p on true
   left join lateral (select q.* from lockout_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) l on true
-  left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy) i)
+  left join lateral (select q.* from factor_policies q where q.owner in (instance_id, instance_id) order by q.owner = instance_id desc limit 1) f on true) as policy offset 0) i)
   else o.policy end
 from (select (
 select jsonb_build_object(
@@ -93,7 +93,7 @@ select jsonb_build_object(
 from instance
   left join lateral (select q.* from password_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) p on true
   left join lateral (select q.* from lockout_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) l on true
-  left join lateral (select q.* from factor_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) f on true) as policy) o)->>'resetRequiresVerifiedEmail')::boolean)
+  left join lateral (select q.* from factor_policies q where q.owner in (v.owner, instance_id) order by q.owner = v.owner desc limit 1) f on true) as policy offset 0) o)->>'resetRequiresVerifiedEmail')::boolean)
 ), found as (
   select n.user_id, 0 as place from named n
   union all (
