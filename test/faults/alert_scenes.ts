@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { newDatabase, startCluster } from "../cluster.ts";
 import { eventually } from "../first_start.ts";
 import { holdStatement, holdTable } from "../fixture/held_row.ts";
@@ -46,11 +47,14 @@ export async function callSome(node: AlertNode): Promise<void> {
   await Promise.all([node.admin.get("/v1/users/me"), node.admin.get("/v1/projects"), signIn(node)]);
 }
 
-/** Does something again and again, so many times at once, until the stack is disposed. */
+// What is refused at once would be asked as fast as the processors can.
+const restMs = 50;
+
+/** Does something again and again, so many times at once, with a rest after each, until the stack is disposed. */
 export function keepDoing(undo: AsyncDisposableStack, what: () => Promise<unknown>, atOnce = 1): void {
   let isOver = false;
   const doing = Array.from({ length: atOnce }, async () => {
-    while (!isOver) await what();
+    for (; !isOver; await pause(restMs)) await what();
   });
   undo.defer(async () => {
     isOver = true;

@@ -17,6 +17,9 @@ test("every alert has a scene", () => {
   expect(new Set(scenes.flatMap(({ fires }) => fires))).toEqual(new Set(alertNames()));
 });
 
+// Each asks `promtool`, a process of its own.
+const polls = { interval: 300 };
+
 /** The alerts that fire when it goes on as in these scrapes. */
 const alertsOf = (scrapes: readonly Scrape[]) => firing(virtualSeries(scrapes));
 
@@ -40,12 +43,12 @@ function play<Stage extends AlertStage>(
 
   const titled = scenes.map((scene) => ({ ...scene, named: scene.fires.join(", ") }));
   test.each(titled)("$state: $named", async ({ fires, enter }) => {
-    await expect.poll(quiet).toEqual([]);
+    await expect.poll(quiet, polls).toEqual([]);
     const passed = [await scrape(stage.url)];
     await using undo = new AsyncDisposableStack();
     await enter(stage, undo, passed);
     const alerts = async () => alertsOf([...passed, await scrape(stage.url)]);
-    await expect.poll(alerts).toEqual(expect.arrayContaining([...fires]));
+    await expect.poll(alerts, polls).toEqual(expect.arrayContaining([...fires]));
   });
 }
 
