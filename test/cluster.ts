@@ -3,7 +3,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { startEmbedded } from "../src/postgres/embedded/embedded.ts";
 import { clientOptions, driverUrl } from "../src/postgres/pool/connect.ts";
-import { databaseFolder } from "./database_folder.ts";
+import { fastFolder } from "./fast_folder.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 const fast = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" };
@@ -15,7 +15,7 @@ export type Cluster = AsyncDisposable & { readonly url: string };
 
 /** Starts a PostgreSQL server. A test that leaves a transaction open has one of its own: it would hold up the others. */
 export async function startCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
-  const folder = await databaseFolder("postern-test-");
+  const folder = await fastFolder("postern-test-");
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
   const embedded = await startEmbedded({

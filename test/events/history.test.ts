@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { endOfLog, followTail, isHeld } from "../../src/events/follow.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import type { Sql } from "../../src/postgres/pool/connect.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { machine, startPostern } from "../harness.ts";
 import { openEventReceiver } from "../notify/subscriptions/receiver.ts";
 import { ask, quiet } from "../postgres/embedded/holder.ts";
@@ -20,7 +20,7 @@ const leased = { timeout: 150_000, interval: 100 };
 
 test("a data folder that is put back ends the streams that have seen more", async () => {
   await using opened = new AsyncDisposableStack();
-  const folder = await databaseFolder("postern-history-");
+  const folder = await fastFolder("postern-history-");
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o711);
   const [dataDir, copy, gone] = ["data", "copy", "gone"].map((name) => join(folder, name)) as [string, string, string];
@@ -65,7 +65,7 @@ test("a data folder that is put back ends the streams that have seen more", asyn
 
 test("after a recovery to an earlier point in time, everybody follows the log that there is now", async () => {
   await using opened = new AsyncDisposableStack();
-  const folder = await databaseFolder("postern-history-");
+  const folder = await fastFolder("postern-history-");
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o711);
   const [dataDir, base, gone, archive] = ["data", "base", "gone", "archive"].map((name) => join(folder, name)) as [

@@ -6,7 +6,7 @@ import { eventsAfter, type StoredEvent } from "../../src/events/follow.ts";
 import { numberAll } from "../../src/events/numbering.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { oneOf, type Random } from "../fuzz/random.ts";
 import { startPostern } from "../harness.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
@@ -195,7 +195,7 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 test(`whatever is open, killed or recovered meanwhile, each event gets one number and is followed once (seed ${seed})`, async () => {
   await using opened = new AsyncDisposableStack();
-  const folder = await databaseFolder("postern-numbering-");
+  const folder = await fastFolder("postern-numbering-");
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(folder, 0o711);
   const { url } = opened.use(await startEmbedded({ dataDir: join(folder, "data"), log: quiet, settings }));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { newToken } from "../../src/security/token.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { nodeEnv, startNode } from "../first_start.ts";
 import { holdTable } from "../fixture/held_row.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
@@ -16,7 +16,7 @@ const endConnections = "select pg_terminate_backend(pid) from pg_stat_activity w
 /** A node that reaches its database by a role and a password, of which each can be taken away. */
 export async function openRefusing(): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
-  const folder = await databaseFolder("postern-refusing-");
+  const folder = await fastFolder("postern-refusing-");
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));

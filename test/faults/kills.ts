@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { newToken } from "../../src/security/token.ts";
-import { placeOfDatabases } from "../database_folder.ts";
+import { fastPlace } from "../fast_folder.ts";
 import { nodeEnv, startNode } from "../first_start.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
 import { freePort } from "../wire/free_port.ts";
@@ -13,7 +13,7 @@ const settings = { SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE: "0" };
 /** A node on its embedded database, as `npm start` runs it; what is killed is started again where nothing else does it. */
 export async function openKilled(inFolder?: string): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(inFolder ?? (await placeOfDatabases()), "postern-kills-"));
+  const folder = await mkdtemp(join(inFolder ?? (await fastPlace()), "postern-kills-"));
   // Under root the server runs as another user, who must be able to enter.
   await chmod(folder, 0o711);
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, chown, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { eventually } from "../first_start.ts";
 import { ask, isRoot } from "../postgres/embedded/holder.ts";
 
@@ -17,7 +17,7 @@ export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<AsyncDisposable & { readonly url: string }> {
   await using opened = new AsyncDisposableStack();
-  const folder = await databaseFolder("postern-version-");
+  const folder = await fastFolder("postern-version-");
   opened.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   if (isRoot) await chown(folder, 65_534, 65_534);
   await chmod(folder, 0o755);

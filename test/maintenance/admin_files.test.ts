@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { newToken } from "../../src/security/token.ts";
 import { found } from "../clients/toolchains.ts";
 import { freshDatabase } from "../database.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
 import { program } from "../program.ts";
@@ -16,7 +16,7 @@ import { freePort } from "../wire/free_port.ts";
 const run = promisify(execFile);
 
 async function folder(name = "data") {
-  const base = await databaseFolder("postern-files-");
+  const base = await fastFolder("postern-files-");
   const path = join(base, name);
   return {
     ...{ path, passwordFile: join(path, "admin-password") },

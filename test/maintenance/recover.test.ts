@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { recover } from "../../src/maintenance/recover.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { eventually, type NodeOptions, nodeEnv, readyStatus, startNode } from "../first_start.ts";
 import { withTotp } from "../fixture/factors.ts";
 import { type Answer, machine, organization, signedUp, startPostern } from "../harness.ts";
@@ -97,7 +97,7 @@ test("a user is named by its id or its login name, and is reactivated", async ()
 });
 
 test("with the embedded database it works beside the service and without it; the token is alone on the output", async () => {
-  const base = await databaseFolder("postern-recover-");
+  const base = await fastFolder("postern-recover-");
   await using _ = { [Symbol.asyncDispose]: () => rm(base, { recursive: true, force: true }) };
   const options = { databaseUrl: "", dataDir: join(base, "data"), port: await freePort() };
   await expect(command(options)).rejects.toMatchObject({

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Embedded, startEmbedded } from "../../src/postgres/embedded/embedded.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { ask, postmasterOf, quiet, until } from "./embedded/holder.ts";
 
 /** A primary and a hot standby that follows it. */
@@ -29,7 +29,7 @@ const synchronous = { synchronous_standby_names: "*", synchronous_commit: "on" }
 /** Starts two servers: the second one from a copy of the first one's files, which receives commits before or after they are acknowledged. */
 export async function startPair({ isSynchronous = true } = {}): Promise<Pair> {
   await using opened = new AsyncDisposableStack();
-  const folder = await databaseFolder("postern-pair-");
+  const folder = await fastFolder("postern-pair-");
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   // Under root the servers run as another user, who must be able to enter.
   await chmod(folder, 0o711);

@@ -10,12 +10,12 @@ import {
 } from "../../packages/gateway/gen/grpc/health/v1/health_pb.ts";
 import { newToken } from "../../src/security/token.ts";
 import { freshDatabase } from "../database.ts";
-import { databaseFolder } from "../database_folder.ts";
+import { fastFolder } from "../fast_folder.ts";
 import { client, eventually, holdOrganizations, type Node, readyStatus, startNode } from "../first_start.ts";
 import { clientOf } from "../harness.ts";
 
 async function folder() {
-  const path = await databaseFolder("postern-first-");
+  const path = await fastFolder("postern-first-");
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 

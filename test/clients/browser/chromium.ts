@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { fastFolder } from "../../fast_folder.ts";
 
 /** A headless Chromium with a profile of its own. */
 export type Browser = AsyncDisposable &
@@ -57,15 +57,17 @@ export type Page = {
 
 const quietly = [
   ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
-  ...["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"],
+  ...["--disable-background-networking", "--disable-component-update"],
   // Servers of tests sign their certificates themselves.
   "--ignore-certificate-errors",
 ];
 
 /** Starts Chromium, and speaks its DevTools protocol over pipes, so that it ends when this process does. */
 export async function startChromium(): Promise<Browser> {
-  const profile = await mkdtemp(join(tmpdir(), "postern-chromium-"));
-  const given = [...quietly, "--remote-debugging-pipe", `--user-data-dir=${profile}`, "about:blank"];
+  const profile = await fastFolder("postern-chromium-");
+  // The memory of a container may be too small for the pictures that the processes share.
+  const sharing = profile.startsWith(tmpdir()) ? ["--disable-dev-shm-usage"] : [];
+  const given = [...quietly, ...sharing, "--remote-debugging-pipe", `--user-data-dir=${profile}`, "about:blank"];
   const chromium = spawn("chromium", given, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
   const ended = once(chromium, "exit");
   const devTools = speak(chromium);

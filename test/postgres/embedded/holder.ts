@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
-import { databaseFolder } from "../../database_folder.ts";
+import { fastFolder } from "../../fast_folder.ts";
 
 /** The account of the process: this user, or an ordinary one when this is root. */
 export type Runner = Readonly<{ name: string; ids?: { uid: number; gid: number } }>;
@@ -47,7 +47,7 @@ export async function hold(
 
 /** A folder that everybody can enter, and that goes when the test ends. */
 export async function folder({ ids }: Runner): Promise<AsyncDisposable & { path: string }> {
-  const path = await realpath(await databaseFolder("postern-embedded-"));
+  const path = await realpath(await fastFolder("postern-embedded-"));
   await chmod(path, 0o711);
   if (ids) await chown(path, ids.uid, ids.gid);
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

@@ -7,14 +7,14 @@ import { StartError } from "../../../src/postgres/failure.ts";
 import { checkDatabase } from "../../../src/postgres/start_error.ts";
 import { compiled } from "../../compiled.ts";
 import { freshDatabase } from "../../database.ts";
-import { databaseFolder } from "../../database_folder.ts";
+import { fastFolder } from "../../fast_folder.ts";
 import { program } from "../../program.ts";
 import { openProxy } from "../proxy.ts";
 import { ask } from "./holder.ts";
 
 /** Starts the service, which has to end by itself; answers its code and its words. */
 async function failedStart(settings: Readonly<Record<string, string>>) {
-  const dataDir = await databaseFolder("postern-start-");
+  const dataDir = await fastFolder("postern-start-");
   const key = randomBytes(32).toString("base64");
   const env = {
     ...compiled,

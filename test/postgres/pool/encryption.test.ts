@@ -6,7 +6,7 @@ import { findHome } from "../../../src/postgres/embedded/database_home.ts";
 import { startEmbedded } from "../../../src/postgres/embedded/embedded.ts";
 import { migrate } from "../../../src/postgres/migrate.ts";
 import { connect } from "../../../src/postgres/pool/connect.ts";
-import { databaseFolder } from "../../database_folder.ts";
+import { fastFolder } from "../../fast_folder.ts";
 import { startPostern } from "../../harness.ts";
 import { certificateFor } from "../../wire/certificate.ts";
 import { freePort } from "../../wire/free_port.ts";
@@ -16,7 +16,7 @@ type DatabaseHome = { readonly port: number; readonly ca: string; readonly other
 let place: DatabaseHome;
 const opened = new AsyncDisposableStack();
 beforeAll(async () => {
-  const folder = await databaseFolder("postern-encrypted-");
+  const folder = await fastFolder("postern-encrypted-");
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   // Under root the server runs as another user, who must be able to enter, and whose own the key must be.
   await chmod(folder, 0o711);
