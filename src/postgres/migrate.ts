@@ -39,7 +39,7 @@ const reportMs = 10_000;
 
 /** Applies missing migrations in order, each step by itself; returns the names of those applied. */
 export async function migrate({ url, log, folder = ours }: MigrateOptions): Promise<readonly string[]> {
-  const files = await migrationsIn(folder);
+  const files = migrationsIn(folder);
   const connection = { application_name: "postern-migrate" };
   const links: Link[] = [];
   const events = { made: (link: Link) => void links.push(link), ended() {} };

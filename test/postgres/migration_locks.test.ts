@@ -43,7 +43,7 @@ test("a step closes one table at most, and no work on its rows waits for it or h
   await using sql = openClient(database.url);
   const tables = await tablesOf(sql.client);
   const oids = tables.map(({ oid }) => oid).join();
-  const later = (await migrationsIn(folder)).filter(({ name }) => name >= first);
+  const later = migrationsIn(folder).filter(({ name }) => name >= first);
   for (const { name, steps } of later) for (const step of steps) await applied(sql.client, { name, step, oids });
   expect(await tablesOf(sql.client)).toEqual(expect.arrayContaining([...tables]));
 });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../failure.ts";
 
@@ -14,12 +14,14 @@ export type Step =
 /** A file of migrations. The first checksum is its own; another is that of a file that it replaces, and which counts as this one. */
 export type Migration = Readonly<{ name: string; checksums: readonly [string, ...string[]]; steps: readonly Step[] }>;
 
-/** The migrations of a folder, in order. */
-export async function migrationsIn(folder: string): Promise<readonly Migration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+/** The migrations of a folder, in order. Hundreds of small files by the pool of threads take five times as long as one after the other. */
+export function migrationsIn(folder: string): readonly Migration[] {
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
   const odd = names.find((name) => !/^\d{4}-[a-z0-9-]+\.sql$/.test(name));
   if (odd) throw new StartError(`${odd} is not a valid name for a migration: it must look like 0001-what.sql`);
-  return Promise.all(names.map(async (name) => parseMigration(name, await readFile(join(folder, name), "utf8"))));
+  return names.map((name) => parseMigration(name, readFileSync(join(folder, name), "utf8")));
 }
 
 /** Reads a migration; without a line that begins a step, the whole file is one transaction. */
