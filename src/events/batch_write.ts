@@ -1,6 +1,8 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { reasonOf } from "../errors.ts";
 import {
   isLockLost,
+  isLockTimeout,
   isOutcomeUnknown,
   isShortOfResources,
   isStatementTimeout,
@@ -13,6 +15,8 @@ import type { Waiting } from "./batch.ts";
 export type BatchWrite<J> = {
   readonly write: (jobs: readonly J[]) => Promise<unknown>;
   readonly refusal?: (error: unknown, job: J) => unknown;
+  /** Whether a write that has waited for a lock as long as it may lets others have its connection, and is tried again. */
+  readonly isPatient?: boolean;
 };
 
 /**
@@ -20,11 +24,12 @@ export type BatchWrite<J> = {
  * the database can serve nobody at the moment, all fail.
  */
 export function batchWrite<J>(options: BatchWrite<J>) {
-  const { write, refusal = (error) => error } = options;
+  const { refusal = (error) => error } = options;
+  const write = options.isPatient ? patiently(options.write) : writeOf(options.write);
   const alone = alonePerGroup(options);
   return async (batch: readonly Waiting<J>[]): Promise<void> => {
     try {
-      await write(batch.map(({ job }) => job));
+      await write(batch);
       for (const { resolve } of batch) resolve();
     } catch (error) {
       if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error) || isOutage(error))
@@ -32,6 +37,31 @@ export function batchWrite<J>(options: BatchWrite<J>) {
       // Nobody waits for these, so others may take their place.
       else alone(batch);
     }
+  };
+}
+
+type Write<J> = (jobs: readonly J[]) => Promise<unknown>;
+
+const writeOf =
+  <J>(write: Write<J>) =>
+  (batch: readonly Waiting<J>[]) =>
+    write(batch.map(({ job }) => job));
+
+// As long as a statement of many rows may take.
+const patienceMs = 600_000;
+const restMs = 250;
+
+/** Tries again until the lock is free, or nobody waits any more. */
+function patiently<J>(write: Write<J>) {
+  const once = writeOf(write);
+  return async (batch: readonly Waiting<J>[]): Promise<unknown> => {
+    for (const end = performance.now() + patienceMs; ; await pause(restMs))
+      try {
+        return await once(batch);
+      } catch (error) {
+        const isOver = performance.now() > end || batch.every(({ signal }) => signal?.aborted);
+        if (isOver || !isLockTimeout(error)) throw error;
+      }
   };
 }
 

@@ -145,8 +145,9 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
       keysOf: ({ streams }) => streams,
       groupOf: ownerOf,
       run: batchWrite({
-        write: writing(types, { folds, condition, isLeftToJob, on: isLong ? longRunning : sql }),
+        write: writing(types, { folds, condition, isLeftToJob, isLong, on: isLong ? longRunning : sql }),
         refusal: lost,
+        isPatient: isLong,
       }),
     });
     ofCondition.set(shape, queue);
@@ -165,10 +166,12 @@ type Shape = { readonly condition?: Condition | undefined; readonly isLeftToJob?
 type WriteOptions = Shape & {
   readonly folds: ReadonlyMap<string, Fold>;
   readonly on: Sql;
+  /** Whether its statement may take minutes: then it waits a second at most for each row that somebody has locked. */
+  readonly isLong: boolean;
 };
 
 /** Writes commands in one statement. With a condition, each command has one fact, and the statement yields the findings for it. */
-function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions) {
+function writing(types: readonly string[], { folds, on, isLong, ...shape }: WriteOptions) {
   const { condition } = shape;
   // Few commands have an idempotency key, and the parts that would record nothing take a twentieth of a lone statement's time.
   const textsOf = (given?: string) => ({
@@ -179,7 +182,7 @@ function writing(types: readonly string[], { folds, on, ...shape }: WriteOptions
   return async (commands: readonly Command[]): Promise<void> => {
     const facts = JSON.stringify(commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n })));
     const records = commands.flatMap(({ record }, n) => (record ? { ...record, n } : []));
-    const { bare, recording } = commands.length > 1 ? together : lone;
+    const { bare, recording } = commands.length > 1 || isLong ? together : lone;
     const rows = await (records.length > 0
       ? on.unsafe<Found[]>(recording, [facts, JSON.stringify(records)], { prepare: true })
       : on.unsafe<Found[]>(bare, [facts], { prepare: true }));

@@ -44,6 +44,11 @@ export function isLockLost(error: unknown): boolean {
   return code === "40001" || code === "40P01" || code === "55P03";
 }
 
+/** Whether the statement ended because it had waited for a lock as long as it may, so that it had no effect. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === "55P03";
+}
+
 /** Whether the server ended the statement or its transaction for running too long, so that it had no effect. */
 export function isStatementTimeout(error: unknown): boolean {
   const code = codeOf(error);

@@ -47,8 +47,10 @@ const grant = ({ client, projectId }: Tenant, userId: string) =>
 const rename = ({ client }: Tenant, userId: string) =>
   client.call("PATCH", `/v1/users/${userId}/human`, { givenName: "Augusta" });
 
-/** Makes calls of a tenant while the rows of its users are locked; they wait until this is disposed. */
-async function stuck(of: Tenant, calls: () => readonly Promise<Answer>[]) {
+const remove = ({ client }: Tenant, userId: string) => client.delete(`/v1/users/${userId}`);
+
+/** Makes calls of a tenant while the rows of its users are locked, until some wait for locks; they wait until this is disposed. */
+async function stuck(of: Tenant, calls: () => readonly Promise<Answer>[], some = 3) {
   await using opened = new AsyncDisposableStack();
   const where = `where owner = '${of.organizationId}'`;
   const held = await holdStatement(postern.databaseUrl, `select from all_users ${where} for update`);
@@ -63,7 +65,7 @@ async function stuck(of: Tenant, calls: () => readonly Promise<Answer>[]) {
       where datname = current_database() and wait_event_type = 'Lock'`;
     return row?.n;
   };
-  await expect.poll(waiting, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
+  await expect.poll(waiting, { timeout: 20_000 }).toBeGreaterThanOrEqual(some);
   // Until all of these calls have come as far as they get.
   let last = -1;
   for (let now = await waiting(); now !== last; now = await waiting()) {
@@ -105,11 +107,19 @@ test.each([36, 500])("%i deactivations that wait for a row keep no neighbour wai
 
 test("calls of two organizations that wait for rows keep no other waiting, however many they are and of whatever kind", async () => {
   const [busy, alsoBusy, neighbour] = [await tenant(), await tenant(), await tenant()];
-  const remove = ({ client }: Tenant, userId: string) => client.delete(`/v1/users/${userId}`);
   const callsOf = (of: Tenant, users: readonly string[]) => () =>
     users.flatMap((userId) => [deactivate, grant, rename, remove].map((call) => call(of, userId)));
   const [theirs, others, ours] = [await usersOf(busy, 100), await usersOf(alsoBusy, 100), await usersOf(neighbour, 2)];
   await using _ = await stuck(busy, callsOf(busy, theirs));
   await using __ = await stuck(alsoBusy, callsOf(alsoBusy, others));
+  await doesItsWork(neighbour, ours);
+});
+
+test("deletions of two organizations, which wait for rows and hold all connections for long statements, keep no other waiting", async () => {
+  const [busy, alsoBusy, neighbour] = [await tenant(), await tenant(), await tenant()];
+  const removals = (of: Tenant, users: readonly string[]) => () => users.map((userId) => remove(of, userId));
+  const [theirs, others, ours] = [await usersOf(busy, 4), await usersOf(alsoBusy, 4), await usersOf(neighbour, 2)];
+  await using _ = await stuck(busy, removals(busy, theirs), 1);
+  await using __ = await stuck(alsoBusy, removals(alsoBusy, others), 2);
   await doesItsWork(neighbour, ours);
 });
