@@ -38,8 +38,11 @@ export async function openFull(): Promise<Stage> {
     faults: {
       "a full disk": {
         async strike() {
-          await fill(ballast);
-          await eventually(async () => (await fullDisks(stage.url)) > 0 || undefined, "a statement that finds no room");
+          await eventually(async () => {
+            // A checkpoint gives room back, enough for a minute of writes.
+            await fill(ballast);
+            return (await fullDisks(stage.url)) > 0 || undefined;
+          }, "a statement that finds no room");
           // The write-ahead log has files of its own in advance: without them the server itself stops.
           for (let file = 0; file < 8; file++) await ask(stage.databaseUrl, "select pg_switch_wal()").catch(() => {});
         },
@@ -64,9 +67,9 @@ async function fullDisks(url: string): Promise<number> {
   return Number(/^postern_database_disk_full_total (\d+)$/m.exec(metrics)?.[1]);
 }
 
-/** Writes until nothing more goes in, also what the database gives back meanwhile. */
+/** Writes to the end of a file until nothing more goes in, also what the database gives back meanwhile. */
 export async function fill(path: string): Promise<void> {
-  const file = await open(path, "w");
+  const file = await open(path, "a");
   for (const size of [1 << 20, 1 << 12])
     while (await file.write(Buffer.alloc(size)).then(({ bytesWritten }) => bytesWritten > 0, isFull));
   await file.close();
