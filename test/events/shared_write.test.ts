@@ -81,6 +81,28 @@ test("of writes whose statement is refused, those of one organization are tried 
   expect(Math.max(...seen.map(([, count]) => count))).toBe(2);
 });
 
+test("a patient write that waits for a lock is tried again while somebody waits for it, and no longer", async () => {
+  const tries: string[] = [];
+  const start = inBatches<string>({
+    atOnce: 1,
+    most: 1,
+    run: batchWrite({
+      isPatient: true,
+      async write([job = ""]) {
+        tries.push(job);
+        if (job === "held" || tries.length < 3) throw Object.assign(new Error("locked"), { code: "55P03" });
+      },
+    }),
+  });
+  await start("freed");
+  expect(tries).toEqual(["freed", "freed", "freed"]);
+  const caller = new AbortController();
+  const held = start("held", caller.signal);
+  await expect.poll(() => tries.filter((job) => job === "held").length).toBeGreaterThan(1);
+  caller.abort();
+  await expect(held).rejects.toMatchObject({ code: "55P03" });
+});
+
 test("where the database can write nothing, a statement is not tried again for each of its writes", async () => {
   await using shelter = await openShelter();
   await shelter.sql`
