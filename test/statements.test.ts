@@ -101,23 +101,16 @@ function readable(statement: string): string {
   );
 }
 
-const appendingBy = (given?: string) =>
-  new Map(
-    [...[...folds.keys()].map((type) => [type]), ...together].map(
-      (types) => [statementFor(types, folds, { given }), types.join("_and_")] as const,
-    ),
-  );
-const appending = appendingBy();
-/** The same, where each waits a second at most for a row that somebody has locked. */
-const appendingInTurn = appendingBy(asSharedJson);
+const appending = new Map([
+  ...[...folds.keys()].map((type) => [statementFor([type], folds), type] as const),
+  ...together.map((types) => [statementFor(types, folds), types.join("_and_")] as const),
+]);
 
 /** The statements that a handler sent; in place of the statement that appends facts, the file that shows it. */
 const sent = (statements: readonly string[]): string[] =>
   statements.map((text) => {
     const type = appending.get(text);
-    if (type) return `-- appends: ${factsFile(type)}`;
-    const inTurn = appendingInTurn.get(text);
-    return inTurn ? `-- appends, in turn with others: ${factsFile(inTurn)}` : text;
+    return type ? `-- appends: ${factsFile(type)}` : text;
   });
 
 test("each type of fact is appended by the statement of its file", async () => {

@@ -9,13 +9,14 @@ import {
   isUnavailable,
 } from "../postgres/failure.ts";
 import { workFor } from "../security/current_share.ts";
+import { noShare } from "../security/turns.ts";
 import type { Waiting } from "./batch.ts";
 
 /** The statement of a shared write, and the error that its jobs fail with. */
 export type BatchWrite<J> = {
   readonly write: (jobs: readonly J[]) => Promise<unknown>;
   readonly refusal?: (error: unknown, job: J) => unknown;
-  /** Whether a write that has waited for a lock as long as it may lets others have its connection, and is tried again. */
+  /** Whether the write of a call that has waited for a lock as long as it may lets others have its connection, and is tried again. */
   readonly isPatient?: boolean;
 };
 
@@ -47,20 +48,24 @@ const writeOf =
   (batch: readonly Waiting<J>[]) =>
     write(batch.map(({ job }) => job));
 
-// As long as a statement of many rows may take.
-const patienceMs = 600_000;
-const restMs = 250;
+// The longest deadline of a call.
+const patienceMs = 60_000;
+// Those that waited for each other begin at different times.
+const rest = () => pause(200 + Math.random() * 100);
 
-/** Tries again until the lock is free, or nobody waits any more. */
+/** Tries again until the lock is free, or nobody waits any more. The process itself waits for no answer: it comes back to what is left. */
 function patiently<J>(write: Write<J>) {
   const once = writeOf(write);
   return async (batch: readonly Waiting<J>[]): Promise<unknown> => {
-    for (const end = performance.now() + patienceMs; ; await pause(restMs))
+    const end = performance.now() + patienceMs;
+    const isAwaited = ({ signal, share }: Waiting<J>) => share[0] !== noShare[0] && !signal?.aborted;
+    for (;;)
       try {
         return await once(batch);
       } catch (error) {
-        const isOver = performance.now() > end || batch.every(({ signal }) => signal?.aborted);
-        if (isOver || !isLockTimeout(error)) throw error;
+        if (!isLockTimeout(error)) throw error;
+        await rest();
+        if (performance.now() > end || !batch.some(isAwaited)) throw error;
       }
   };
 }

@@ -189,13 +189,20 @@ const recordsOf = (json: string) => `select * from jsonb_to_recordset(${json}) a
 const asJson = recordsOf("$1::text::jsonb");
 
 /**
- * The parameter of a statement that is shared, and waits at most a second for a row lock. The timeout is set before anything is read, but
- * after the table locks are taken, which a migration may hold up for longer.
+ * The parameter of a statement that waits only so long for a row lock. The timeout is set before anything is read, but after the table locks
+ * are taken, which a migration may hold up for longer.
  */
-export const sharedJson = "(select $1::text::jsonb from set_config('lock_timeout', '1s', true))";
+const jsonOf = (lockTimeout: string) =>
+  `(select $1::text::jsonb from set_config('lock_timeout', '${lockTimeout}', true))`;
+
+/** The parameter of a statement that is shared. */
+export const sharedJson = jsonOf("1s");
 
 /** The facts of commands that share a statement. */
 export const asSharedJson = recordsOf(sharedJson);
+
+/** The facts of a command whose statement may take minutes, on one of few connections. */
+export const asLongJson = recordsOf(jsonOf("5s"));
 
 // A nested loop would compare every fact with every finding.
 const inputText = (given: string, condition: Condition | undefined): string[] =>

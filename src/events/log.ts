@@ -5,7 +5,7 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 import { batchWrite } from "./batch_write.ts";
 import type { NewFact } from "./fact.ts";
-import { asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
+import { asLongJson, asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
 
 /** Where a call came from, as its events record it. */
@@ -139,7 +139,7 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
     const known = ofCondition.get(shape);
     if (known) return known;
     const extents = types.flatMap((type) => folds.get(type)?.cascades ?? []).map(({ extent }) => extent);
-    const isLong = !isLeftToJob && extents.includes("many");
+    const isLong = !isLeftToJob && extents.includes("many") && longRunning !== sql;
     const queue = inBatches<Command>({
       ...(extents.length > 0 ? unshared : shared),
       keysOf: ({ streams }) => streams,
@@ -166,7 +166,7 @@ type Shape = { readonly condition?: Condition | undefined; readonly isLeftToJob?
 type WriteOptions = Shape & {
   readonly folds: ReadonlyMap<string, Fold>;
   readonly on: Sql;
-  /** Whether its statement may take minutes: then it waits a second at most for each row that somebody has locked. */
+  /** Whether its statement may take minutes. */
   readonly isLong: boolean;
 };
 
@@ -178,11 +178,11 @@ function writing(types: readonly string[], { folds, on, isLong, ...shape }: Writ
     bare: statementFor(types, folds, { ...shape, given }),
     recording: statementFor(types, folds, { ...shape, given, recordsAnswers: true }),
   });
-  const [lone, together] = [textsOf(), textsOf(asSharedJson)];
+  const [lone, together] = [textsOf(isLong ? asLongJson : undefined), textsOf(asSharedJson)];
   return async (commands: readonly Command[]): Promise<void> => {
     const facts = JSON.stringify(commands.flatMap((command) => command.rows).map((row, n) => ({ ...row, n })));
     const records = commands.flatMap(({ record }, n) => (record ? { ...record, n } : []));
-    const { bare, recording } = commands.length > 1 || isLong ? together : lone;
+    const { bare, recording } = commands.length > 1 ? together : lone;
     const rows = await (records.length > 0
       ? on.unsafe<Found[]>(recording, [facts, JSON.stringify(records)], { prepare: true })
       : on.unsafe<Found[]>(bare, [facts], { prepare: true }));

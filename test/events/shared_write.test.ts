@@ -81,7 +81,7 @@ test("of writes whose statement is refused, those of one organization are tried 
   expect(Math.max(...seen.map(([, count]) => count))).toBe(2);
 });
 
-test("a patient write that waits for a lock is tried again while somebody waits for it, and no longer", async () => {
+test("a patient write that waits for a lock is tried again while a caller waits for it, and no longer", async () => {
   const tries: string[] = [];
   const start = inBatches<string>({
     atOnce: 1,
@@ -94,13 +94,19 @@ test("a patient write that waits for a lock is tried again while somebody waits 
       },
     }),
   });
-  await start("freed");
+  const inCall = (job: string, signal?: AbortSignal) =>
+    workFor({ shares: [["an organization", "a caller"]] }, () => start(job, signal));
+  await inCall("freed");
   expect(tries).toEqual(["freed", "freed", "freed"]);
   const caller = new AbortController();
-  const held = start("held", caller.signal);
+  const held = inCall("held", caller.signal);
   await expect.poll(() => tries.filter((job) => job === "held").length).toBeGreaterThan(1);
   caller.abort();
   await expect(held).rejects.toMatchObject({ code: "55P03" });
+  // The process comes back to what is left by itself.
+  tries.length = 0;
+  await expect(start("held")).rejects.toMatchObject({ code: "55P03" });
+  expect(tries).toEqual(["held"]);
 });
 
 test("where the database can write nothing, a statement is not tried again for each of its writes", async () => {

@@ -15,4 +15,4 @@ from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as p
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i  join sign_ons s on s.app_id = i.stream and s.expiration_date > now()
 join browser_sessions b on b.session_id = s.session_id) c limit 1001)) found;
 
--- appends, in turn with others: facts/application.deleted.sql
+-- appends: facts/application.deleted.sql

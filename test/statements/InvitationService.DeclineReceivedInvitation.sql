@@ -40,4 +40,4 @@ select n, u.user_id as id, u.owner, u.version, u.created, u.changed,
   where o.scope = m.scope and o.scope_id = m.scope_id and case o.scope when 'instance' then 'INSTANCE_OWNER' when 'organization' then 'ORG_OWNER' end = any(o.roles) and o.user_id <> m.user_id)) as "isLastOwner"
       from asked join users u on u.owner = asked.owner and u.user_id = asked.id;
 
--- appends, in turn with others: facts/invitation.declined_and_user.roles_ended.sql
+-- appends: facts/invitation.declined_and_user.roles_ended.sql

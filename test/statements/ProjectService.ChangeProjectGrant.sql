@@ -29,4 +29,4 @@ select count(*) > 1000 or false as "isTooMuch" from ((select from (select i.n, g
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join invitations v on v.project_grant_id = i.stream and v.grants->0->'roleKeys' ?| array(
         select jsonb_array_elements_text(i.payload->'removedRoleKeys'))) c limit 1001)) found;
 
--- appends, in turn with others: facts/project_grant.changed.sql
+-- appends: facts/project_grant.changed.sql

@@ -21,4 +21,4 @@ select count(*) > 1000 or exists (select from (select 0 as n, $1::text as owner,
       from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join project_grants g on g.project_id = i.stream) c limit 1001) union all (select from (select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join invitations v on v.project_id = i.stream) c limit 1001)) found;
 
--- appends, in turn with others: facts/project.deleted.sql
+-- appends: facts/project.deleted.sql

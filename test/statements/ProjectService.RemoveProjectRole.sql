@@ -18,4 +18,4 @@ select count(*) > 1000 or exists (select from (select 0 as n, $1::text as owner,
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join invitations v on v.project_id = i.stream
         and coalesce(v.project_grant, v.grants->0)->'roleKeys' ? (i.payload->>'key')) c limit 1001)) found;
 
--- appends, in turn with others: facts/project.role_removed.sql
+-- appends: facts/project.role_removed.sql

@@ -11,4 +11,4 @@ select count(*) > 1000 or false as "isTooMuch" from ((select from (select i.n, g
       from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on m.project_grant_id = i.stream) c limit 1001) union all (select from (select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join invitations v on v.project_grant_id = i.stream) c limit 1001)) found;
 
--- appends, in turn with others: facts/project_grant.revoked.sql
+-- appends: facts/project_grant.revoked.sql

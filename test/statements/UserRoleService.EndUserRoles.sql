@@ -32,6 +32,6 @@ select count(*) > 1000 or false as "isTooMuch" from ((select from (select i.n, m
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join members m on not coalesce((i.payload->>'kept')::boolean, false) and i.payload->'kinds' ? 'ROLE_KIND_MEMBERSHIP' and (m.user_id collate "C") = i.stream and (m.owner collate "C") = i.payload->>'organizationId' and m.scope <> 'instance' and m.scope <> 'organization') c limit 1001) union all (select from (select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object()
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join user_grants g on not coalesce((i.payload->>'kept')::boolean, false) and i.payload->'kinds' ? 'ROLE_KIND_USER_GRANT' and (g.user_id collate "C") = i.stream and (g.owner collate "C") = i.payload->>'organizationId') c limit 1001)) found;
 
--- appends, in turn with others: facts/user.roles_ended.sql
+-- appends: facts/user.roles_ended.sql
 
 select from users where user_id = $1 for update;

@@ -20,4 +20,4 @@ from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as p
   jsonb_build_object('userId', c.user_id, 'appId', c.app_id, 'byAdministrator', true)
 from (select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload) i join consents c on c.user_id = i.stream) c limit 1001)) found;
 
--- appends, in turn with others: facts/user.deleted.sql
+-- appends: facts/user.deleted.sql
