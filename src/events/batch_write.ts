@@ -48,7 +48,7 @@ const writeOf =
   (batch: readonly Waiting<J>[]) =>
     write(batch.map(({ job }) => job));
 
-// The longest deadline of a call.
+// As long as a call may take, unless DEADLINE_MAX_MS says otherwise; a longer one reads again, and begins anew.
 const patienceMs = 60_000;
 // Those that waited for each other begin at different times.
 const rest = () => pause(200 + Math.random() * 100);

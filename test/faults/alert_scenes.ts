@@ -47,7 +47,7 @@ export async function callSome(node: AlertNode): Promise<void> {
   await Promise.all([node.admin.get("/v1/users/me"), node.admin.get("/v1/projects"), signIn(node)]);
 }
 
-// What is refused at once would be asked as fast as the processors can.
+// Without a rest, calls that are refused at once would take all processors.
 const restMs = 50;
 
 /** Does something again and again, so many times at once, with a rest after each, until the stack is disposed. */

@@ -211,8 +211,8 @@ export const policyColumn = (owner: string) => `(
 /**
  * The policies in force for a user `u` as one jsonb column, a PolicyInForce: normally those of its organization. For a user with a role on
  * the instance, each rule is the stricter one of the organization's and the instance's: an organization's administrators may weaken its
- * policies, but not the protection of the instance. Without the offsets PostgreSQL would put the whole subquery in place of each field that
- * is read of it, and plan and run it thirty times.
+ * policies, but not the protection of the instance. Without the offsets, PostgreSQL would put the whole subquery in place of each field that
+ * is read of it: thirty subqueries to plan, and to set up in each run.
  */
 export const policyOfUserColumn = (user: string) => `(
   select case when exists (select from members m where m.user_id = ${user}.user_id and m.scope = 'instance')
