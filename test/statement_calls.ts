@@ -99,6 +99,7 @@ export const userQueries = [
   { userIds: ["u"], filter: { search: "ada" } },
   { instance: true, order: "NAME_ORDER_OLDEST", filter: { email: "a@b.c" } },
   { instance: true, userIds: ["u"] },
+  { includeMetadata: true },
 ];
 
 /** Names for callers with roles of each reach. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import {
   type ApiConfiguration,
   ApiConfigurationSchema,
@@ -129,21 +129,14 @@ function apiOf(api: ApiConfiguration): JsonObject {
 }
 
 async function* usersOf({ users }: Clients): AsyncGenerator<JsonObject> {
-  for await (const { user, entries } of readAhead(everyUser({ users }), (one) => withMetadata({ users }, one)))
-    yield { ...lineOf(user, entries), ...(user.state === UserState.INACTIVE ? { inactive: true } : {}) };
-}
-
-async function* everyUser({ users }: Pick<Clients, "users">): AsyncGenerator<User> {
-  for await (const { users: some } of pages((page) => users.listUsers(page))) yield* some;
-}
-
-/** Reads the metadata of a user, who may have been deleted meanwhile. */
-async function withMetadata({ users }: Pick<Clients, "users">, user: User) {
-  const { entries } = await users.getUserMetadata({ userId: user.id }).catch((error: unknown) => {
-    if (error instanceof ConnectError && error.code === Code.NotFound) return { entries: [] };
-    throw error;
-  });
-  return { user, entries };
+  for await (const page of pages((page) => users.listUsers({ ...page, includeMetadata: true }))) {
+    const metadata = new Map(page.metadata.map(({ userId, entries }) => [userId, entries]));
+    for (const user of page.users)
+      yield {
+        ...lineOf(user, metadata.get(user.id) ?? []),
+        ...(user.state === UserState.INACTIVE ? { inactive: true } : {}),
+      };
+  }
 }
 
 function lineOf({ id: userId, username, kind }: User, entries: readonly MetadataEntry[]): JsonObject {

@@ -34,6 +34,7 @@ export const listScenes: readonly Scene[] = [
           ...{ email: "ADA@example.com", emailPrefix: "ada@", state: "USER_STATE_ACTIVE", kind: "USER_KIND_HUMAN" },
           search: "byr named",
         },
+        includeMetadata: true,
       },
     }),
   },

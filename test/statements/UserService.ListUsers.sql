@@ -155,6 +155,12 @@ u.version, u.created, u.changed, '' as key,
   order by u.user_id desc limit $3) found
   where "isMatch" or "isLast" order by id desc limit $4;
 
+select u.id as "userId", m.entries from unnest($1::text[]) u (id)
+cross join lateral (
+  select json_agg(json_build_object('key', key, 'value', value, 'shared', shared) order by key) as entries
+  from user_metadata where user_id = u.id
+) m where m.entries is not null;
+
 select * from (
   select w.object_id as id, u.owner, u.kind, u.username, u.given_name as "givenName", u.family_name as "familyName",
 u.email, u.email_verified as "emailVerified", u.requires_factor as "requiresFactor", u.phone, u.phone_verified as "phoneVerified", u.address, u.language, u.name, u.active, u.own_login_name as "ownLoginName", u.locked, u.locked_until as "lockedUntil",

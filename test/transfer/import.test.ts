@@ -65,7 +65,7 @@ async function shop(organizationId: string) {
     },
     human(ada, { address: { locality: "London", country: "United Kingdom" } }),
     { ...human(bob, { userId: named("bob-id") }), inactive: true },
-    { machine: { username: named("robot"), name: "Robot" } },
+    { machine: { username: named("robot"), name: "Robot", metadata: [{ key: "desk", value: "9" }] } },
     { grant: { username: ada, project: "Shop", roleKeys: ["viewer", "editor"] } },
   ];
   return { path: await ndjson(...lines), ada, bob, args: ["--organization", organizationId] };
@@ -207,11 +207,22 @@ test("a grant never goes to somebody else who has taken the id or the name of it
   expect((await within(organizationId)).userGrants).toMatchObject([{ userId }]);
 });
 
+/** How often the metadata of a single user was read, which an export would do for each. */
+async function metadataReads(): Promise<number> {
+  const lines = (await (await fetch(`${postern.url}/metrics`)).text()).matchAll(
+    /^postern_calls_total\{operation="[^"]*GetUserMetadata".* (\d+)$/gm,
+  );
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
 test("what an organization exports another one imports", async () => {
   const { path, args } = await shop(await organization(postern));
   await run("import", path, ...args);
+  const before = await metadataReads();
   const { code, stdout } = await run("export", ...args);
   expect(code).toBe(0);
+  expect(await metadataReads()).toBe(before);
+  expect(stdout).toContain('"metadata":[{"key":"desk","value":"9"}]');
   const lines = stdout
     .trim()
     .split("\n")

@@ -29,13 +29,13 @@ export const ageDirection = (order: AgeOrder) =>
 
 const usualSize = 100;
 
-/** Converts the page of a request; `keys` is the number of columns that order the list. */
-export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, keys: number): Page {
+/** Converts the page of a request; `keys` is the number of columns that order the list, `most` the size of its largest page. */
+export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, keys: number, most = mostRead): Page {
   const { pageSize, pageToken } = request;
   const [fault] = tokenFaults(type, request, keys);
   if (fault) throw refuse.invalid([fault]);
   const after = pageToken ? tokenIn(pageToken, keys)?.keys : undefined;
-  return { limit: (pageSize || usualSize) + 1, after, query: () => queryOf(type, request) };
+  return { limit: Math.min(pageSize || usualSize, most) + 1, after, query: () => queryOf(type, request) };
 }
 
 export const pageRule = <R extends PageRequest>(type: GenMessage<R>, keys: number) =>

@@ -43,11 +43,14 @@ import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
 import { addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
 import { isOfAge, userList, userTexts, wrongPhones } from "./user_list.ts";
-import { userMetadata, userMetadataRules } from "./user_metadata.ts";
+import { metadataOfUsers, userMetadata, userMetadataRules } from "./user_metadata.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
 import { type UserRow, userColumns } from "./user_row.ts";
 import { userSignInRead } from "./user_sign_in.ts";
 import { usernameChange, usernameRules } from "./username.ts";
+
+// With 16 KiB of metadata each, they are 1.6 MB.
+const mostWithMetadata = 100;
 
 export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings & FindSettings) => {
   const { log, sql, clock, secrets } = deps;
@@ -57,6 +60,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   const userById = userRead(sql);
   const [signInOf, userByName] = [userSignInRead(sql), userByLoginNameRead(sql)];
   const passwordUser = passwordUserRead(sql);
+  const metadataOf = metadataOfUsers(sql);
   const notice = notices(deps, settings);
   const states = activeStates(deps, (at, kind) => plainFact("user", at, kind));
 
@@ -101,13 +105,14 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
     },
 
     async listUsers(request, call) {
-      const page = pageOf(ListUsersRequestSchema, request, 2);
+      const page = pageOf(ListUsersRequestSchema, request, 2, request.includeMetadata ? mostWithMetadata : undefined);
       const owner = request.instance ? undefined : organizationOf(call);
-      if (request.filter?.metadata) refuseLimited(callerOf(call), "user.metadata.read");
+      if (request.filter?.metadata || request.includeMetadata) refuseLimited(callerOf(call), "user.metadata.read");
       const query = { ...request, region: settings.phoneDefaultRegion, now: clock() };
       const rows = await readNamed<UserRow>(sql, [userList(sql, owner, query)], page);
       const { rows: answered, nextPageToken } = cut(rows, page, ({ key, id }) => [key, id]);
-      return { users: answered.map((row) => user(row, clock())), nextPageToken };
+      const metadata = request.includeMetadata ? await metadataOf(answered.map(({ id }) => id)) : [];
+      return { users: answered.map((row) => user(row, clock())), nextPageToken, metadata };
     },
 
     async getUserByLoginName({ loginName, organizationId }, call) {

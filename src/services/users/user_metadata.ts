@@ -58,3 +58,12 @@ const metadataRead = (sql: Sql) =>
                ${entriesColumn(ofUser, "u.user_id")} as entries
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });
+
+/** Reads the metadata of the users on a page. */
+export const metadataOfUsers = (sql: Sql) => (ids: readonly string[]) =>
+  sql<{ userId: string; entries: Entry[] }[]>`
+    select u.id as "userId", m.entries from unnest(${[...ids]}::text[]) u (id)
+    cross join lateral (
+      select json_agg(json_build_object('key', key, 'value', value, 'shared', shared) order by key) as entries
+      from user_metadata where user_id = u.id
+    ) m where m.entries is not null`;

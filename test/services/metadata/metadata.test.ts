@@ -242,14 +242,34 @@ test("whoever may list users or organizations may also read their metadata, and 
     const limited = postern.as(token);
     expect((await limited.get(`/v1/${list}`)).status).toBe(200);
     const filter = `/v1/${list}?filter.metadata.key=plan&filter.metadata.value=gold`;
-    expect(refused(await limited.get(filter))).toEqual([403, "PERMISSION_DENIED"]);
-    expect((await postern.admin.get(filter)).status).toBe(200);
+    for (const query of list === "users" ? [filter, "/v1/users?includeMetadata=true"] : [filter]) {
+      expect(refused(await limited.get(query))).toEqual([403, "PERMISSION_DENIED"]);
+      expect((await postern.admin.get(query)).status).toBe(200);
+    }
   }
   for (const noun of ["user", "org"] as const) {
     expect(permissions).toContain(`${noun}.metadata.read`);
     for (const [role, held] of Object.entries(roles))
       expect([role, held.has(`${noun}.metadata.read`)]).toEqual([role, held.has(`${noun}.read`)]);
   }
+});
+
+test("a list of users has their metadata on request, a hundred users a page", async () => {
+  const a = await organization(postern);
+  const entries = [
+    { key: "desk", value: "9" },
+    { key: "plan", value: "gold", shared: true },
+  ];
+  const userId = await newUser(a, { metadata: entries, username: "zoe" });
+  const others = Array.from({ length: 100 }, (_, n) => ({ machine: { username: unique(`m${n}`), name: "Machine" } }));
+  done(await postern.admin.post("/v1/users:batchCreate", { items: others }, inside(a)));
+  const query = "/v1/users?pageSize=1000&order=NAME_ORDER_OLDEST";
+  expect(done(await postern.admin.get(query, inside(a)))).toMatchObject({ users: { length: 101 }, metadata: [] });
+  const first = done(await postern.admin.get(`${query}&includeMetadata=true`, inside(a)));
+  expect(first.users).toHaveLength(100);
+  expect(first.metadata).toEqual([{ userId, entries: [{ ...entries[0], shared: false }, entries[1]] }]);
+  const next = `${query}&includeMetadata=true&pageToken=${encodeURIComponent(first.nextPageToken)}`;
+  expect(done(await postern.admin.get(next, inside(a)))).toMatchObject({ users: { length: 1 }, metadata: [] });
 });
 
 test("users are found by key and value, in pages of any size, together with other filters, and nobody of another organization", async () => {
