@@ -5,6 +5,7 @@ import { openClient } from "../test/fixture/database_client.ts";
 import { bulk, loading } from "./bulk.ts";
 import { type DatabaseServer, startDatabaseServer } from "./server.ts";
 import { startSystem } from "./system_under_test.ts";
+import { post } from "./users.ts";
 
 /** The content of a database: users, and for each of them grants and changes of grants, each grant in a project of its own; and rare ones. */
 export type Filling = {
@@ -13,6 +14,8 @@ export type Filling = {
   readonly grantsEach: number;
   readonly changesEach: number;
   readonly rare?: number;
+  /** The name of an organization of their own; by default they are in the administrator's. */
+  readonly organization?: string;
 };
 
 /** Five grants for each user, and ten events; one rare user of each kind among sixteen. */
@@ -33,11 +36,11 @@ async function isLoaded(databases: DatabaseServer, { name }: Filling): Promise<b
 }
 
 async function load(databases: DatabaseServer, filling: Filling): Promise<void> {
-  const { name, users, grantsEach, changesEach, rare = 0 } = filling;
+  const { name, users, grantsEach, changesEach, rare = 0, organization } = filling;
   // An interrupted load starts again from nothing.
   await databases.drop(name);
   const url = await databases.database(name);
-  const owner = await madeIn(databases, name);
+  const owner = await madeIn(databases, name, organization);
   const began = performance.now();
   const each = { grants: users * grantsEach, changes: users * changesEach };
   await bulk(url, owner, { users, projects: grantsEach, ...each, rare });
@@ -47,10 +50,13 @@ async function load(databases: DatabaseServer, filling: Filling): Promise<void> 
   process.stdout.write(`${users} users with ${grantsEach} grants each: loaded in ${seconds} s\n`);
 }
 
-/** Starts the service once, to make the tables; returns the organization. */
-async function madeIn(databases: DatabaseServer, name: string): Promise<string> {
+/** Starts the service once, to make the tables and the organization; returns its id. */
+async function madeIn(databases: DatabaseServer, name: string, organization: string | undefined): Promise<string> {
   await using system = await startSystem(databases, name);
-  return system.organizationId;
+  const { server, token, organizationId } = system;
+  if (organization === undefined) return organizationId;
+  const made = await post(server.url, "/v1/organizations", { body: { name: organization }, token });
+  return String(made.organizationId);
 }
 
 /** Reads the files of all databases once, so that those that fit are in memory, whenever they were loaded. */
