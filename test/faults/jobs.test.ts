@@ -18,7 +18,7 @@ const done = ({ status, body }: Answer) => {
   return body;
 };
 
-test("jobs go on at another node when theirs is killed, and each event is written once", async () => {
+test("jobs go on at another node when theirs stops, at a third when that is killed, and each event is written once", async () => {
   await using opened = new AsyncDisposableStack();
   const { url: databaseUrl } = opened.use(await freshDatabase());
   const dataDir = await mkdtemp(join(tmpdir(), "postern-jobs-"));
@@ -29,7 +29,9 @@ test("jobs go on at another node when theirs is killed, and each event is writte
     await untilReady(node);
     return node;
   };
-  const [first, second] = [await started(), await started()];
+  const [first, second, third] = [await started(), await started(), await started()];
+  // It takes no lease for now.
+  third.signal("SIGSTOP");
   const admin = clientOf(first.url, adminToken);
   const { organizationId } = done(await admin.post("/v1/organizations", { name: "Large" }));
   const { projectId } = done(await admin.post("/v1/projects", { name: "Portal" }));
@@ -51,11 +53,17 @@ test("jobs go on at another node when theirs is killed, and each event is writte
   const written = async () =>
     Number((await client.sql`select sum(written) as written from jobs where ended is null`)[0]?.written ?? 0);
   while ((await written()) === 0);
-  first.signal("SIGKILL");
+  first.signal("SIGTERM");
   await first.exited;
-  expect(await written(), "the jobs were under way").toBeGreaterThan(0);
+  const atStop = await written();
+  expect(atStop, "the jobs were under way").toBeGreaterThan(0);
+  for (let now = atStop; now === atStop; ) now = await written();
+  second.signal("SIGKILL");
+  await second.exited;
+  expect(await written(), "the jobs were under way").toBeGreaterThan(atStop);
+  third.signal("SIGCONT");
 
-  const other = clientOf(second.url, adminToken);
+  const other = clientOf(third.url, adminToken);
   const stateOf = async (jobId: string) =>
     done(await other.get(`/v1/jobs/${jobId}:wait?instance=true&timeoutSeconds=50`)).job.state;
   for (const jobId of begun) await expect.poll(() => stateOf(jobId), { timeout: 300_000 }).toBe("JOB_STATE_ENDED");

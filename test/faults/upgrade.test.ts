@@ -12,5 +12,5 @@ const bin = servedVersions().get(version);
 test.skipIf(!inHistory(commit) || !bin)(
   `a database of ${commit} on PostgreSQL ${version} is upgraded under traffic, and no call fails at a node of before or of after`,
   { timeout: 900_000 },
-  async () => void (await upgradeUnderTraffic({ commit, bin: bin ?? "", users: 1_000, events: 10_000, calls: 300 })),
+  async () => void (await upgradeUnderTraffic({ commit, bin: bin ?? "", users: 2_000, events: 20_000, calls: 300 })),
 );

@@ -119,6 +119,47 @@ test("a project of many grants is gone at once, with its applications, and its n
     expect(await client.sql.unsafe(`select from ${table} where project_id = '${projectId}'`)).toEqual([]);
 }, 120_000);
 
+test("a project that many write below on both nodes takes nothing more once its deletion is answered, and its job ends", async () => {
+  const { projectId } = done(await postern.admin.post("/v1/projects", { name: unique() }));
+  done(await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "reader" }));
+  await holdersOf(postern, { projectId, roleKey: "reader", count });
+  const [{ userId: someone }, { userId: another }] = [await signedUp(postern), await signedUp(postern)];
+  let isAnswered = false;
+  const late: unknown[] = [];
+  const made = { grants: 0, others: 0 };
+  const writer = async (n: number) => {
+    const client = n % 2 === 0 ? postern.admin : there();
+    const writes = [
+      () => client.post(`/v1/users/${n % 4 === 0 ? someone : another}/grants`, { projectId, roleKeys: ["reader"] }),
+      () => client.post(`/v1/projects/${projectId}/roles`, { key: unique() }),
+      () => client.post(`/v1/projects/${projectId}/applications/oidc`, { name: unique() }),
+    ];
+    for (let refusals = 0; refusals < 3; ) {
+      const [began, write] = [isAnswered, writes[(n + refusals) % writes.length]];
+      const answer = await write?.();
+      if (answer?.status === 200) made[n % 3 === 0 ? "grants" : "others"]++;
+      if (answer?.status === 200 && began) late.push(answer.body);
+      if (began) refusals++;
+      // A user holds one grant in a project, which the next round replaces.
+      const { userGrantId } = answer?.body ?? {};
+      if (userGrantId) await client.delete(`/v1/user-grants/${userGrantId}`);
+    }
+  };
+  const writers = Array.from({ length: 12 }, (_, n) => writer(n));
+  await expect.poll(() => made.grants > 5 && made.others > 20).toBe(true);
+  const { jobId } = done(await postern.admin.delete(`/v1/projects/${projectId}`));
+  isAnswered = true;
+  await Promise.all(writers);
+  expect(late).toEqual([]);
+  expect(await ended(jobId)).toMatchObject({ state: "JOB_STATE_ENDED", type: "project.deleted" });
+  await using client = oneConnection(postern.databaseUrl);
+  for (const table of ["all_projects", "all_project_roles", "user_grants", "applications"])
+    expect(await client.sql.unsafe(`select from ${table} where project_id = '${projectId}'`)).toEqual([]);
+  const repeated = await client.sql`
+    select stream from events where type = 'user_grant.removed' and project_id = ${projectId} group by stream having count(*) > 1`;
+  expect(repeated).toEqual([]);
+}, 120_000);
+
 test("the grant of a project to an organization of many users gives nothing at once", async () => {
   const elsewhere = await organization(postern);
   const projectId = await projectWith(["reader"]);
