@@ -64,9 +64,10 @@ function judgedUri({ isGiver, issuer }: UriWish, uri: string, found: FoundUri | 
   const { isTaken = false, isHeld = false, isOwnDomain = false, isGiven = false } = found ?? {};
   if (isHeld) return { isGiven: isGiven || (isGiver && !isOwnDomain && !isTaken) };
   if (new URL(uri).origin === issuer) return { fault: "RESOURCE_URI_ISSUER", isGiven };
+  // Whoever may not have the host does not learn what others have there.
+  if (!isOwnDomain && !isGiver) return { fault: "RESOURCE_URI_HOST", isGiven };
   if (isTaken) return { fault: "RESOURCE_URI_TAKEN", isGiven };
-  if (isOwnDomain || isGiver) return { isGiven: !isOwnDomain };
-  return { fault: "RESOURCE_URI_HOST", isGiven };
+  return { isGiven: !isOwnDomain };
 }
 
 type JudgedUri = { readonly fault?: Fault; readonly isGiven: boolean };

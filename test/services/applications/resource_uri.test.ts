@@ -143,6 +143,9 @@ test("a URI is of one application, which is not named, until that has it no more
   const again = await withUri(mine, `${uri}/`);
   expect(faults(again)).toEqual([["resourceUris[0]", "RESOURCE_URI_TAKEN"]]);
   expect(JSON.stringify(again.body)).not.toContain(first.body.appId);
+  // Whoever may not have the host is told the same whether the URI is taken or not.
+  for (const theirs of [uri, `${uri}/free`])
+    expect(faults(await withUri(other, theirs))).toEqual([["resourceUris[0]", "RESOURCE_URI_HOST"]]);
   const twice = await created(mine, mine.owner, {
     resourceUris: [`https://a.${mine.domain}`, `https://a.${mine.domain}/`],
   });
