@@ -18,8 +18,9 @@ export const pureTests: readonly string[] = [
   "test/postgres/{failure,pool/servers}.test.ts",
   "test/provider/pages/offered_roles.test.ts",
   "test/provider/request/{client_document,client_keys,machine_facts,redirect_uri}.test.ts",
-  "test/security/{code,failure_rate,limiter,parts,pieces,places,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
+  "test/security/{code,failure_rate,held_places,limiter,pieces,places,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{domains/domain_name,domains/judge_check,passwords/password,reading/row,verification/phone_number}.test.ts",
+  "test/services/callers/*.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",
   "test/transfer/progress.test.ts",
   "test/workers/share.test.ts",
@@ -27,9 +28,9 @@ export const pureTests: readonly string[] = [
 
 /** Those that need no more, but take longer: they read the sources with the compiler, hash passwords, or try very many inputs. */
 export const slowPureTests: readonly string[] = [
-  "packages/gateway/test/codec/{encoder,json_fault}.test.ts",
+  "packages/gateway/test/codec/json_fault.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
-  "test/contract/{encoder,item_count,libraries,message_limit,openapi,openapi_shape,pieces,proto_files}.test.ts",
+  "test/contract/{item_count,libraries,message_limit,openapi,openapi_shape,pieces,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/server/loaded_modules.test.ts",
   "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",

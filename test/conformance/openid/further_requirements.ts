@@ -5,13 +5,13 @@ const table = "test/provider/attack_table.test.ts";
 const code = "test/provider/tokens/code.test.ts";
 const discovery = "test/provider/tokens/discovery.test.ts";
 const dpop = "test/provider/tokens/dpop.test.ts";
-const proofs = "test/provider/dpop_attacks.test.ts";
+const proofs = "test/provider/request/dpop_attacks.test.ts";
 const asked = "test/provider/peer/scenes_authorize.ts";
-const pushed = "test/provider/pushed_requests/pushed_request.test.ts";
-const resource = "test/provider/tokens/resource.test.ts";
+const pushed = "test/provider/pushed_requests/pushed_request_endpoint.test.ts";
+const resource = "test/provider/request/resource.test.ts";
 const signIn = "test/provider/sign_in/sign_in.test.ts";
 const example = "test/clients/agent_example.test.ts";
-const ownApi = "test/provider/tokens/own_api.test.ts";
+const ownApi = "test/provider/request/own_api.test.ts";
 const described = "both descriptions are the same, name this issuer, and each endpoint that they name is there";
 
 /** What other specifications require that clients of this provider rely on. */

@@ -7,9 +7,9 @@ import { deadSms, smsChores, smsHealth } from "../../../src/notify/sms/outbox.ts
 import type { Sms } from "../../../src/notify/sms/sms.ts";
 import { webhookSender } from "../../../src/notify/sms/webhook_sender.ts";
 import { keyring } from "../../../src/security/seal.ts";
-import { node, type Outbox, openOutbox, startWorker } from "../outbox.ts";
 import { idsOf, startProvider } from "../provider.ts";
-import { whenAwaited } from "../when_awaited.ts";
+import { node, type Outbox, openOutbox, startWorker } from "./outbox.ts";
+import { whenAwaited } from "./when_awaited.ts";
 
 const posting = (url: string) => webhookSender({ url, secret: Buffer.alloc(32) }, () => new Date());
 const settled = (outbox: Outbox, health: { waiting: number; dead: number }) =>

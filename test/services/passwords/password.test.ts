@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { reasonOf } from "../../../src/errors.ts";
 import { commonPasswords as common } from "../../../src/security/common_passwords.ts";
-import { loginNameOf } from "../../../src/services/callers/login_name.ts";
 import { isLocked, refuseBroken, refuseReused } from "../../../src/services/passwords/password.ts";
 
 const policy = {
@@ -14,16 +13,6 @@ const check =
   (password: string, names: (string | null)[] = []) =>
   () =>
     refuseBroken({ field: "newPassword", password, names, policy }, { common });
-
-for (const [typed, compared] of [
-  ["Ada", "ada"],
-  ["ＡＤＡ", "ada"],
-  ["STRASSE", "strasse"],
-  ["Straße", "straße"],
-  ["A\u030angström", "ångström"],
-  ["ﬁnn", "finn"],
-] as const)
-  test(`${typed} is compared as ${compared}`, () => expect(loginNameOf(typed)).toBe(compared));
 
 test("a lock is in force until its end, or without one", () => {
   const now = new Date(1000);

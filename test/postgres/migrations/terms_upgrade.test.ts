@@ -2,12 +2,12 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { freshDatabase } from "../database.ts";
-import { openClient } from "../fixture/database_client.ts";
+import { migrate } from "../../../src/postgres/migrate.ts";
+import { freshDatabase } from "../../database.ts";
+import { openClient } from "../../fixture/database_client.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
-const migrations = new URL("../../src/postgres/migrations", import.meta.url).pathname;
+const migrations = new URL("../../../src/postgres/migrations", import.meta.url).pathname;
 
 const rows = `
   insert into organizations (organization_id, name, version, created, changed) values ('o', 'Größe & Co.', 1, now(), now());

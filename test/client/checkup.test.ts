@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { startServer } from "../../src/server/server.ts";
 import { startPostern } from "../harness.ts";
+import { postern as program } from "../program/command.ts";
 import { certificateFor } from "../wire/certificate.ts";
-import { postern as program } from "./command.ts";
 
 const names = ["tls", "health", "readiness", "clock", "version", "grpc.health.v1", "reflection"];
 const doors = ["connect", "grpc", "grpc-web", "rest"];

@@ -5,10 +5,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { freshDatabase } from "../database.ts";
-import { openClient } from "../fixture/database_client.ts";
-import { quiet } from "./embedded/holder.ts";
+import { migrate } from "../../../src/postgres/migrate.ts";
+import { freshDatabase } from "../../database.ts";
+import { openClient } from "../../fixture/database_client.ts";
+import { quiet } from "../embedded/holder.ts";
 
 const count = 700;
 const rows = `
@@ -166,7 +166,7 @@ async function scene(first: Readonly<Record<string, string>>) {
   };
   await write(first);
   const { url } = database;
-  const module = new URL("../../src/postgres/migrate.ts", import.meta.url).href;
+  const module = new URL("../../../src/postgres/migrate.ts", import.meta.url).href;
   const given = JSON.stringify({ url, folder });
   return {
     ...{ url, folder, write },

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { freshDatabase } from "../database.ts";
-import { warningsOnly } from "../fixture/database_client.ts";
-import { schemaOf } from "../fixture/database_schema.ts";
-import { inHistory, unpack } from "../fixture/history.ts";
+import { migrate } from "../../../src/postgres/migrate.ts";
+import { freshDatabase } from "../../database.ts";
+import { warningsOnly } from "../../fixture/database_client.ts";
+import { schemaOf } from "../../fixture/database_schema.ts";
+import { inHistory, unpack } from "../../fixture/history.ts";
 
 // 0.1.0, and the last commit whose migrations were single transactions.
 const earlier = ["253f142", "1ea6420a"];

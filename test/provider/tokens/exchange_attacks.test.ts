@@ -1,11 +1,11 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { holdStatement } from "../fixture/held_row.ts";
-import { organization } from "../harness.ts";
-import { ask, until } from "../postgres/embedded/holder.ts";
-import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
-import { answerIn, authorizeUrl, basic, exchange, post, signIn } from "./application.ts";
-import { openBrowser } from "./browser.ts";
+import { holdStatement } from "../../fixture/held_row.ts";
+import { organization } from "../../harness.ts";
+import { ask, until } from "../../postgres/embedded/holder.ts";
+import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
+import { answerIn, authorizeUrl, basic, exchange, post, signIn } from "../application.ts";
+import { openBrowser } from "../browser.ts";
 import {
   type Api,
   accessTokenType,
@@ -20,9 +20,9 @@ import {
   scopesOfTarget,
   type Tokens,
   userTokens,
-} from "./delegation.ts";
-import { done } from "./holding.ts";
-import { bySecret, type GrantedMachine, grantedMachine } from "./machine.ts";
+} from "../delegation.ts";
+import { done } from "../holding.ts";
+import { bySecret, type GrantedMachine, grantedMachine } from "../machine.ts";
 
 let nodes: TwoNodes;
 let world: Delegated;

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
-import type { Call } from "../../src/deps.ts";
-import { newId } from "../../src/deps.ts";
-import { type At, factOf, first, typeOf } from "../../src/events/fact.ts";
-import { openLog } from "../../src/events/log.ts";
-import type { Delivery } from "../../src/notify/deliveries.ts";
-import { type SmsWorkerOptions, startSmsWorker } from "../../src/notify/sms/worker.ts";
-import { connect } from "../../src/postgres/pool/connect.ts";
-import { keyring } from "../../src/security/seal.ts";
-import { phoneFolds } from "../../src/services/users/user_phone.ts";
-import { phoneCodes } from "../../src/services/verification/phone_code.ts";
-import { freshDatabase } from "../database.ts";
+import type { Call } from "../../../src/deps.ts";
+import { newId } from "../../../src/deps.ts";
+import { type At, factOf, first, typeOf } from "../../../src/events/fact.ts";
+import { openLog } from "../../../src/events/log.ts";
+import type { Delivery } from "../../../src/notify/deliveries.ts";
+import { type SmsWorkerOptions, startSmsWorker } from "../../../src/notify/sms/worker.ts";
+import { connect } from "../../../src/postgres/pool/connect.ts";
+import { keyring } from "../../../src/security/seal.ts";
+import { phoneFolds } from "../../../src/services/users/user_phone.ts";
+import { phoneCodes } from "../../../src/services/verification/phone_code.ts";
+import { freshDatabase } from "../../database.ts";
 import { appendEarlier } from "./earlier_release.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };

@@ -5,10 +5,10 @@ import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { organization, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
+import { application, codeFor, exchange } from "../../provider/application.ts";
+import { loopback } from "../../provider/https_server.ts";
+import { claimsOf, openReceiver } from "../../provider/receiver.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
-import { application, codeFor, exchange } from "../application.ts";
-import { loopback } from "../https_server.ts";
-import { claimsOf, openReceiver } from "../receiver.ts";
 
 let receiver: Awaited<ReturnType<typeof openReceiver>>;
 let nodes: TwoNodes;

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { smsHealth } from "../../src/notify/sms/outbox.ts";
-import { webhookSender } from "../../src/notify/sms/webhook_sender.ts";
-import { compiled } from "../compiled.ts";
+import { smsHealth } from "../../../src/notify/sms/outbox.ts";
+import { webhookSender } from "../../../src/notify/sms/webhook_sender.ts";
+import { compiled } from "../../compiled.ts";
+import { idsOf, startProvider } from "../provider.ts";
 import { type Outbox, openOutbox, startWorker } from "./outbox.ts";
-import { idsOf, startProvider } from "./provider.ts";
 
 const program = fileURLToPath(new URL("./killed_worker.ts", import.meta.url));
 

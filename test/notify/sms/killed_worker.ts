@@ -1,9 +1,9 @@
 // A worker that kills itself without a chance to clean up, before or after one of its steps.
 
-import { webhookSender } from "../../src/notify/sms/webhook_sender.ts";
-import { startSmsWorker } from "../../src/notify/sms/worker.ts";
-import { connect } from "../../src/postgres/pool/connect.ts";
-import { keyring } from "../../src/security/seal.ts";
+import { webhookSender } from "../../../src/notify/sms/webhook_sender.ts";
+import { startSmsWorker } from "../../../src/notify/sms/worker.ts";
+import { connect } from "../../../src/postgres/pool/connect.ts";
+import { keyring } from "../../../src/security/seal.ts";
 import { whenAwaited } from "./when_awaited.ts";
 
 const [moment = "", databaseUrl = "", key = "", url = ""] = process.argv.slice(2);

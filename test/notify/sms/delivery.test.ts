@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { Config } from "../../src/config/config.ts";
-import { doctor } from "../../src/maintenance/doctor.ts";
-import { type Cluster, newDatabase, openTransaction, startCluster } from "../cluster.ts";
-import { type Answer, type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask } from "../postgres/embedded/holder.ts";
-import { idsOf, type Provider, type Received, startProvider } from "./provider.ts";
+import type { Config } from "../../../src/config/config.ts";
+import { doctor } from "../../../src/maintenance/doctor.ts";
+import { type Cluster, newDatabase, openTransaction, startCluster } from "../../cluster.ts";
+import { type Answer, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { ask } from "../../postgres/embedded/holder.ts";
+import { idsOf, type Provider, type Received, startProvider } from "../provider.ts";
 
 let cluster: Cluster;
 let provider: Provider;

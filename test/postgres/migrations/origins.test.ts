@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { freshDatabase } from "../database.ts";
-import { openClient } from "../fixture/database_client.ts";
+import { freshDatabase } from "../../database.ts";
+import { openClient } from "../../fixture/database_client.ts";
 
 const applications: readonly (readonly [oidc: object | null, origins: readonly string[]])[] = [
   [null, []],

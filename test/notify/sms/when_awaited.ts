@@ -1,4 +1,4 @@
-import type { Sql } from "../../src/postgres/pool/connect.ts";
+import type { Sql } from "../../../src/postgres/pool/connect.ts";
 
 /** A client whose statements run by way of a function; fragments, which nobody awaits, become part of others as they are. */
 export const whenAwaited = (sql: Sql, run: (text: string, ask: () => Promise<unknown>) => Promise<unknown>): Sql =>

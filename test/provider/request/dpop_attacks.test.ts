@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { exportJWK, generateSecret } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { refreshing } from "../fixture/connection.ts";
-import { signedUp } from "../harness.ts";
-import { ask } from "../postgres/embedded/holder.ts";
-import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
-import { type Application, application, basic, codeFor, type Person, post, verifier } from "./application.ts";
-import { beginDevice, deviceApplication, poll } from "./device_flow.ts";
-import { type Changed, type DpopKey, dpopKey, proofOf } from "./dpop.ts";
-import { done } from "./holding.ts";
-import { bySecret, type GrantedMachine, grantedMachine } from "./machine.ts";
+import { refreshing } from "../../fixture/connection.ts";
+import { signedUp } from "../../harness.ts";
+import { ask } from "../../postgres/embedded/holder.ts";
+import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
+import { type Application, application, basic, codeFor, type Person, post, verifier } from "../application.ts";
+import { beginDevice, deviceApplication, poll } from "../device_flow.ts";
+import { type Changed, type DpopKey, dpopKey, proofOf } from "../dpop.ts";
+import { done } from "../holding.ts";
+import { bySecret, type GrantedMachine, grantedMachine } from "../machine.ts";
 
 const issuer = "https://id.example";
 const tokenUrl = `${issuer}/oauth/token`;

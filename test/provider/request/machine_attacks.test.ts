@@ -1,12 +1,12 @@
 import { createPublicKey } from "node:crypto";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { machine, organization } from "../harness.ts";
-import { ask } from "../postgres/embedded/holder.ts";
-import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
-import { application, basic, post } from "./application.ts";
-import { done } from "./holding.ts";
-import { asserted, bySecret, type GrantedMachine, grantedMachine, jwtBearer, withAssertion } from "./machine.ts";
+import { machine, organization } from "../../harness.ts";
+import { ask } from "../../postgres/embedded/holder.ts";
+import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
+import { application, basic, post } from "../application.ts";
+import { done } from "../holding.ts";
+import { asserted, bySecret, type GrantedMachine, grantedMachine, jwtBearer, withAssertion } from "../machine.ts";
 
 const issuer = "https://id.example";
 let nodes: TwoNodes;

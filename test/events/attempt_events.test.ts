@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { rebuild } from "../../../src/events/rebuild.ts";
-import { folds } from "../../../src/runtime/modules.ts";
-import { startServer } from "../../../src/server/server.ts";
-import { oneConnection } from "../../events/log_of.ts";
-import { eventually } from "../../first_start.ts";
-import { pendingOf, withTotp, wrongCodeOf } from "../../fixture/factors.ts";
-import { holdTable } from "../../fixture/held_row.ts";
-import { type Client, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
-import { mailsTo } from "../../notify/mail_log.ts";
+import { rebuild } from "../../src/events/rebuild.ts";
+import { folds } from "../../src/runtime/modules.ts";
+import { startServer } from "../../src/server/server.ts";
+import { eventually } from "../first_start.ts";
+import { pendingOf, withTotp, wrongCodeOf } from "../fixture/factors.ts";
+import { holdTable } from "../fixture/held_row.ts";
+import { type Client, clientOf, machine, organization, type Postern, signedUp, startPostern } from "../harness.ts";
+import { mailsTo } from "../notify/mail_log.ts";
+import { oneConnection } from "./log_of.ts";
 
 let postern: Postern;
 beforeAll(async () => {

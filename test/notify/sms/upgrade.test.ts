@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { smsHealth } from "../../src/notify/sms/outbox.ts";
-import type { Sms } from "../../src/notify/sms/sms.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { type Cluster, newDatabase, openTransaction, startCluster } from "../cluster.ts";
+import { smsHealth } from "../../../src/notify/sms/outbox.ts";
+import type { Sms } from "../../../src/notify/sms/sms.ts";
+import { migrate } from "../../../src/postgres/migrate.ts";
+import { type Cluster, newDatabase, openTransaction, startCluster } from "../../cluster.ts";
 import { gatherAnew, gatherEarlier, migrateToEarlier, startEarlierWorker } from "./earlier_release.ts";
 import { node, type Outbox, openOutbox, startWorker } from "./outbox.ts";
 

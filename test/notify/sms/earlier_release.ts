@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { NewFact } from "../../src/events/fact.ts";
-import type { Sms } from "../../src/notify/sms/sms.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
-import type { Sql } from "../../src/postgres/pool/connect.ts";
-import { openPhoneCode } from "../../src/security/phone_code.ts";
-import type { Keyring } from "../../src/security/seal.ts";
+import type { NewFact } from "../../../src/events/fact.ts";
+import type { Sms } from "../../../src/notify/sms/sms.ts";
+import { migrate } from "../../../src/postgres/migrate.ts";
+import type { Sql } from "../../../src/postgres/pool/connect.ts";
+import { openPhoneCode } from "../../../src/security/phone_code.ts";
+import type { Keyring } from "../../../src/security/seal.ts";
 
-const migrations = fileURLToPath(new URL("../../src/postgres/migrations", import.meta.url));
+const migrations = fileURLToPath(new URL("../../../src/postgres/migrations", import.meta.url));
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
 /** Gives an empty database the tables of the earlier release. */

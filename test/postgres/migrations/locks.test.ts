@@ -2,12 +2,12 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { type Migration, migrationsIn, type Step } from "../../src/postgres/migrating/migration_file.ts";
-import { freshDatabase } from "../database.ts";
-import { openClient, warningsOnly } from "../fixture/database_client.ts";
+import { migrate } from "../../../src/postgres/migrate.ts";
+import { type Migration, migrationsIn, type Step } from "../../../src/postgres/migrating/migration_file.ts";
+import { freshDatabase } from "../../database.ts";
+import { openClient, warningsOnly } from "../../fixture/database_client.ts";
 
-const folder = new URL("../../src/postgres/migrations", import.meta.url).pathname;
+const folder = new URL("../../../src/postgres/migrations", import.meta.url).pathname;
 
 // Those before it are as 0.1.0 shipped them.
 const first = "0018";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { holdTable } from "../fixture/held_row.ts";
-import { type Postern, signedUp, startPostern } from "../harness.ts";
-import { ask, until } from "../postgres/embedded/holder.ts";
+import { holdTable } from "../../fixture/held_row.ts";
+import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { ask, until } from "../../postgres/embedded/holder.ts";
 
 // One hash at a time, each of them long enough for what happens meanwhile.
 const slow = { hashConcurrency: 1, hashMemoryKib: 262_144, hashIterations: 6, databaseStatementTimeoutMs: 300 };
