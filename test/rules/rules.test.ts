@@ -156,6 +156,17 @@ test("no folder or file is a drawer for everything", () => {
   expect(found).toEqual([]);
 });
 
+// Another provider to compare with, a name server that lies, and snapshots.
+const noRooms = ["provider/peer", "provider/rebinding", "provider/statements"];
+
+test("within a folder of src, tests have only the folders that it has", () => {
+  const within = (top: string) => filesOf(top).map((path) => dirname(path).slice(top.length + 1));
+  const rooms = new Set(within("src"));
+  const ofTests = new Set(within("test").filter((path) => rooms.has(path.replace(/\/.*/, "")) && path.includes("/")));
+  expect(ofTests.size).toBeGreaterThan(40);
+  expect([...ofTests].filter((path) => !rooms.has(path)).sort()).toEqual(noRooms);
+});
+
 test("no file names a place on somebody's machine, and none a registry", () => {
   const folders = ["home", "root", "work", "Users"].map((name) => `(?<![\\w.}/-])/${name}/\\w`);
   const hosts = ["npmjs", "yarnpkg"].map((name) => `registry\\.${name}\\.`);
