@@ -1,14 +1,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { errorText } from "../../src/messages/catalogue.ts";
-import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { type Postern, sharedPostern, signedUp } from "../harness.ts";
 import { type Door, openDoors } from "./doors.ts";
 import { methods } from "./play.ts";
 
 let postern: Postern;
 let doors: ReturnType<typeof openDoors>;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   doors = openDoors(postern.url);
   // Nobody is locked out for what is tried at many doors.
   await postern.admin.put("/v1/policies/lockout", { policy: { maximumAttempts: 0 } });
@@ -32,8 +32,7 @@ const rows: readonly Row[] = [
 
 async function asked(door: Door, row: Row, given: { length: number; gzip?: boolean }) {
   const [rpc, , request] = row;
-  const headers =
-    rpc === "SessionService.CreateSession" ? {} : { authorization: `Bearer ${postern.config.adminToken}` };
+  const headers = rpc === "SessionService.CreateSession" ? {} : { authorization: `Bearer ${postern.admin.token}` };
   const packing = given.gzip ? { request: "gzip" } : undefined;
   return door.ask({ method: methodOf(row), request: request("a".repeat(given.length)), headers, packing });
 }
@@ -132,7 +131,7 @@ test.each(largest)("the largest request of %s is not too large at any door", asy
   expect(json.length).toBeGreaterThan(bytes);
   for (const door of doors.all.filter(({ shut }) => shut(method) === undefined)) {
     // Wrong old passwords are counted: each door is tried by another user.
-    const token = rpc === "AccountService.ChangePassword" ? await tokenOfNewUser() : postern.config.adminToken;
+    const token = rpc === "AccountService.ChangePassword" ? await tokenOfNewUser() : postern.admin.token;
     const headers = { authorization: `Bearer ${token}` };
     const { reason = "", violations } = await door.ask({ method, request: whole, headers, raw: { json } });
     expect([door.name, reason, violations.filter((one) => /MAX|LEN/.test(one))]).toEqual([door.name, says, []]);

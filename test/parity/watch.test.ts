@@ -16,7 +16,7 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ErrorInfoSchema, file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
-import { machine, type Postern, startPostern } from "../harness.ts";
+import { machine, type Postern, sharedPostern } from "../harness.ts";
 import { frame, readFrame } from "../wire/frame.ts";
 import { readTrailers } from "../wire/http.ts";
 import { codeAndReason } from "../wire/refusal.ts";
@@ -241,7 +241,7 @@ let before: string;
 let expected: readonly JsonValue[];
 
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   stage = await stageOf(postern);
   where = within(stage.fixture.organizationId);
   const listed = await stage.admin.get("/v1/events?pageSize=1", where);

@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { freshDatabase } from "../database.ts";
-import { type Postern, signedUp, startPostern } from "../harness.ts";
+import { type Postern, sharedPostern, signedUp, startPostern } from "../harness.ts";
 import { ask, until } from "../postgres/embedded/holder.ts";
 import {
   type Application,
@@ -23,7 +23,7 @@ let issuer: string;
 let app: Application;
 let person: Person;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   [app, person] = [await application(postern.admin), await signedUp(postern)];
 });

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sealRequest } from "../../../src/provider/request/sealed_request.ts";
 import { keyring } from "../../../src/security/seal.ts";
-import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Postern, sharedPostern, signedUp, startPostern } from "../../harness.ts";
 import {
   type Application,
   answerIn,
@@ -22,7 +22,7 @@ let app: Application;
 let person: Person;
 const bye = "https://app.example/bye";
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   issuer = issuerOf(postern);
   app = await application(postern.admin, { name: "Shop", postLogoutRedirectUris: [bye] });
   person = await signedUp(postern);

@@ -6,13 +6,21 @@ import { errorText } from "../../../src/messages/catalogue.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { withTokens } from "../../fixture/many_tokens.ts";
-import { type Answer, type Client, machine, type Postern, signedUp, startPostern } from "../../harness.ts";
+import {
+  type Answer,
+  type Client,
+  machine,
+  type Postern,
+  sharedPostern,
+  signedUp,
+  startPostern,
+} from "../../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

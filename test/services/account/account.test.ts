@@ -7,6 +7,7 @@ import {
   machine,
   organization,
   type Postern,
+  sharedPostern,
   signedUp,
   startPostern,
 } from "../../harness.ts";
@@ -16,7 +17,7 @@ const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 let postern: Postern;
 let sql: postgres.Sql;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
 });
 afterAll(async () => {
@@ -157,7 +158,8 @@ test("GetMe tells the roles of one's own organization first, whatever others gra
 test("GetMe serves machines and the administrator of the instance as well", async () => {
   const { userId, client } = await machine(postern);
   expect(done(await client.get("/v1/users/me")).user).toMatchObject({ id: userId, machine: { name: "Robot" } });
-  expect(done(await postern.admin.get("/v1/users/me")).roles).toEqual([
+  const administrator = postern.as(postern.config.adminToken);
+  expect(done(await administrator.get("/v1/users/me")).roles).toEqual([
     { role: "INSTANCE_OWNER", permissions: permissionsOf("INSTANCE_OWNER") },
   ]);
 });

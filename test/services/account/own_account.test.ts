@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mailTexts } from "../../../src/messages/mail_texts.ts";
-import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Answer, machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { openProbe } from "../../probe.ts";
 import { newAddress } from "../../provider/mail_pages/mail_links.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

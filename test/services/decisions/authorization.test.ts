@@ -9,13 +9,14 @@ import {
   machine,
   organization,
   type Postern,
+  sharedPostern,
   signedUp,
   startPostern,
 } from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 }, 60_000);
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

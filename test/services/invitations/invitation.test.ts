@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expiredInvitations } from "../../../src/services/invitations/invitation_expiry.ts";
 import { nameInMail } from "../../../src/services/verification/joining_mail.ts";
 import { openClient } from "../../fixture/database_client.ts";
-import { machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { type Handlers, openHandlers } from "../../sent_statements.ts";
 import { administrator, codeTo, done, invite, newAddress, projectOf, refused } from "./invited.ts";
@@ -10,7 +10,7 @@ import { administrator, codeTo, done, invite, newAddress, projectOf, refused } f
 let postern: Postern;
 let handlers: Handlers;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   handlers = await openHandlers(postern);
 });
 afterAll(async () => {

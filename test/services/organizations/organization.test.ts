@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { permissions, permissionsOf } from "../../../src/guards/permissions.ts";
-import { type Answer, machine, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Answer, machine, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

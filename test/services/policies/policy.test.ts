@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openClient } from "../../fixture/database_client.ts";
-import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import {
+  type Answer,
+  machine,
+  organization,
+  type Postern,
+  sharedPostern,
+  signedUp,
+  startPostern,
+} from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

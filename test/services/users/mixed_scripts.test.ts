@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loginNameOf } from "../../../src/services/callers/login_name.ts";
 import { oneConnection, unique } from "../../events/log_of.ts";
-import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Answer, machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { issuerOf } from "../../provider/application.ts";
 import { openBrowser } from "../../provider/browser.ts";
 import { alertOf, titleOf } from "../../provider/mail_pages/mail_links.ts";
@@ -10,7 +10,7 @@ import { codeOfRegistration, newcomer, registering } from "../registrations/regi
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 

@@ -1,14 +1,22 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
-import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import {
+  type Answer,
+  machine,
+  organization,
+  type Postern,
+  sharedPostern,
+  signedUp,
+  startPostern,
+} from "../../harness.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
 let postern: Postern;
 let sql: postgres.Sql;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
   sql = postgres(driverUrl(postern.databaseUrl), { ...clientOptions(postern.databaseUrl, log), max: 2 });
 });
 afterAll(async () => {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { columnOf } from "../../../src/services/reading/row.ts";
 import { userRow } from "../../../src/services/users/user_row.ts";
-import { startPostern } from "../../harness.ts";
+import { freshDatabase } from "../../database.ts";
 import { openProbe } from "../../probe.ts";
 
 test("the row of a user has the columns of its table, with their types, and null where the table allows it", async () => {
-  await using postern = await startPostern();
-  await using probe = openProbe(postern.databaseUrl);
+  await using database = await freshDatabase();
+  await using probe = openProbe(database.url);
   const columns = await probe.sql<{ name: string; type: string }[]>`
     select attname as name, atttypid::regtype::text || case when attnotnull then '' else '?' end as type
     from pg_attribute where attrelid = 'all_users'::regclass and attnum > 0 and not attisdropped`;

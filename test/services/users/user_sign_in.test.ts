@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { enrolTotp, pendingOf } from "../../fixture/factors.ts";
-import { type Answer, machine, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
+import { type Answer, machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 
 let postern: Postern;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await sharedPostern();
 });
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
