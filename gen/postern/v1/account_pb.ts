@@ -640,7 +640,7 @@ export const EraseMeResponseSchema: GenMessage<EraseMeResponse, {jsonType: Erase
   messageDesc(file_postern_v1_account, 11);
 
 /**
- * What callers, human or machine, can do with their own account.
+ * The calls of users, human or machine, about their own account.
  *
  * @generated from service postern.v1.AccountService
  */

@@ -409,7 +409,7 @@ export type ResourceScope = Message<"postern.v1.ResourceScope"> & {
   role: string;
 
   /**
-   * What the scope allows, in words for the list on the consent page, such as `read your invoices`.
+   * The permission that the scope gives, in words for the list on the consent page, such as `read your invoices`.
    *
    * @generated from field: postern.v1.ScopeTexts texts = 3;
    */
@@ -439,7 +439,7 @@ export type ResourceScopeJson = {
   role?: string;
 
   /**
-   * What the scope allows, in words for the list on the consent page, such as `read your invoices`.
+   * The permission that the scope gives, in words for the list on the consent page, such as `read your invoices`.
    *
    * @generated from field: postern.v1.ScopeTexts texts = 3;
    */
@@ -454,7 +454,7 @@ export const ResourceScopeSchema: GenMessage<ResourceScope, {jsonType: ResourceS
   messageDesc(file_postern_v1_application, 3);
 
 /**
- * What a scope allows, in each of the languages of the pages. A text that is empty is shown in English.
+ * The permission that a scope gives, in each of the languages of the pages. A text that is empty is shown in English.
  *
  * @generated from message postern.v1.ScopeTexts
  */
@@ -489,7 +489,7 @@ export type ScopeTexts = Message<"postern.v1.ScopeTexts"> & {
 };
 
 /**
- * What a scope allows, in each of the languages of the pages. A text that is empty is shown in English.
+ * The permission that a scope gives, in each of the languages of the pages. A text that is empty is shown in English.
  *
  * @generated from message postern.v1.ScopeTexts
  */
@@ -1777,7 +1777,7 @@ export type ListApplicationsRequest = Message<"postern.v1.ListApplicationsReques
   pageToken: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ApplicationFilter filter = 4;
    */
@@ -1817,7 +1817,7 @@ export type ListApplicationsRequestJson = {
   pageToken?: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ApplicationFilter filter = 4;
    */
@@ -2346,7 +2346,7 @@ export type ApplicationFact_OidcCreated = Message<"postern.v1.ApplicationFact.Oi
   oidc?: OidcConfiguration | undefined;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 5;
    */
@@ -2386,7 +2386,7 @@ export type ApplicationFact_OidcCreatedJson = {
   oidc?: OidcConfigurationJson;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 5;
    */
@@ -2519,7 +2519,7 @@ export type ApplicationFact_OidcChanged = Message<"postern.v1.ApplicationFact.Oi
   oidc?: OidcConfiguration | undefined;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 3;
    */
@@ -2545,7 +2545,7 @@ export type ApplicationFact_OidcChangedJson = {
   oidc?: OidcConfigurationJson;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 3;
    */
@@ -2689,7 +2689,7 @@ export type ApplicationFact_ApiCreated = Message<"postern.v1.ApplicationFact.Api
   api?: ApiConfiguration | undefined;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 5;
    */
@@ -2729,7 +2729,7 @@ export type ApplicationFact_ApiCreatedJson = {
   api?: ApiConfigurationJson;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 5;
    */
@@ -2762,7 +2762,7 @@ export type ApplicationFact_ApiChanged = Message<"postern.v1.ApplicationFact.Api
   api?: ApiConfiguration | undefined;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 3;
    */
@@ -2788,7 +2788,7 @@ export type ApplicationFact_ApiChangedJson = {
   api?: ApiConfigurationJson;
 
   /**
-   * What was found when this was written; absent in events of earlier releases.
+   * The compliance result when this was written; absent in events of earlier releases.
    *
    * @generated from field: postern.v1.ApplicationFact.ComplianceFound compliance = 3;
    */

@@ -324,7 +324,7 @@ export type AttemptFact_CodeRefused = Message<"postern.v1.AttemptFact.CodeRefuse
   userId?: string | undefined;
 
   /**
-   * What the code was for.
+   * The purpose of the code.
    *
    * @generated from field: postern.v1.CodePurpose purpose = 2;
    */
@@ -343,7 +343,7 @@ export type AttemptFact_CodeRefusedJson = {
   userId?: string;
 
   /**
-   * What the code was for.
+   * The purpose of the code.
    *
    * @generated from field: postern.v1.CodePurpose purpose = 2;
    */
@@ -556,8 +556,7 @@ export const AttemptFact_RegistrationRequestedSchema: GenMessage<AttemptFact_Reg
  */
 export type AttemptFact_SignInCodeRequested = Message<"postern.v1.AttemptFact.SignInCodeRequested"> & {
   /**
-   * The id of the user; absent if no code could be mailed to anybody: nobody has the login name or address, or whoever has it cannot
-   * sign in by mail.
+   * The id of the user; absent if no code could be mailed: nobody has the login name or address, or that user cannot sign in by mail.
    *
    * @generated from field: optional string user_id = 1;
    */
@@ -576,8 +575,7 @@ export type AttemptFact_SignInCodeRequested = Message<"postern.v1.AttemptFact.Si
  */
 export type AttemptFact_SignInCodeRequestedJson = {
   /**
-   * The id of the user; absent if no code could be mailed to anybody: nobody has the login name or address, or whoever has it cannot
-   * sign in by mail.
+   * The id of the user; absent if no code could be mailed: nobody has the login name or address, or that user cannot sign in by mail.
    *
    * @generated from field: optional string user_id = 1;
    */
@@ -707,7 +705,7 @@ export const AttemptCountSchema: GenMessage<AttemptCount, {jsonType: AttemptCoun
   messageDesc(file_postern_v1_attempt, 1);
 
 /**
- * Why a sign-in by password failed.
+ * The reason why a sign-in by password failed.
  *
  * @generated from enum postern.v1.PasswordRefusal
  */
@@ -735,14 +733,14 @@ export const PasswordRefusal = {
 } as const;
 
 /**
- * Why a sign-in by password failed.
+ * The reason why a sign-in by password failed.
  *
  * @generated from enum postern.v1.PasswordRefusal
  */
 export type PasswordRefusal = (typeof PasswordRefusal)[keyof typeof PasswordRefusal] | UnknownEnum;
 
 /**
- * Why a sign-in by password failed.
+ * The reason why a sign-in by password failed.
  *
  * @generated from enum postern.v1.PasswordRefusal
  */
@@ -755,7 +753,7 @@ export const PasswordRefusalSchema: GenEnum<PasswordRefusal, PasswordRefusalJson
   enumDesc(file_postern_v1_attempt, 0);
 
 /**
- * What a wrong code was for.
+ * The purpose of a wrong code.
  *
  * @generated from enum postern.v1.CodePurpose
  */
@@ -832,14 +830,14 @@ export const CodePurpose = {
 } as const;
 
 /**
- * What a wrong code was for.
+ * The purpose of a wrong code.
  *
  * @generated from enum postern.v1.CodePurpose
  */
 export type CodePurpose = (typeof CodePurpose)[keyof typeof CodePurpose] | UnknownEnum;
 
 /**
- * What a wrong code was for.
+ * The purpose of a wrong code.
  *
  * @generated from enum postern.v1.CodePurpose
  */

@@ -390,7 +390,7 @@ export const EvaluationSchema: GenMessage<Evaluation, {jsonType: EvaluationJson}
   messageDesc(file_postern_v1_authorization, 5);
 
 /**
- * Which questions are decided.
+ * The questions that are decided.
  *
  * @generated from message postern.v1.EvaluationOptions
  */
@@ -405,7 +405,7 @@ export type EvaluationOptions = Message<"postern.v1.EvaluationOptions"> & {
 };
 
 /**
- * Which questions are decided.
+ * The questions that are decided.
  *
  * @generated from message postern.v1.EvaluationOptions
  */
@@ -466,7 +466,7 @@ export type EvaluateManyRequest = Message<"postern.v1.EvaluateManyRequest"> & {
   evaluations: Evaluation[];
 
   /**
-   * Which questions are decided.
+   * The questions that are decided.
    *
    * @generated from field: postern.v1.EvaluationOptions options = 6;
    */
@@ -513,7 +513,7 @@ export type EvaluateManyRequestJson = {
   evaluations?: EvaluationJson[];
 
   /**
-   * Which questions are decided.
+   * The questions that are decided.
    *
    * @generated from field: postern.v1.EvaluationOptions options = 6;
    */

@@ -40,7 +40,7 @@ export type Delivery = Message<"postern.v1.Delivery"> & {
   kind: DeliveryKind;
 
   /**
-   * What a mail is about.
+   * The subject of the mail.
    *
    * @generated from field: postern.v1.MailKind mail_kind = 3;
    */
@@ -75,7 +75,7 @@ export type Delivery = Message<"postern.v1.Delivery"> & {
   address?: string | undefined;
 
   /**
-   * Why the last attempt failed.
+   * The reason why the last attempt failed.
    *
    * @generated from field: optional string failure = 8;
    */
@@ -138,7 +138,7 @@ export type DeliveryJson = {
   kind?: DeliveryKindJson;
 
   /**
-   * What a mail is about.
+   * The subject of the mail.
    *
    * @generated from field: postern.v1.MailKind mail_kind = 3;
    */
@@ -173,7 +173,7 @@ export type DeliveryJson = {
   address?: string;
 
   /**
-   * Why the last attempt failed.
+   * The reason why the last attempt failed.
    *
    * @generated from field: optional string failure = 8;
    */
@@ -570,7 +570,7 @@ export const DeliveryKindSchema: GenEnum<DeliveryKind, DeliveryKindJson> = /*@__
   enumDesc(file_postern_v1_delivery, 0);
 
 /**
- * What a mail is about.
+ * The subject of a mail.
  *
  * @generated from enum postern.v1.MailKind
  */
@@ -682,14 +682,14 @@ export const MailKind = {
 } as const;
 
 /**
- * What a mail is about.
+ * The subject of a mail.
  *
  * @generated from enum postern.v1.MailKind
  */
 export type MailKind = (typeof MailKind)[keyof typeof MailKind] | UnknownEnum;
 
 /**
- * What a mail is about.
+ * The subject of a mail.
  *
  * @generated from enum postern.v1.MailKind
  */

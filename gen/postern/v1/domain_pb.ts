@@ -40,8 +40,8 @@ export type DomainCheck = Message<"postern.v1.DomainCheck"> & {
   result: DomainCheckResult;
 
   /**
-   * What DNS answered, in English: the first of the records that were found, or why there are none. Other characters than visible
-   * ASCII are shown as `?`.
+   * The answer of DNS, in English: the first of the records that were found, or why there are none. Characters other than visible ASCII are
+   * shown as `?`.
    *
    * @generated from field: string answer = 3;
    */
@@ -69,8 +69,8 @@ export type DomainCheckJson = {
   result?: DomainCheckResultJson;
 
   /**
-   * What DNS answered, in English: the first of the records that were found, or why there are none. Other characters than visible
-   * ASCII are shown as `?`.
+   * The answer of DNS, in English: the first of the records that were found, or why there are none. Characters other than visible ASCII are
+   * shown as `?`.
    *
    * @generated from field: string answer = 3;
    */
@@ -1128,10 +1128,9 @@ export const DomainCheckResultSchema: GenEnum<DomainCheckResult, DomainCheckResu
   enumDesc(file_postern_v1_domain, 1);
 
 /**
- * The domains of an organization. An organization proves that it controls a domain with a TXT record that only it is told, or an
- * owner of the instance gives it the domain. Several organizations may add the same domain, but only one has it: whoever proves it
- * first. The record must stay, because it is looked up again every day. Subdomains are domains of their own. An organization can
- * have at most 100 domains.
+ * The domains of an organization. An organization proves that it controls a domain with a TXT record that only it is told, or an owner of
+ * the instance gives it the domain. Several organizations may add the same domain, but only the first to prove it has it. The record must
+ * stay, because it is looked up again every day. Subdomains are domains of their own. An organization can have at most 100 domains.
  *
  * @generated from service postern.v1.DomainService
  */

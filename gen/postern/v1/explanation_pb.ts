@@ -246,7 +246,7 @@ export const ExplainSignInResponseSchema: GenMessage<ExplainSignInResponse, {jso
  */
 export type SignInStep = Message<"postern.v1.SignInStep"> & {
   /**
-   * What is checked.
+   * The check.
    *
    * @generated from field: postern.v1.SignInCheck check = 1;
    */
@@ -260,14 +260,14 @@ export type SignInStep = Message<"postern.v1.SignInStep"> & {
   outcome: SignInOutcome;
 
   /**
-   * Why.
+   * The reason for the result.
    *
    * @generated from field: postern.v1.SignInReason reason = 3;
    */
   reason: SignInReason;
 
   /**
-   * What the result depends on, and what to change for another one; absent if there is no such object, or the caller may not know.
+   * The object that the result depends on, to be changed for another result; absent if there is none, or the caller may not know it.
    *
    * @generated from field: postern.v1.ExplainedObject object = 4;
    */
@@ -288,7 +288,7 @@ export type SignInStep = Message<"postern.v1.SignInStep"> & {
  */
 export type SignInStepJson = {
   /**
-   * What is checked.
+   * The check.
    *
    * @generated from field: postern.v1.SignInCheck check = 1;
    */
@@ -302,14 +302,14 @@ export type SignInStepJson = {
   outcome?: SignInOutcomeJson;
 
   /**
-   * Why.
+   * The reason for the result.
    *
    * @generated from field: postern.v1.SignInReason reason = 3;
    */
   reason?: SignInReasonJson;
 
   /**
-   * What the result depends on, and what to change for another one; absent if there is no such object, or the caller may not know.
+   * The object that the result depends on, to be changed for another result; absent if there is none, or the caller may not know it.
    *
    * @generated from field: postern.v1.ExplainedObject object = 4;
    */
@@ -428,7 +428,7 @@ export type ExplainedGrant = Message<"postern.v1.ExplainedGrant"> & {
   roleKeys: string[];
 
   /**
-   * What keeps the grant from having an effect; unspecified if it has one. The state of the user does not count here.
+   * The reason why the grant has no effect; unspecified if it has one. The state of the user does not count here.
    *
    * @generated from field: postern.v1.GrantProblem problem = 5;
    */
@@ -484,7 +484,7 @@ export type ExplainedGrantJson = {
   roleKeys?: string[];
 
   /**
-   * What keeps the grant from having an effect; unspecified if it has one. The state of the user does not count here.
+   * The reason why the grant has no effect; unspecified if it has one. The state of the user does not count here.
    *
    * @generated from field: postern.v1.GrantProblem problem = 5;
    */
@@ -554,7 +554,7 @@ export type ExplainedClaim = Message<"postern.v1.ExplainedClaim"> & {
   userGrantIds: string[];
 
   /**
-   * What the value is read from: the user, or the organization whose metadata it is.
+   * The source of the value: the user, or the organization whose metadata it is.
    *
    * @generated from field: postern.v1.ExplainedObject object = 6;
    */
@@ -603,7 +603,7 @@ export type ExplainedClaimJson = {
   userGrantIds?: string[];
 
   /**
-   * What the value is read from: the user, or the organization whose metadata it is.
+   * The source of the value: the user, or the organization whose metadata it is.
    *
    * @generated from field: postern.v1.ExplainedObject object = 6;
    */
@@ -772,7 +772,7 @@ export type DecidingGrant = Message<"postern.v1.DecidingGrant"> & {
   organizationId: string;
 
   /**
-   * What keeps the grant from having an effect, the state of the user included; unspecified if it has one.
+   * The reason why the grant has no effect, the state of the user included; unspecified if it has one.
    *
    * @generated from field: postern.v1.DenialReason reason = 3;
    */
@@ -807,7 +807,7 @@ export type DecidingGrantJson = {
   organizationId?: string;
 
   /**
-   * What keeps the grant from having an effect, the state of the user included; unspecified if it has one.
+   * The reason why the grant has no effect, the state of the user included; unspecified if it has one.
    *
    * @generated from field: postern.v1.DenialReason reason = 3;
    */
@@ -829,7 +829,7 @@ export const DecidingGrantSchema: GenMessage<DecidingGrant, {jsonType: DecidingG
   messageDesc(file_postern_v1_explanation, 8);
 
 /**
- * What a sign-in checks.
+ * A check of a sign-in.
  *
  * @generated from enum postern.v1.SignInCheck
  */
@@ -907,14 +907,14 @@ export const SignInCheck = {
 } as const;
 
 /**
- * What a sign-in checks.
+ * A check of a sign-in.
  *
  * @generated from enum postern.v1.SignInCheck
  */
 export type SignInCheck = (typeof SignInCheck)[keyof typeof SignInCheck] | UnknownEnum;
 
 /**
- * What a sign-in checks.
+ * A check of a sign-in.
  *
  * @generated from enum postern.v1.SignInCheck
  */
@@ -989,7 +989,7 @@ export const SignInOutcomeSchema: GenEnum<SignInOutcome, SignInOutcomeJson> = /*
   enumDesc(file_postern_v1_explanation, 1);
 
 /**
- * Why a check has its result.
+ * The reason for the result of a check.
  *
  * @generated from enum postern.v1.SignInReason
  */
@@ -1255,14 +1255,14 @@ export const SignInReason = {
 } as const;
 
 /**
- * Why a check has its result.
+ * The reason for the result of a check.
  *
  * @generated from enum postern.v1.SignInReason
  */
 export type SignInReason = (typeof SignInReason)[keyof typeof SignInReason] | UnknownEnum;
 
 /**
- * Why a check has its result.
+ * The reason for the result of a check.
  *
  * @generated from enum postern.v1.SignInReason
  */
@@ -1365,7 +1365,7 @@ export const ExplainedKindSchema: GenEnum<ExplainedKind, ExplainedKindJson> = /*
   enumDesc(file_postern_v1_explanation, 3);
 
 /**
- * What keeps a user grant from having an effect.
+ * The reason why a user grant has no effect.
  *
  * @generated from enum postern.v1.GrantProblem
  */
@@ -1414,14 +1414,14 @@ export const GrantProblem = {
 } as const;
 
 /**
- * What keeps a user grant from having an effect.
+ * The reason why a user grant has no effect.
  *
  * @generated from enum postern.v1.GrantProblem
  */
 export type GrantProblem = (typeof GrantProblem)[keyof typeof GrantProblem] | UnknownEnum;
 
 /**
- * What keeps a user grant from having an effect.
+ * The reason why a user grant has no effect.
  *
  * @generated from enum postern.v1.GrantProblem
  */

@@ -1841,7 +1841,7 @@ export const FactorKindSchema: GenEnum<FactorKind, FactorKindJson> = /*@__PURE__
   enumDesc(file_postern_v1_factor, 0);
 
 /**
- * Why a sign-in refused a factor.
+ * The reason why a sign-in refused a factor.
  *
  * @generated from enum postern.v1.FactorRefusal
  */
@@ -1897,14 +1897,14 @@ export const FactorRefusal = {
 } as const;
 
 /**
- * Why a sign-in refused a factor.
+ * The reason why a sign-in refused a factor.
  *
  * @generated from enum postern.v1.FactorRefusal
  */
 export type FactorRefusal = (typeof FactorRefusal)[keyof typeof FactorRefusal] | UnknownEnum;
 
 /**
- * Why a sign-in refused a factor.
+ * The reason why a sign-in refused a factor.
  *
  * @generated from enum postern.v1.FactorRefusal
  */

@@ -112,7 +112,7 @@ export type OfferedGrant = Message<"postern.v1.OfferedGrant"> & {
   roleKeys: string[];
 
   /**
-   * When the roles end, in the future; if absent, never. Whoever accepts later does not get them.
+   * When the roles end, in the future; if absent, never. A user who accepts later does not get them.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
@@ -147,7 +147,7 @@ export type OfferedGrantJson = {
   roleKeys?: string[];
 
   /**
-   * When the roles end, in the future; if absent, never. Whoever accepts later does not get them.
+   * When the roles end, in the future; if absent, never. A user who accepts later does not get them.
    *
    * @generated from field: google.protobuf.Timestamp expiration_date = 4;
    */
@@ -976,7 +976,7 @@ export type AcceptInvitationResponse = Message<"postern.v1.AcceptInvitationRespo
   details?: Details | undefined;
 
   /**
-   * What the invitation offered and the caller did not get.
+   * The offers of the invitation that the caller did not get.
    *
    * @generated from field: repeated postern.v1.NotGiven not_given = 2;
    */
@@ -995,7 +995,7 @@ export type AcceptInvitationResponseJson = {
   details?: DetailsJson;
 
   /**
-   * What the invitation offered and the caller did not get.
+   * The offers of the invitation that the caller did not get.
    *
    * @generated from field: repeated postern.v1.NotGiven not_given = 2;
    */
@@ -1037,7 +1037,7 @@ export type NotGiven = Message<"postern.v1.NotGiven"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why not, as AddMember or AddUserGrant would answer the inviter.
+   * The reason, as AddMember or AddUserGrant would report it to the inviter.
    *
    * @generated from field: google.rpc.Status reason = 3;
    */
@@ -1065,7 +1065,7 @@ export type NotGivenJson = {
   grant?: OfferedGrantJson;
 
   /**
-   * Why not, as AddMember or AddUserGrant would answer the inviter.
+   * The reason, as AddMember or AddUserGrant would report it to the inviter.
    *
    * @generated from field: google.rpc.Status reason = 3;
    */
@@ -1130,7 +1130,7 @@ export const DeclineInvitationResponseSchema: GenMessage<DeclineInvitationRespon
   messageDesc(file_postern_v1_invitation, 21);
 
 /**
- * What another organization would give the organization or one of its users: one membership, user grant or project grant.
+ * An offer of another organization to the organization or one of its users: one membership, user grant or project grant.
  *
  * @generated from message postern.v1.ReceivedInvitation
  */
@@ -1201,7 +1201,7 @@ export type ReceivedInvitation = Message<"postern.v1.ReceivedInvitation"> & {
 };
 
 /**
- * What another organization would give the organization or one of its users: one membership, user grant or project grant.
+ * An offer of another organization to the organization or one of its users: one membership, user grant or project grant.
  *
  * @generated from message postern.v1.ReceivedInvitation
  */
@@ -1545,7 +1545,7 @@ export type InvitationFact = Message<"postern.v1.InvitationFact"> & {
     case: "created";
   } | {
     /**
-     * The invitation was mailed again. Whoever did that is the inviter from then on.
+     * The invitation was mailed again. The caller is the inviter from then on.
      *
      * @generated from field: postern.v1.InvitationFact.Resent resent = 2;
      */
@@ -1585,7 +1585,7 @@ export type InvitationFact = Message<"postern.v1.InvitationFact"> & {
     case: "expired";
   } | {
     /**
-     * What it offered, or whoever it was for, was deleted.
+     * The offer's object, or the user or organization that it was for, was deleted.
      *
      * @generated from field: postern.v1.InvitationFact.Ended ended = 7;
      */
@@ -1608,7 +1608,7 @@ export type InvitationFactJson = {
   created?: InvitationFact_CreatedJson;
 
   /**
-   * The invitation was mailed again. Whoever did that is the inviter from then on.
+   * The invitation was mailed again. The caller is the inviter from then on.
    *
    * @generated from field: postern.v1.InvitationFact.Resent resent = 2;
    */
@@ -1643,7 +1643,7 @@ export type InvitationFactJson = {
   expired?: InvitationFact_ExpiredJson;
 
   /**
-   * What it offered, or whoever it was for, was deleted.
+   * The offer's object, or the user or organization that it was for, was deleted.
    *
    * @generated from field: postern.v1.InvitationFact.Ended ended = 7;
    */
@@ -1697,8 +1697,8 @@ export type InvitationFact_Created = Message<"postern.v1.InvitationFact.Created"
   projectGrant?: OfferedProjectGrant | undefined;
 
   /**
-   * Whoever offered this by an invitation that the user has accepted, which the user's organization has to accept, too. Otherwise, whoever
-   * made the call is the inviter.
+   * The user who offered this by an invitation that the user has accepted and the user's organization has to accept, too. Otherwise, the
+   * caller is the inviter.
    *
    * @generated from field: optional string inviter_id = 6;
    */
@@ -1745,8 +1745,8 @@ export type InvitationFact_CreatedJson = {
   projectGrant?: OfferedProjectGrantJson;
 
   /**
-   * Whoever offered this by an invitation that the user has accepted, which the user's organization has to accept, too. Otherwise, whoever
-   * made the call is the inviter.
+   * The user who offered this by an invitation that the user has accepted and the user's organization has to accept, too. Otherwise, the
+   * caller is the inviter.
    *
    * @generated from field: optional string inviter_id = 6;
    */
@@ -1959,14 +1959,15 @@ export const InvitationStateSchema: GenEnum<InvitationState, InvitationStateJson
   enumDesc(file_postern_v1_invitation, 0);
 
 /**
- * Invitations into an organization. An invitation is mailed to an address and says what whoever accepts it gets: administrative roles
- * and roles in projects. It is accepted on the page that its mail links to, by a new user, who is created in the organization, or by
- * an existing user of any organization, whose address must be the invited one. Until then it is pending, and can be mailed again or
- * withdrawn. It expires after seven days and is deleted 30 days later. An organization can have at most 1,000 invitations.
+ * Invitations into an organization. An invitation is mailed to an address and offers administrative roles and roles in projects. It is
+ * accepted on the page that its mail links to, by a new user, who is created in the organization, or by an existing user of any
+ * organization, whose address must be the invited one. Until then it is pending, and can be mailed again or withdrawn. It expires after
+ * seven days and is deleted 30 days later. An organization can have at most 1,000 invitations.
  *
  * If an organization requires acceptance, AddMember, AddUserGrant and GrantProject of other organizations make invitations, too: of a user,
- * or of the organization itself, without a mail. An owner of the organization that receives one accepts or declines it. It expires after
- * 30 days. Whoever may give what it offers, such as the owner of a project, reads, resends and withdraws it without a role on the organization.
+ * or of the organization itself, without a mail. An owner of the organization that receives one accepts or declines it. It expires after 30
+ * days. Callers who may give what it offers, such as the owner of a project, read, resend and withdraw it without a role on the
+ * organization.
  *
  * @generated from service postern.v1.InvitationService
  */

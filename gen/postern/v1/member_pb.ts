@@ -493,7 +493,7 @@ export type ListMembersRequest = Message<"postern.v1.ListMembersRequest"> & {
   pageToken: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.MemberFilter filter = 7;
    */
@@ -554,7 +554,7 @@ export type ListMembersRequestJson = {
   pageToken?: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.MemberFilter filter = 7;
    */

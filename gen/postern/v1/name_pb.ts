@@ -29,7 +29,7 @@ export type ObjectName = Message<"postern.v1.ObjectName"> & {
   id: string;
 
   /**
-   * What the object is.
+   * The type of the object.
    *
    * @generated from field: postern.v1.ObjectKind kind = 2;
    */
@@ -71,7 +71,7 @@ export type ObjectNameJson = {
   id?: string;
 
   /**
-   * What the object is.
+   * The type of the object.
    *
    * @generated from field: postern.v1.ObjectKind kind = 2;
    */
@@ -169,7 +169,7 @@ export const GetNamesResponseSchema: GenMessage<GetNamesResponse, {jsonType: Get
   messageDesc(file_postern_v1_name, 2);
 
 /**
- * What an id stands for.
+ * The type of the object with an id.
  *
  * @generated from enum postern.v1.ObjectKind
  */
@@ -216,14 +216,14 @@ export const ObjectKind = {
 } as const;
 
 /**
- * What an id stands for.
+ * The type of the object with an id.
  *
  * @generated from enum postern.v1.ObjectKind
  */
 export type ObjectKind = (typeof ObjectKind)[keyof typeof ObjectKind] | UnknownEnum;
 
 /**
- * What an id stands for.
+ * The type of the object with an id.
  *
  * @generated from enum postern.v1.ObjectKind
  */

@@ -78,7 +78,7 @@ export const LifetimeSchema: GenMessage<Lifetime, {jsonType: LifetimeJson}> = /*
   messageDesc(file_postern_v1_options, 0);
 
 /**
- * Who may call an rpc. If several scopes are named, the permission in any one of them is enough.
+ * The callers who may call an rpc. If several scopes are named, the permission in any one of them is enough.
  *
  * @generated from message postern.v1.Access
  */
@@ -315,7 +315,7 @@ export type Access = Message<"postern.v1.Access"> & {
 };
 
 /**
- * Who may call an rpc. If several scopes are named, the permission in any one of them is enough.
+ * The callers who may call an rpc. If several scopes are named, the permission in any one of them is enough.
  *
  * @generated from message postern.v1.Access
  */
@@ -600,7 +600,7 @@ export const InsteadSchema: GenMessage<Instead, {jsonType: InsteadJson}> = /*@__
   messageDesc(file_postern_v1_options, 2);
 
 /**
- * Which part of the retention policy applies to events of a type of object.
+ * The part of the retention policy that applies to events of a type of object.
  *
  * @generated from enum postern.v1.Retention
  */
@@ -635,14 +635,14 @@ export const Retention = {
 } as const;
 
 /**
- * Which part of the retention policy applies to events of a type of object.
+ * The part of the retention policy that applies to events of a type of object.
  *
  * @generated from enum postern.v1.Retention
  */
 export type Retention = (typeof Retention)[keyof typeof Retention] | UnknownEnum;
 
 /**
- * Which part of the retention policy applies to events of a type of object.
+ * The part of the retention policy that applies to events of a type of object.
  *
  * @generated from enum postern.v1.Retention
  */
@@ -655,7 +655,7 @@ export const RetentionSchema: GenEnum<Retention, RetentionJson> = /*@__PURE__*/
   enumDesc(file_postern_v1_options, 0);
 
 /**
- * Who may call the rpc. The server does not start if an rpc does not have this option.
+ * The callers who may call the rpc. The server does not start if an rpc does not have this option.
  *
  * @generated from extension: postern.v1.Access access = 50001;
  */

@@ -333,7 +333,7 @@ export type ListOrganizationsRequest = Message<"postern.v1.ListOrganizationsRequ
   pageToken: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.OrganizationFilter filter = 3;
    */
@@ -366,7 +366,7 @@ export type ListOrganizationsRequestJson = {
   pageToken?: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.OrganizationFilter filter = 3;
    */
@@ -1439,8 +1439,8 @@ export const OrganizationFilterSchema: GenMessage<OrganizationFilter, {jsonType:
   messageDesc(file_postern_v1_organization, 18);
 
 /**
- * What the pages of an organization look like and say. Colours are written `#rrggbb`; if one is empty, Postern's own is used. An
- * empty text or link is left out.
+ * The look and the texts of an organization's pages. Colours are written `#rrggbb`; if one is empty, Postern's own is used. An empty text
+ * or link is left out.
  *
  * @generated from message postern.v1.Branding
  */
@@ -1510,8 +1510,8 @@ export type Branding = Message<"postern.v1.Branding"> & {
 };
 
 /**
- * What the pages of an organization look like and say. Colours are written `#rrggbb`; if one is empty, Postern's own is used. An
- * empty text or link is left out.
+ * The look and the texts of an organization's pages. Colours are written `#rrggbb`; if one is empty, Postern's own is used. An empty text
+ * or link is left out.
  *
  * @generated from message postern.v1.Branding
  */
@@ -2346,7 +2346,7 @@ export const OverviewCountSchema: GenMessage<OverviewCount, {jsonType: OverviewC
   messageDesc(file_postern_v1_organization, 33);
 
 /**
- * What needs attention on the instance, and what runs there.
+ * The objects on the instance that need attention, its signing keys, and its versions.
  *
  * @generated from message postern.v1.InstanceOverview
  */
@@ -2402,7 +2402,7 @@ export type InstanceOverview = Message<"postern.v1.InstanceOverview"> & {
 };
 
 /**
- * What needs attention on the instance, and what runs there.
+ * The objects on the instance that need attention, its signing keys, and its versions.
  *
  * @generated from message postern.v1.InstanceOverview
  */

@@ -254,13 +254,13 @@ export const LockoutPolicySchema: GenMessage<LockoutPolicy, {jsonType: LockoutPo
   messageDesc(file_postern_v1_policy, 1);
 
 /**
- * What happens to the personal data of users.
+ * The policy for the personal data of users.
  *
  * @generated from message postern.v1.PrivacyPolicy
  */
 export type PrivacyPolicy = Message<"postern.v1.PrivacyPolicy"> & {
   /**
-   * For how many days an erased user can be restored (EraseUser, RestoreUser); with 0, the erasure begins at once. The built-in
+   * The number of days for which an erased user can be restored (EraseUser, RestoreUser); with 0, the erasure begins at once. The built-in
    * policy gives 7.
    *
    * @generated from field: optional uint32 restore_days = 1;
@@ -276,13 +276,13 @@ export type PrivacyPolicy = Message<"postern.v1.PrivacyPolicy"> & {
 };
 
 /**
- * What happens to the personal data of users.
+ * The policy for the personal data of users.
  *
  * @generated from message postern.v1.PrivacyPolicy
  */
 export type PrivacyPolicyJson = {
   /**
-   * For how many days an erased user can be restored (EraseUser, RestoreUser); with 0, the erasure begins at once. The built-in
+   * The number of days for which an erased user can be restored (EraseUser, RestoreUser); with 0, the erasure begins at once. The built-in
    * policy gives 7.
    *
    * @generated from field: optional uint32 restore_days = 1;
@@ -314,15 +314,15 @@ export const PrivacyPolicySchema: GenMessage<PrivacyPolicy, {jsonType: PrivacyPo
  */
 export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
   /**
-   * For how many days the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after these have ended; if
-   * absent, always.
+   * The number of days for which the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after
+   * these have ended; if absent, always.
    *
    * @generated from field: optional uint32 sign_in_days = 1;
    */
   signInDays?: number | undefined;
 
   /**
-   * For how many days the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions,
+   * The number of days for which the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions,
    * domains and invitations are kept after these are gone; if absent, always.
    *
    * @generated from field: optional uint32 administration_days = 2;
@@ -340,15 +340,15 @@ export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
  */
 export type RetentionPolicyJson = {
   /**
-   * For how many days the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after these have ended; if
-   * absent, always.
+   * The number of days for which the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after
+   * these have ended; if absent, always.
    *
    * @generated from field: optional uint32 sign_in_days = 1;
    */
   signInDays?: number;
 
   /**
-   * For how many days the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions,
+   * The number of days for which the events of users, factors, consents, memberships, projects, project grants, user grants, subscriptions,
    * domains and invitations are kept after these are gone; if absent, always.
    *
    * @generated from field: optional uint32 administration_days = 2;
@@ -364,7 +364,7 @@ export const RetentionPolicySchema: GenMessage<RetentionPolicy, {jsonType: Reten
   messageDesc(file_postern_v1_policy, 3);
 
 /**
- * Who may register in an organization.
+ * The policy for who may register in an organization.
  *
  * @generated from message postern.v1.RegistrationPolicy
  */
@@ -378,7 +378,7 @@ export type RegistrationPolicy = Message<"postern.v1.RegistrationPolicy"> & {
 };
 
 /**
- * Who may register in an organization.
+ * The policy for who may register in an organization.
  *
  * @generated from message postern.v1.RegistrationPolicy
  */
@@ -440,8 +440,8 @@ export const FactorPolicySchema: GenMessage<FactorPolicy, {jsonType: FactorPolic
  */
 export type SignInPolicy = Message<"postern.v1.SignInPolicy"> & {
   /**
-   * Whether people may sign in with a code that is mailed to them in place of the password (StartMailSession); by the built-in policy
-   * they may not. For users with a role on the instance, the policies of the organization and of the instance must both allow it. Whoever
+   * Whether people may sign in with a code that is mailed to them in place of the password (StartMailSession); by the built-in policy they
+   * may not. For users with a role on the instance, the policies of the organization and of the instance must both allow it. Anybody who
    * reads a mailbox can then sign in as its user, unless the user has a second factor: a code never replaces that.
    *
    * @generated from field: bool mail_codes = 1;
@@ -456,8 +456,8 @@ export type SignInPolicy = Message<"postern.v1.SignInPolicy"> & {
  */
 export type SignInPolicyJson = {
   /**
-   * Whether people may sign in with a code that is mailed to them in place of the password (StartMailSession); by the built-in policy
-   * they may not. For users with a role on the instance, the policies of the organization and of the instance must both allow it. Whoever
+   * Whether people may sign in with a code that is mailed to them in place of the password (StartMailSession); by the built-in policy they
+   * may not. For users with a role on the instance, the policies of the organization and of the instance must both allow it. Anybody who
    * reads a mailbox can then sign in as its user, unless the user has a second factor: a code never replaces that.
    *
    * @generated from field: bool mail_codes = 1;
@@ -2466,7 +2466,7 @@ export const RegistrationAudience = {
   NOBODY: 1,
 
   /**
-   * Those with an address in a domain that the organization has proven.
+   * People with an address in a domain that the organization has proven.
    *
    * @generated from enum value: REGISTRATION_AUDIENCE_PROVEN_DOMAINS = 2;
    */

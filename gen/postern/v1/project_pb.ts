@@ -446,7 +446,7 @@ export type ListProjectsRequest = Message<"postern.v1.ListProjectsRequest"> & {
   includeGranted: boolean;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ProjectFilter filter = 4;
    */
@@ -486,7 +486,7 @@ export type ListProjectsRequestJson = {
   includeGranted?: boolean;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ProjectFilter filter = 4;
    */
@@ -748,7 +748,7 @@ export type ListProjectRolesRequest = Message<"postern.v1.ListProjectRolesReques
   pageToken: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
    */
@@ -788,7 +788,7 @@ export type ListProjectRolesRequestJson = {
   pageToken?: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ProjectRoleFilter filter = 4;
    */
@@ -1088,7 +1088,7 @@ export type ListProjectGrantsRequest = Message<"postern.v1.ListProjectGrantsRequ
   pageToken: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
    */
@@ -1128,7 +1128,7 @@ export type ListProjectGrantsRequestJson = {
   pageToken?: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.ProjectGrantFilter filter = 4;
    */

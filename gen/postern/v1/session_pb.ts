@@ -231,9 +231,9 @@ export type CreateSessionRequest = Message<"postern.v1.CreateSessionRequest"> & 
   newPassword?: string | undefined;
 
   /**
-   * The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of
-   * login_name. If there is none, users are found by login names in the directory of the instance, then by addresses. An address
-   * that two users have means nobody.
+   * The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of login_name. If
+   * there is none, users are found by login names in the directory of the instance, then by addresses. An address that two users have finds
+   * nobody.
    *
    * @generated from field: string organization_id = 4;
    */
@@ -267,9 +267,9 @@ export type CreateSessionRequestJson = {
   newPassword?: string;
 
   /**
-   * The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of
-   * login_name. If there is none, users are found by login names in the directory of the instance, then by addresses. An address
-   * that two users have means nobody.
+   * The organization that the user belongs to. If empty, it is the one whose id or proven domain follows the last `@` of login_name. If
+   * there is none, users are found by login names in the directory of the instance, then by addresses. An address that two users have finds
+   * nobody.
    *
    * @generated from field: string organization_id = 4;
    */

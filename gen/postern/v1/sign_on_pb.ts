@@ -128,7 +128,7 @@ export const SignOnFact_EndedSchema: GenMessage<SignOnFact_Ended, {jsonType: Sig
   messageDesc(file_postern_v1_sign_on, 0, 0);
 
 /**
- * Why a sign-in to an application ended before it expired.
+ * The reason why a sign-in to an application ended before it expired.
  *
  * @generated from enum postern.v1.SignOnEnd
  */
@@ -191,14 +191,14 @@ export const SignOnEnd = {
 } as const;
 
 /**
- * Why a sign-in to an application ended before it expired.
+ * The reason why a sign-in to an application ended before it expired.
  *
  * @generated from enum postern.v1.SignOnEnd
  */
 export type SignOnEnd = (typeof SignOnEnd)[keyof typeof SignOnEnd] | UnknownEnum;
 
 /**
- * Why a sign-in to an application ended before it expired.
+ * The reason why a sign-in to an application ended before it expired.
  *
  * @generated from enum postern.v1.SignOnEnd
  */

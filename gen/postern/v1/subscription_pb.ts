@@ -82,7 +82,7 @@ export type Subscription = Message<"postern.v1.Subscription"> & {
   failedAttempts: number;
 
   /**
-   * Why the last attempt failed; absent if it did not fail.
+   * The reason why the last attempt failed; absent if it did not fail.
    *
    * @generated from field: optional string failure = 9;
    */
@@ -173,7 +173,7 @@ export type SubscriptionJson = {
   failedAttempts?: number;
 
   /**
-   * Why the last attempt failed; absent if it did not fail.
+   * The reason why the last attempt failed; absent if it did not fail.
    *
    * @generated from field: optional string failure = 9;
    */

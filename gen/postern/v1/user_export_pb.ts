@@ -64,7 +64,7 @@ export type UserRecord = Message<"postern.v1.UserRecord"> & {
     case: "password";
   } | {
     /**
-     * A code that was sent to the user, or returned to whoever requested it, and that still works.
+     * A code that was sent to the user, or returned to the caller who requested it, and that is still valid.
      *
      * @generated from field: postern.v1.CodeRecord code = 3;
      */
@@ -120,7 +120,7 @@ export type UserRecord = Message<"postern.v1.UserRecord"> & {
     case: "roles";
   } | {
     /**
-     * An organization that can give the user no roles any more.
+     * An organization that can give the user no more roles.
      *
      * @generated from field: postern.v1.EndedUserRoles ended_roles = 10;
      */
@@ -176,7 +176,7 @@ export type UserRecord = Message<"postern.v1.UserRecord"> & {
     case: "metadata";
   } | {
     /**
-     * What another organization would give the user, once an owner of the user's organization accepts it.
+     * An offer of another organization to the user, once an owner of the user's organization accepts it.
      *
      * @generated from field: postern.v1.ReceivedInvitation received_invitation = 17;
      */
@@ -214,7 +214,7 @@ export type UserRecordJson = {
   password?: PasswordRecordJson;
 
   /**
-   * A code that was sent to the user, or returned to whoever requested it, and that still works.
+   * A code that was sent to the user, or returned to the caller who requested it, and that is still valid.
    *
    * @generated from field: postern.v1.CodeRecord code = 3;
    */
@@ -263,7 +263,7 @@ export type UserRecordJson = {
   roles?: UserRolesJson;
 
   /**
-   * An organization that can give the user no roles any more.
+   * An organization that can give the user no more roles.
    *
    * @generated from field: postern.v1.EndedUserRoles ended_roles = 10;
    */
@@ -312,7 +312,7 @@ export type UserRecordJson = {
   metadata?: MetadataEntryJson;
 
   /**
-   * What another organization would give the user, once an owner of the user's organization accepts it.
+   * An offer of another organization to the user, once an owner of the user's organization accepts it.
    *
    * @generated from field: postern.v1.ReceivedInvitation received_invitation = 17;
    */
@@ -334,7 +334,7 @@ export const UserRecordSchema: GenMessage<UserRecord, {jsonType: UserRecordJson}
   messageDesc(file_postern_v1_user_export, 0);
 
 /**
- * What is known about a password, besides its hash.
+ * The stored data about a password, besides its hash.
  *
  * @generated from message postern.v1.PasswordRecord
  */
@@ -369,7 +369,7 @@ export type PasswordRecord = Message<"postern.v1.PasswordRecord"> & {
 };
 
 /**
- * What is known about a password, besides its hash.
+ * The stored data about a password, besides its hash.
  *
  * @generated from message postern.v1.PasswordRecord
  */
@@ -424,7 +424,7 @@ export type CodeRecord = Message<"postern.v1.CodeRecord"> & {
   address: string;
 
   /**
-   * What it is for: `email`, `password`, `undo` or `phone`.
+   * The purpose of the code: `email`, `password`, `undo` or `phone`.
    *
    * @generated from field: string purpose = 2;
    */
@@ -452,7 +452,7 @@ export type CodeRecordJson = {
   address?: string;
 
   /**
-   * What it is for: `email`, `password`, `undo` or `phone`.
+   * The purpose of the code: `email`, `password`, `undo` or `phone`.
    *
    * @generated from field: string purpose = 2;
    */
@@ -501,7 +501,7 @@ export type SignOnRecord = Message<"postern.v1.SignOnRecord"> & {
   sessionId: string;
 
   /**
-   * What the application may do, as it asked.
+   * The scope of the application, as it requested it.
    *
    * @generated from field: string scope = 4;
    */
@@ -564,7 +564,7 @@ export type SignOnRecordJson = {
   sessionId?: string;
 
   /**
-   * What the application may do, as it asked.
+   * The scope of the application, as it requested it.
    *
    * @generated from field: string scope = 4;
    */
@@ -669,7 +669,7 @@ export type MessageRecord = Message<"postern.v1.MessageRecord"> & {
   address: string;
 
   /**
-   * What it is about, such as `email_code`.
+   * The kind of mail, such as `email_code`.
    *
    * @generated from field: string kind = 2;
    */
@@ -697,7 +697,7 @@ export type MessageRecordJson = {
   address?: string;
 
   /**
-   * What it is about, such as `email_code`.
+   * The kind of mail, such as `email_code`.
    *
    * @generated from field: string kind = 2;
    */
@@ -878,11 +878,11 @@ export const ExportUserResponseSchema: GenMessage<ExportUserResponse, {jsonType:
  */
 export const UserExportService: GenService<{
   /**
-   * Returns everything that is kept about a user: the records of all pages together are the document. Users may export
-   * themselves. The export has no secrets and no codes, nor hashes of either, and nothing about anybody else, except for ids. A
-   * user who is waiting for erasure or was deleted can still be exported; of a deleted user, only events are left. A page may
-   * have fewer records than requested, or none, even if there are more; `next_page_token` is empty on the last page. What changes
-   * between two pages may be missing, or may be there as it was before.
+   * Returns everything that is stored about a user: the records of all pages together are the document. Users may export themselves. The
+   * export has no secrets and no codes, nor hashes of either, and nothing about anybody else, except for ids. A user who is waiting for
+   * erasure or was deleted can still be exported; of a deleted user, only events are left. A page may have fewer records than requested, or
+   * none, even if there are more; `next_page_token` is empty on the last page. A record that changes between two pages may be missing, or
+   * in its former state.
    *
    * @generated from rpc postern.v1.UserExportService.ExportUser
    */

@@ -1227,7 +1227,7 @@ export type ListUsersRequest = Message<"postern.v1.ListUsersRequest"> & {
   pageToken: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.UserFilter filter = 3;
    */
@@ -1282,7 +1282,7 @@ export type ListUsersRequestJson = {
   pageToken?: string;
 
   /**
-   * Which items to list; if absent, all of them.
+   * Filters the list; if absent, all items are listed.
    *
    * @generated from field: postern.v1.UserFilter filter = 3;
    */
@@ -3915,7 +3915,7 @@ export type UserFact_HumanCreated = Message<"postern.v1.UserFact.HumanCreated"> 
   language?: string | undefined;
 
   /**
-   * Whether a mail of ours has reached the address, because the user accepted an invitation.
+   * Whether one of our mails has reached the address, because the user accepted an invitation.
    *
    * @generated from field: optional bool by_mail = 37;
    */
@@ -4032,7 +4032,7 @@ export type UserFact_HumanCreatedJson = {
   language?: string;
 
   /**
-   * Whether a mail of ours has reached the address, because the user accepted an invitation.
+   * Whether one of our mails has reached the address, because the user accepted an invitation.
    *
    * @generated from field: optional bool by_mail = 37;
    */
@@ -6783,9 +6783,9 @@ export const UserService: GenService<{
     output: typeof GetUserByLoginNameResponseSchema;
   },
   /**
-   * Finds the user of the organization worked in whom a login name belongs to, for whoever gives roles on a project or a project
-   * grant there. Users of other organizations are not found, and neither are addresses or parts of a name. Each node limits how
-   * many names one caller may try per minute that nobody has (SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE, then RATE_LIMIT).
+   * Finds the user of the organization worked in by a login name, for callers who give roles on a project or a project grant there. Users
+   * of other organizations are not found, and neither are addresses or parts of a name. Each node limits how many unknown names one caller
+   * may try per minute (SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE, then RATE_LIMIT).
    *
    * @generated from rpc postern.v1.UserService.FindUser
    */
