@@ -9,7 +9,7 @@ import { signingKeyFolds, signingKeys } from "./tokens/signing_keys.ts";
 
 type Parts = { readonly deps: Deps; readonly instanceId: string };
 
-/** Sign-in at applications: what explains it, what it records, and what it deletes. */
+/** Sign-in at applications: explanations, facts, and expired rows to delete. */
 export const provider = {
   serves: [
     serving(ExplanationService, ({ deps }: Parts, settings: ExplanationSettings) => explanationService(deps, settings)),

@@ -109,7 +109,7 @@ type Sessions = ReturnType<typeof accountServices>["sessions"];
 function signingOut(deps: Deps, jar: CookieJar, sessions: Sessions) {
   return { signOut: (view: AccountView) => signOut(view), signOutEverywhere, leaving };
 
-  /** The cookies that leave the browser its other accounts. */
+  /** The cookies that keep the browser's other accounts signed in. */
   async function leaving({ http, session }: AccountView): Promise<readonly string[]> {
     const cookies = jar.readSessions(http.headers.cookie);
     const { kept } = await sessionsToEnd(deps.sql, { cookies, hint: session });

@@ -39,7 +39,7 @@ export function accountApplications({ consents, resourcesNear }: AccountServices
   return section(consents, { listed, allowed });
 }
 
-/** What the section reads: the applications, and what each may do in words. */
+/** The reads of the section: the applications, and the access of each in words. */
 type Reads = {
   readonly listed: ListOfUser;
   readonly allowed: (application: Listed, view: AccountView) => Promise<readonly string[]>;

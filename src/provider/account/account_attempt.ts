@@ -28,10 +28,10 @@ export function requestsOf(rules: readonly MessageRule[]) {
   };
 }
 
-/** What a failed form says; undefined if what the form named is already gone. Other errors are thrown again. */
+/** The sentences about a failed form; undefined if the object that it named is already gone. Other errors are thrown again. */
 export function failureOf(error: unknown, form: Parameters, language: Language): Failed | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) === undefined || reasonOf(error) === "INTERNAL") throw error;
-  // Lost races make the page run again.
+  // A page that lost a race runs again.
   if (isLostRace(error)) throw error;
   if (error.code === Code.NotFound) return undefined;
   const found = localized(error, language);
@@ -42,7 +42,7 @@ export function failureOf(error: unknown, form: Parameters, language: Language):
   return { problems, fields: violations.map(({ field }) => field), form };
 }
 
-// The others speak to administrators, or of them.
+// Texts for users; the general ones address administrators.
 const ownTexts: Readonly<Record<string, PageText>> = { EMAIL_UNCHANGED: "email_same", PHONE_UNCHANGED: "phone_same" };
 
 function ownText(error: ConnectError, language: Language): readonly string[] | undefined {

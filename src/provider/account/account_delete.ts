@@ -14,7 +14,7 @@ import {
 } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 
-/** Makes the function that tells which cookies leave the browser's other accounts, if this one ends. */
+/** Makes the cookies that keep the browser's other accounts signed in when this one ends. */
 export type Leaving = (view: AccountView) => Promise<readonly string[]>;
 
 /** The page on which users delete their account, where the policy allows that. */

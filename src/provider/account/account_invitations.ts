@@ -28,7 +28,7 @@ import type { AccountServices } from "./account_services.ts";
 
 const { method } = InvitationService;
 
-/** What other organizations offer the user. Users decline it; they accept it if they may decide for their own organization. */
+/** The user's offers from other organizations. Users decline them, and accept them if they may decide for their own organization. */
 export function accountInvitations(services: AccountServices): AccountSection {
   const { invitations, membershipsToDecide, projectNames } = services;
   return { path: paths.accountInvitations, isSensitive: () => false, show, act };
@@ -68,7 +68,7 @@ export function accountInvitations(services: AccountServices): AccountSection {
     return undefined;
   }
 
-  /** Accepts what is for the user, with the rights that the user has as an administrator. */
+  /** Accepts an offer to the user, with the rights that the user has as an administrator. */
   async function accept(view: AccountView, invitationId: string): Promise<void> {
     const { http, session } = view;
     const memberships = await membershipsToDecide(session);
@@ -97,7 +97,7 @@ ${expirationDate ? dated("received_until", view, expirationDate) : nothing}
 ${mayAccept ? accept : nothing}<button name="ask_decline" value="${id}" class="plain danger">${pageText("decline", language)}</button>`;
 }
 
-/** What is offered, in words. */
+/** The offer in words. */
 function offered(view: AccountView, { organizationName, offer }: ReceivedInvitation, names: Shown["names"]): Html {
   const memberships = offer.case === "membership" ? [offer.value] : [];
   const grants = offer.case === "grant" ? [offer.value] : [];

@@ -79,18 +79,18 @@ ${userOf(view)}
 ${accountPaths.map((one) => linkTo(one, view))}</div>
 </nav>`;
 
-/** What a page asks before something ends that only another sign-in brings back. */
+/** A question before something ends that only another sign-in brings back. */
 export type Question = {
   readonly title: string;
   readonly text: string;
-  /** What it is about, if the title does not say. */
+  /** The object of the question, if the title does not name it. */
   readonly about?: Html;
-  /** The fields and the button that do it. */
+  /** The fields and the button of the form. */
   readonly fields: Html;
   readonly keep?: PageText;
 };
 
-/** Asks before something ends. Its form does it; the link leads back. */
+/** Asks for confirmation before something ends. The form ends it; the link leads back. */
 export function questionPage(view: AccountView, { title, text, about = nothing, fields, keep = "cancel" }: Question) {
   const { language, path } = view;
   return pageResponse(view, {

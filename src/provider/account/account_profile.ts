@@ -13,7 +13,7 @@ import type { Failed } from "./account_attempt.ts";
 import { type AccountSection, type AccountView, accountForm, accountPage, savedPage } from "./account_page.ts";
 import type { AccountServices } from "./account_services.ts";
 
-/** What the form holds: as it is kept, or as it was typed. */
+/** The values in the form, as stored or as typed. */
 type Values = Readonly<Record<FieldName, string>>;
 type FieldName = (typeof names)[number] | (typeof addressNames)[number] | "language";
 

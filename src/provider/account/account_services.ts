@@ -24,7 +24,7 @@ import { resourcesNearRead } from "../request/resource.ts";
 import { requestsOf } from "./account_attempt.ts";
 import type { AccountView } from "./account_page.ts";
 
-/** The services whose handlers the account pages call, so that pages and calls have the same effects, and what the pages read. */
+/** The services whose handlers the account pages call, so that pages and calls have the same effects, and the reads of the pages. */
 export type AccountServices = ReturnType<typeof accountServices>;
 
 export type AccountParts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly signIns: SignIns };
@@ -52,7 +52,7 @@ export function accountServices({ deps, settings, signIns }: AccountParts, jar: 
   };
 }
 
-/** Makes the read of the roles of a user who decides what their own organization accepts; undefined for anybody else. */
+/** Makes the read of the roles of a user who decides what their own organization accepts; undefined for all others. */
 function decidingRead({ sql }: Pick<Deps, "sql">) {
   const membershipsOf = membershipsRead(sql);
   return async ({ userId, owner: id }: AccountView["session"]): Promise<readonly Membership[] | undefined> => {
@@ -64,7 +64,7 @@ function decidingRead({ sql }: Pick<Deps, "sql">) {
 
 type Read<R> = (key: { owner: string; id: string }, signal: AbortSignal) => Promise<R | undefined>;
 
-/** What is kept about the user of a page, whose session says that there is one. */
+/** Reads the data of the user of a page; the session proves that the user exists. */
 async function ofView<R>(read: Read<R>, { http, session }: AccountView): Promise<R> {
   const row = await read({ owner: session.owner, id: session.userId }, http.signal);
   if (!row) throw new Error("the user of a session is not there");

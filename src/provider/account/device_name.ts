@@ -1,4 +1,4 @@
-// The first that matches counts: most browsers also name those that they derive from.
+// The first match counts: most browsers also name those that they derive from.
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"],
   [/\b(?:OPR|Opera)\//, "Opera"],
@@ -17,7 +17,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** What people call the program and the system that a User-Agent header names; for programs other than browsers, their own name. */
+/** The usual name of the program and system in a User-Agent header; programs other than browsers keep their own name. */
 export function deviceOf(userAgent: string): string {
   const named = (table: typeof browsers) => table.find(([pattern]) => pattern.test(userAgent))?.[1];
   const own = /^[\w .-]{1,40}/.exec(userAgent)?.[0].trim();

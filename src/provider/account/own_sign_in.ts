@@ -28,7 +28,7 @@ export const freshSignIn = (
   { username, owner, hasFactor }: ClientSession,
   { freshSignInSeconds }: ProviderSettings,
 ) => ({
-  // Names whose page it is.
+  // Names the organization whose page it is.
   scope: organizationScope + owner,
   max_age: String(freshSignInSeconds),
   login_hint: username,

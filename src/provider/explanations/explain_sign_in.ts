@@ -64,7 +64,7 @@ export const signInExplanations = (deps: Pick<Deps, "sql" | "clock">, settings: 
   }
 };
 
-/** Who signs in, and the organization that the request names. */
+/** The user who signs in, and the organization that the request names. */
 type Signing = { readonly id: string; readonly organizationId: string | undefined };
 
 function keyOf(request: ExplainSignInRequest, call: Call, now: Date) {
@@ -73,15 +73,15 @@ function keyOf(request: ExplainSignInRequest, call: Call, now: Date) {
   return { owner: organizationOf(call), project, app, user, organization, now: now.toISOString() };
 }
 
-/** What callers learn who may not read the user, alike for a user who does not exist. */
+/** The response for callers who may not read the user; the same for a user who does not exist. */
 function limited(found: Explained, ofApplication: StepShown[], organization: string | null) {
   const steps = [...ofApplication, ...limitedSteps(found, organization ?? undefined)];
   return { ...(steps.some(isRefused) ? { maySignIn: false } : {}), steps, limited: true };
 }
 
 /**
- * The grants that a caller sees who may not read the user: as in lists of grants, those that the project's own organization gave, with
- * `user.grant.read`. Those of others would tell who exists there, and in which role.
+ * The grants that callers see who may not read the user: as in lists of grants, those that the project's own organization gave, with
+ * `user.grant.read`. Grants of other organizations would reveal who exists there, and in which role.
  */
 function grantsInSight({ client: { owner, projectId }, grants }: Explained, call: Call): readonly GrantFound[] {
   const { isWhole, projects } = heldIn(callerOf(call), owner, ["user.grant.read"]);
@@ -104,7 +104,7 @@ type Possible = {
   readonly issuer: string;
 };
 
-/** Makes the read of the claims of a possible sign-in, and of the class that it reaches. */
+/** Makes the read of the claims of a possible sign-in, and of the authentication context class that it reaches. */
 function claimsRead({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   const [signOnOf, withDeclared] = [plannedSignOnRead(sql), declaredRead(sql)];
   return async ({ found, request, user: { user, outlook }, issuer }: Possible, call: Call) => {
@@ -128,6 +128,6 @@ function claimsRead({ sql, clock }: Pick<Deps, "sql" | "clock">) {
 const methodsOf = ({ first, factor }: SignInOutlook): readonly string[] =>
   factor === "none" && !("by" in first && first.by === "passkey") ? ["pwd"] : ["mfa"];
 
-/** The issuer; a node that chose its port is asked at it. */
+/** The issuer; if the node chose its own port, with the port of the call. */
 const issuerHere = (settings: ExplanationSettings, { url }: Pick<HandlerContext, "url">): string | undefined =>
   issuerOf(settings, settings.port || Number(new URL(url).port));

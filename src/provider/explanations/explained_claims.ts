@@ -24,7 +24,7 @@ export type ClaimsOf = {
 // Times and ids of the sign-in itself, the methods that the user chooses, and the key that tokens are bound to.
 const decidedLater = ["exp", "iat", "auth_time", "amr", "sid", "jti", "at_hash", "nonce", "cnf"];
 
-/** The claims that an application would get, with their origins, by where they stand. */
+/** The claims that an application would get, with their origins, by where they appear. */
 export function claimsShown(of: ClaimsOf) {
   const { request, signOn, issuer } = of;
   const { client, responseType, scope } = request;

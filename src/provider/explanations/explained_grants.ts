@@ -26,7 +26,7 @@ export const grantObject = ({ id, owner }: GrantFound): ObjectShown => ({
   organizationId: owner,
 });
 
-/** What keeps a grant from having an effect, and the object to change. */
+/** The reason why a grant has no effect, and the object to change. */
 export function problemOf(grant: GrantFound, found: Explained): { problem?: GrantProblem; object?: ObjectShown } {
   const { active, shutIn, owner } = grant;
   const { client, isOrganizationActive } = found;

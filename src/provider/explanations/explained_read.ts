@@ -10,13 +10,13 @@ export type GrantFound = {
   readonly owner: string;
   readonly projectGrantId: string | null;
   readonly active: boolean;
-  /** What else keeps it from having an effect. */
+  /** Another reason why it has no effect. */
   readonly shutIn: "project" | "organization" | "user" | "time" | "";
   readonly ends: string | null;
   readonly roleKeys: readonly string[];
 };
 
-/** An application, and what a user holds there; of a user who does not exist, nothing. */
+/** An application, and a user's grants and consent there; none of them if the user does not exist. */
 export type Explained = {
   readonly client: Client;
   readonly isApi: boolean;
@@ -51,7 +51,7 @@ const grantsColumn = `coalesce((
         where g.user_id = asked."user" and g.project_id = p.project_id and not ${isHidden("g.user_id")}
         order by g.user_grant_id limit ${mostGrants}) g), '[]')`;
 
-/** Makes the read of an application and what a user holds there: one statement, which costs the same if there is no such user. */
+/** Makes the read of an application and of a user's access to it: one statement, which costs the same if there is no such user. */
 export function explainedRead(sql: Sql) {
   const read = loadOne<Key, Row>(sql, {
     asked: `owner text, project text, app text, "user" text, organization text, now timestamptz`,

@@ -12,10 +12,10 @@ import {
 import type { Client } from "../request/client.ts";
 import { blockingProblem } from "../request/redirect_uri.ts";
 
-/** An authorization request as a well-made application would send it, or what keeps it from doing so. */
+/** An authorization request as a well-made application would send it, or the reason why it cannot. */
 export type PlannedRequest = AuthorizationRequest | "no issuer" | "no redirect URI" | "invalid";
 
-/** What the application would ask for. */
+/** The scopes and the organization that the application would ask for. */
 export type Wanted = { readonly scopes: readonly string[]; readonly organizationId: string };
 
 // The first one that the application is registered for.
@@ -25,7 +25,7 @@ const responseTypes: readonly (readonly [ResponseType, OidcResponseType])[] = [
   ["id_token", OidcResponseType.ID_TOKEN],
 ];
 
-/** The parameters that say what is asked for; those that only protect the request have any value that is well formed. */
+/** The parameters that state the wishes of the application; those that only protect the request have any well-formed value. */
 export function plannedParameters({ scopes, organizationId }: Wanted, oidc?: Client["oidc"]): Parameters {
   const [type = "code"] = responseTypes.find(([, registered]) => oidc?.responseTypes.includes(registered)) ?? [];
   const named = organizationId === "" ? [] : [organizationScope + organizationId];

@@ -34,7 +34,7 @@ const step = (check: SignInCheck, result: Result): StepShown => ({ check, ...res
 
 export const isRefused = ({ outcome }: StepShown): boolean => outcome === SignInOutcome.REFUSED;
 
-/** The checks of the application and of what it asks for. */
+/** The checks of the application and of its request. */
 export function applicationSteps(found: Explained, request: PlannedRequest): StepShown[] {
   const application = step(SignInCheck.APPLICATION, ofApplication(found));
   return found.isApi ? [application] : [application, step(SignInCheck.REQUEST, ofRequest(found, request))];
@@ -65,8 +65,8 @@ function ofRequest(found: Explained, request: PlannedRequest): Result {
 }
 
 /**
- * The checks for callers who may not read the user, or for a user who does not exist. The user may have other grants than those in sight, so
- * that nothing is refused.
+ * The checks for callers who may not read the user, or for a user who does not exist. The user may have grants that the caller cannot see,
+ * so no check fails.
  */
 export function limitedSteps({ grants }: Pick<Explained, "grants">, organizationId: string | undefined): StepShown[] {
   const inEffect = grants.filter(isInEffect);
@@ -152,7 +152,7 @@ function factorResult(user: OutlookUser, factor: SignInOutlook["factor"]): Resul
   }
 }
 
-/** The checks of what the user may do at the application. */
+/** The checks of the user's access to the application. */
 export function accessSteps(
   found: Explained,
   request: PlannedRequest,
@@ -195,7 +195,7 @@ function organizationResult(found: Explained, organizationId: string | undefined
   return passed(SignInReason.GRANT_OF_ORGANIZATION, grant && grantObject(grant));
 }
 
-/** Asks the sign-in for the step that follows in a browser in which the user has just signed in for the request. */
+/** Runs the sign-in's own decision about consent, for a browser in which the user has just signed in for the request. */
 function consentResult(found: Explained, request: AuthorizationRequest, user: OutlookUser): Result {
   const session = plannedSession(found, user);
   const { is } = nextStep(request, {

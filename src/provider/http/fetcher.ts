@@ -15,7 +15,7 @@ export type FetchSettings = {
 /** Reads the text at an https URI registered by an application; throws if the URI may not be called or does not respond with a text. */
 export type FetchText = (uri: string) => Promise<string>;
 
-/** What is read of a document: its text, and the headers that say how long it may be kept. */
+/** The parts of a document's response that are read: its text, and the headers that say how long it may be kept. */
 export type DocumentResponse = { readonly text: string; readonly headers: IncomingHttpHeaders };
 
 /** Reads a JSON document at an https URI that a client names; throws if the URI may not be called or does not respond with one. */
@@ -24,7 +24,7 @@ export type FetchDocument = (uri: string) => Promise<DocumentResponse>;
 /** Posts a form to an https URI registered by an application, and returns the response status; throws if the URI may not be called. */
 export type PostForm = (uri: string, form: Readonly<Record<string, string>>) => Promise<number>;
 
-/** What is read of a response to a post. */
+/** The parts of the response to a post that are read. */
 export type Posted = { readonly status: number; readonly headers: IncomingHttpHeaders };
 
 /** Posts to https URIs registered by an administrator over connections that it keeps until it is disposed of. */
@@ -44,7 +44,7 @@ export function outwardFetch(settings: FetchSettings): FetchText {
 
 const readsJson = { method: "GET", headers: { accept: "application/json" } };
 
-/** Makes the function that reads documents of clients, up to so many bytes each. */
+/** Makes the function that reads documents of clients, up to a number of bytes each. */
 export function outwardDocuments(settings: FetchSettings, most: number): FetchDocument {
   const call = outwardCall(settings);
   return async (uri) => {
@@ -74,7 +74,7 @@ export function outwardPost(settings: FetchSettings): PostForm {
   };
 }
 
-/** Makes posters, whose requests may take so long. Of a response, they read no more than a little beyond its head. */
+/** Makes posters whose requests have a time limit. Of a response, they read little more than its head. */
 export function outwardPosters(settings: FetchSettings, timeoutMs: number): () => OutwardPoster {
   const call = outwardCall(settings);
   return () => {
@@ -94,7 +94,7 @@ export function outwardPosters(settings: FetchSettings, timeoutMs: number): () =
 
 const mostSkimmed = 16_384;
 
-/** Waits for the end of a response, so that its connection can be used again, or for as much as is read of one. */
+/** Waits for the end of a response, so that its connection can be used again, or for as much of it as is read. */
 async function skimmed(response: IncomingMessage): Promise<void> {
   let length = 0;
   for await (const part of response) {

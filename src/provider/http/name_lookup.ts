@@ -4,14 +4,14 @@ import { readFile } from "node:fs/promises";
 /** Finds the addresses of a host's name. */
 export type FindAddresses = (name: string) => Promise<readonly LookupAddress[]>;
 
-// What name servers say of names that they do not have, or where there is no name server.
+// Errors that mean that a name does not exist, or that there is no name server.
 const absent: readonly string[] = ["ENOTFOUND", "ENODATA", "ECONNREFUSED"];
 
 /**
- * Finds the addresses of names that applications register. Their name servers may never answer, and the system's look-up then holds one of
- * the two threads for look-ups of this process for ten seconds: those of mail servers and of the database would wait. So name servers are
- * asked without a thread. The system is asked for names that only it may know, one at a time: those in its file of hosts, of one word, or
- * in its search domains.
+ * Finds the addresses of names that applications register. Their name servers may never answer, and a lookup by the system then holds one
+ * of this process's two lookup threads for ten seconds, while lookups of mail servers and the database wait. So name servers are asked
+ * without a thread. The system is asked, one name at a time, for names that only it may know: those in its hosts file, of one word, or in
+ * its search domains.
  */
 export function findAddresses(timeoutMs: number): FindAddresses {
   const resolver = new promises.Resolver({ timeout: timeoutMs / 4, tries: 2 });

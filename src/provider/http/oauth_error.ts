@@ -42,7 +42,7 @@ export class OauthError extends Error {
   }
 }
 
-/** The error for a client that failed to authenticate; the log says more than the client is told. */
+/** The error for a client that failed to authenticate; the log says more than the response. */
 export class ClientRefused extends OauthError {
   constructor(forLog?: string) {
     super("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");

@@ -1,6 +1,6 @@
 import { imagePaths } from "../../services/organizations/branding.ts";
 
-/** The paths of the provider: all of them. */
+/** All paths of the provider. */
 export const paths = {
   configuration: "/.well-known/openid-configuration",
   authorizationServer: "/.well-known/oauth-authorization-server",
@@ -47,7 +47,7 @@ export const paths = {
   addFactor: "/account/factors/add",
 } as const;
 
-/** Where the console is, which is no route of the provider, though one signs in to it there. */
+/** The path of the console. It is no route of the provider, but users sign in to it there. */
 export const consolePath = "/console/";
 
 const onTheWay: readonly string[] = [

@@ -10,9 +10,9 @@ export type ProviderSettings = FactorSignInSettings &
   NoticeSettings &
   PhoneSettings & {
     readonly publicUrl: string | undefined;
-    /** What the port serves in addition to operations; the console, if `console` is among it. */
+    /** The parts that the port serves in addition to operations; the console, if `console` is among them. */
     readonly portServes: readonly string[];
-    /** The hosts whose clients may bring a document of their own; all with `*`. */
+    /** The hosts whose clients may bring a document of their own; `*` means all. */
     readonly clientDocumentHosts: readonly string[];
     readonly clientDocumentsPerAddressPerMinute: number;
     readonly clientDocumentsPerHostPerMinute: number;

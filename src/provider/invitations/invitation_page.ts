@@ -15,7 +15,7 @@ const path = paths.organizationInvitation;
 
 const longestCode = 40;
 
-/** What an invitation can come to. */
+/** The possible outcomes of an invitation. */
 export const outcomes = ["joined", "accepted", "declined"] as const;
 export type Outcome = (typeof outcomes)[number];
 
@@ -26,7 +26,7 @@ type Content = State & { readonly title: PageText; readonly body: Html };
 
 function shown(page: PlainPage, { status = 200, problems = [], title, body }: Content): Response {
   const { language, brand, http, form } = page;
-  // What a form has done is not done again.
+  // A form that succeeded is not submitted again.
   const here = http.method === "POST" && status === 200 ? undefined : `${path}${http.query && `?${http.query}`}`;
   return pageResponse(
     { language, brand, here, cookies: form.cookies },
@@ -57,7 +57,7 @@ export const overPage = (page: PlainPage, state: State): Response =>
     body: html`<p>${pageText("invite_again", page.language)}</p>`,
   });
 
-/** Who invites whom to what. */
+/** A sentence that says who invites whom to what. */
 function whatIsOffered({ language }: Pick<PlainPage, "language">, invitation: OpenInvitation): Html {
   const { organizationName: organization, inviterName: inviter, email } = invitation;
   const offers = offersIn({ language }, invitation);
@@ -102,7 +102,7 @@ ${otherWays(page, invitation, "invited_have")}`,
   });
 }
 
-/** The ways that need nothing of what the form asks for: another account, and declining. */
+/** The buttons that need no fields of the form: another account, and declining. */
 const otherWays = (
   page: PlainPage,
   invitation: OpenInvitation,
@@ -157,10 +157,10 @@ const doneTexts: Readonly<Record<Outcome, { title: PageText; text: PageText }>> 
   declined: { title: "declined_title", text: "close_text" },
 };
 
-/** What was not given, and what the user's organization has to accept first, in words. */
+/** The parts that were not given, and those that the user's organization has to accept first, in words. */
 type Rest = Readonly<Record<"notGiven" | "notYet", readonly string[]>>;
 
-/** What became of an invitation. */
+/** The page that tells the outcome of an invitation. */
 export function donePage(page: PlainPage, outcome: Outcome, { notGiven, notYet }: Rest): Response {
   const { language, pending } = page;
   const { title, text } = doneTexts[outcome];

@@ -36,7 +36,7 @@ import {
 const path = paths.organizationInvitation;
 
 /**
- * The route behind the link of an invitation. It shows who invites and what is offered; only submitting its forms answers, because mail
+ * The route behind the link of an invitation. It shows who invites and what is offered; only submitting a form answers, because mail
  * scanners open links. A new user accepts by creating an account, and an existing one after signing in, if the account has the invited
  * address: nobody else's link can bind roles to an account.
  */
@@ -80,7 +80,7 @@ export function invitationRoute(parts: ProviderParts, steps: SignInSteps): HttpR
     }
   }
 
-  /** The forms for the browser: those of its account, or the one that creates an account. */
+  /** The forms for the browser: those for its account, or the one that creates an account. */
   async function asked(page: PlainPage, invitation: OpenInvitation, state: Asked): Promise<Response> {
     const session = await sessionOf(page);
     const isNew = state.isNew || hasWord(page, "new") || session === undefined;
@@ -99,7 +99,7 @@ const sessionIn =
     return session;
   };
 
-/** Makes the function that does what a form asks for; it returns nothing if the page has to be shown again. */
+/** Makes the function that processes a form; it returns nothing if the page has to be shown again. */
 function answering(parts: ProviderParts, steps: SignInSteps, { join, accept, decline }: InvitationAnswers) {
   const remember = knownBrowsers(parts);
   const sessionOf = sessionIn(steps);
@@ -130,7 +130,7 @@ function answering(parts: ProviderParts, steps: SignInSteps, { join, accept, dec
   };
 }
 
-/** What a form reported, and what was typed. */
+/** The problems of a form, and the values that were typed. */
 type Asked = Partial<PersonProblem> & { readonly typed?: Typed; readonly isNew?: boolean };
 
 type Done = {
@@ -139,7 +139,7 @@ type Done = {
   readonly cookies: readonly string[];
 };
 
-/** The page after an answer. One that says what was not given is only shown once. */
+/** The page after an answer. If it says what was not given, it is shown only once. */
 function done(page: PlainPage, outcome: Outcome, { notGiven, invitation, cookies }: Done): Response {
   const all = [page.drop("invitation"), ...cookies];
   if (notGiven.length === 0) return redirect(`${path}?${outcome}=1`, { cookies: all });

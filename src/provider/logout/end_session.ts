@@ -84,7 +84,7 @@ function signingOut(parts: ProviderParts) {
     return logoutForm({ ...look, logout: { ...logout, application }, username, request, token });
   }
 
-  /** Whether a page tells a user who asks. Anybody can name any host in a link: it is named to those who know it, or are led there. */
+  /** Whether a page names the application to users. Anybody can name any host in a link, so only users who know it, or go there, see it. */
   async function mayBeNamed({ application, location }: LogoutRequest, userId: string): Promise<boolean> {
     return !application?.bringsDocument || location !== undefined || isAllowed(userId, application.clientId);
   }
@@ -118,8 +118,8 @@ function signingOut(parts: ProviderParts) {
 }
 
 /**
- * Whether the request itself shows that its user wants to sign out: by the hint of the session, or because a page of this origin sends it,
- * which browsers say and no other page can make them say.
+ * Whether the request itself shows that its user wants to sign out: it has the hint of the session, or comes from a page of this origin,
+ * which browsers report and no other page can fake.
  */
 function isWanted({ http, logout: { hint, application } }: LogoutStep, { id, userId }: OpenSession): boolean {
   if (hint?.sessionId === id) return true;
@@ -128,8 +128,8 @@ function isWanted({ http, logout: { hint, application } }: LogoutStep, { id, use
 }
 
 /**
- * Whether a client may be anybody's, and no user of it signs out here: a link that names its document and an ID token of its own leads nobody
- * elsewhere (RFC 9700, 4.11.2).
+ * Whether anybody could be this client, and no user of it signs out here: a link that names its document and an ID token of its own leads
+ * nobody elsewhere (RFC 9700, 4.11.2).
  */
 const isUnseen = ({ bringsDocument }: Client, { ofBrowser }: FoundSessions): boolean =>
   bringsDocument === true && ofBrowser === undefined;

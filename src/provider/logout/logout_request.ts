@@ -12,18 +12,21 @@ import { isAdmitted } from "../request/document_id.ts";
 import { blockingProblem } from "../request/redirect_uri.ts";
 import { claimsOfOwn } from "../tokens/jwt.ts";
 
-/** What the ID token hint of a sign-out names: a client, a user and a session. */
+/** The client, user and session that the ID token hint of a sign-out names. */
 export type LogoutHint = Readonly<Record<"clientId" | "userId" | "sessionId", string>>;
 
 /** A sign-out request (OpenID Connect RP-Initiated Logout 1.0, 2). */
 export type LogoutRequest = {
-  /** The hint, if it is an ID token issued by us, expired or not; of the console, which has none, the user that it names. */
+  /** The hint, if it is an ID token that we issued, expired or not. For the console, which has none, the user that it names. */
   readonly hint: LogoutHint | undefined;
   /** The requesting application, if it is active. */
   readonly application: Client | undefined;
-  /** Whose the pages of the sign-out are. */
+  /** The branding of the sign-out pages. */
   readonly brand: Brand;
-  /** Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks, unless it is to the console, and of a client with a document if that cannot be read or the user allows the client nowhere. */
+  /**
+   * Where the browser goes afterwards, with the state; undefined without a hint, because only the hint proves who asks, unless it is to the
+   * console, and of a client with a document if that cannot be read or the user allows the client nowhere.
+   */
   readonly location: string | undefined;
 };
 
@@ -88,8 +91,8 @@ export function logoutRequests(parts: Parts) {
 }
 
 /**
- * Makes the read of a hint's client with what its document says about a URI; undefined if the document cannot be read, which keeps nobody
- * from signing out, and if the hint's user allows the client nowhere.
+ * Makes the read of a hint's client with what its document says about a URI. Undefined if the document cannot be read, which keeps nobody
+ * from signing out, or if the hint's user allows the client nowhere.
  */
 function documentedClient({ deps, readDocument }: Pick<Parts, "deps" | "readDocument">) {
   const isAllowed = allowedDocuments(deps.sql);
@@ -102,7 +105,7 @@ function documentedClient({ deps, readDocument }: Pick<Parts, "deps" | "readDocu
   };
 }
 
-/** A hint of ours, and the network that a sign-out comes from. */
+/** A hint that we issued, and the network that a sign-out comes from. */
 type Asking = { readonly hint: LogoutHint | undefined; readonly network: string | undefined };
 
 /** The user whose sign-out the console asks for. It proves nothing, so it names no session. */

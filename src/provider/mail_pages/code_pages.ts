@@ -32,7 +32,7 @@ export function codePages(settings: CodePageSettings): Readonly<Record<MailKind,
     factor_added: plain(paths.accountFactors),
     factor_removed: plain(paths.accountFactors),
     new_device: plain(paths.accountSessions),
-    // There is no account any more whose pages it could name.
+    // The account no longer exists, so there is no page for it.
     account_deleted: undefined,
   };
 }

@@ -84,7 +84,7 @@ export function firstRunRoute(parts: LinkParts): HttpRoute {
   }
 }
 
-/** A policy requires a factor, which a sign-in with a password asks for. */
+/** The page for a policy that requires a factor: a sign-in with a password enrols one. */
 const factorFirst = (error: unknown, { language }: PlainPage): Problem | undefined =>
   reasonOf(error) === "FACTOR_ENROLMENT_REQUIRED"
     ? { status: 400, problems: [pageText("first_run_factor", language)] }

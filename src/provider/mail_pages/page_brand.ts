@@ -17,7 +17,7 @@ type OpenedPage = {
   readonly cookie: (name: CookieName) => string | undefined;
 };
 
-/** Whose page it is, the sign-in to be continued, and the organization that it is for, before that is checked. */
+/** The organization whose page it is, the sign-in to be continued, and the organization that it names, before that is checked. */
 type PageOwner = {
   readonly brand: Brand;
   readonly proven?: ProvenRequest;
@@ -25,8 +25,8 @@ type PageOwner = {
 };
 
 /**
- * Finds whose page it is: that of the application whose sign-in is waiting; otherwise, with a code from a mail, that of the organization of
- * its user. Only the reader of the mail has the code, so nobody else learns of the organization.
+ * Finds the organization whose page it is: that of the application whose sign-in is waiting; otherwise, with a code from a mail, that of
+ * the code's user. Only the reader of the mail has the code, so nobody else learns of the organization.
  */
 export function pageOwners(parts: ProviderParts) {
   const { deps } = parts;

@@ -12,7 +12,7 @@ const longestName = 200;
 // The same as in a call.
 const longestPassword = 1000;
 
-/** What somebody typed to describe themselves. */
+/** The values that new users typed to describe themselves. */
 export type Typed = Readonly<Record<"username" | "givenName" | "familyName", string>>;
 
 /** The fields of a form in which new users describe themselves. */
@@ -71,17 +71,17 @@ export const personIn = (form: Parameters): NewPerson => ({
   password: bounded(form, "new_password", longestPassword) ?? "",
 });
 
-/** Why a form was refused, and the fields of the request that this is about. */
+/** The problems of a form that was refused, and the fields of the request that they are about. */
 export type PersonProblem = {
   readonly status: number;
   readonly problems: readonly string[];
   readonly fields: readonly string[];
 };
 
-/** Why a form was refused, as the user may see it; `over` is said of a code that is not valid. */
+/** Explains to the user why a form was refused; `over` is the text for a code that is not valid. */
 export function personProblem(error: unknown, language: Language, over: PageText): PersonProblem {
   const reason = reasonOf(error);
-  // Lost races make the page run again.
+  // A page that lost a race runs again.
   if (!(error instanceof ConnectError) || reason === undefined || reason === "INTERNAL" || isLostRace(error))
     throw error;
   if (reason === "RATE_LIMIT" || reason === "SEND_LIMIT") {

@@ -27,7 +27,7 @@ export type PlainPage = {
   /** The query of the authorization request that continues afterwards. */
   readonly pending: string | undefined;
   readonly brand: Brand;
-  /** That request, once client and redirect URI are proven; undefined if they cannot be. */
+  /** The same request, once client and redirect URI are proven; undefined if they cannot be. */
   readonly proven?: ProvenRequest;
   /** The organization that this request is for, before it is checked. */
   readonly organizationId: string | undefined;
@@ -41,7 +41,7 @@ export type PlainPage = {
   readonly form: { readonly cookies: readonly string[]; readonly hidden: Html };
 };
 
-/** What a browser keeps for a page: the code or the sealed link of a mail, and the request that continues afterwards. */
+/** The values that a browser keeps for a page: the code or the sealed link of a mail, and the request that continues afterwards. */
 type KeptName = "code" | "link" | "mailed" | "invitation" | "registration" | "administrator" | "request";
 
 /** A page at a path: how it is shown, and what its form does. */
@@ -129,7 +129,7 @@ export type PlainContent = {
 
 export function plainResponse({ http, language, form, brand, path }: PlainPage, content: PlainContent): Response {
   const { status = 200, title, texts = [], problems = [], body = nothing, cookies = [] } = content;
-  // What a form has done is not done again.
+  // A form that succeeded is not submitted again.
   const here = http.method === "POST" && status === 200 ? undefined : `${path}${http.query && `?${http.query}`}`;
   const look = { language, brand, here, cookies: [...form.cookies, ...cookies] };
   return pageResponse(look, {

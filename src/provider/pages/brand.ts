@@ -3,7 +3,7 @@ import { type BrandTexts, imagePathOf } from "../../services/organizations/brand
 import { type BrandColors, shownColors } from "../../services/organizations/shown_colors.ts";
 import { paths } from "../http/paths.ts";
 
-/** Whose page it is: the names, texts and links of an organization, and the paths of its stylesheet and images. */
+/** The branding of a page: the names, texts and links of an organization, and the paths of its stylesheet and images. */
 export type Brand = BrandTexts & {
   readonly organizationName: string;
   readonly stylePath: string | undefined;
@@ -34,7 +34,7 @@ export const brandValue = `json_build_object('organizationId', b.owner, 'name', 
 export const brandTables = `instance cross join brandings b
       left join organizations o on o.organization_id = b.owner and o.active and not o.deleted`;
 
-/** The pages of nobody in particular. */
+/** The branding of pages that belong to no organization. */
 export const plainBrand: Brand = {
   organizationName: "",
   productName: "",

@@ -6,7 +6,7 @@ type Row = { readonly name: string; readonly brand: BrandRow | null };
 
 export type Brands = ReturnType<typeof brandsRead>;
 
-/** Reads whose pages those are that belong to no application. */
+/** Reads the branding of pages that belong to no application. */
 export function brandsRead(sql: Sql) {
   const read = loadOne<{ organization: string | null }, Row>(sql, {
     asked: "organization text",
@@ -17,9 +17,9 @@ export function brandsRead(sql: Sql) {
       left join organizations h on h.organization_id = asked.organization and not h.deleted`,
   });
   return {
-    /** Pages before it is known who asks. */
+    /** For pages shown before it is known who asks. */
     ofInstance: () => ofNamed(undefined),
-    /** Pages of a user of this organization. */
+    /** For pages of a user of this organization. */
     async ofOrganization(organization: string): Promise<Brand> {
       const row = await read({ organization });
       return row ? brandOf(row.brand, row.name) : plainBrand;
@@ -27,7 +27,7 @@ export function brandsRead(sql: Sql) {
     ofNamed,
   };
 
-  /** Pages of an organization that anybody may have named: only its own branding tells that it exists. */
+  /** For pages of an organization that anybody may have named: only its own branding reveals that it exists. */
   async function ofNamed(organization: string | undefined): Promise<Brand> {
     const row = await read({ organization: organization ?? null });
     return row ? brandOf(row.brand, "") : plainBrand;

@@ -22,7 +22,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly (string | 
 
 const isScripted = ({ needsScript = false }: Html): boolean => needsScript;
 
-/** HTML that does more with the pages' script. */
+/** HTML that the pages' script enhances. */
 export const withScript = ({ html }: Html): Html => ({ html, needsScript: true });
 
 export const nothing: Html = { html: "" };
@@ -125,12 +125,12 @@ const filesOf = ({ stylePath, faviconPath }: Brand): Html =>
     stylePath === undefined ? nothing : html`<link rel="stylesheet" href="${stylePath}">`
   }${faviconPath === undefined ? nothing : html`<link rel="icon" href="${faviconPath}">`}`;
 
-/** The names of the product and of the organization, without repetition. */
+/** The names of the product and of the organization, if they differ. */
 const namesOf = ({ productName, organizationName }: Brand): readonly string[] => [
   ...new Set([productName, organizationName].map(inSentence).filter((name) => name !== "")),
 ];
 
-/** The top of a page: whose it is. */
+/** The top of a page, with its organization. */
 function whoseOf(brand: Brand): Html {
   const [name = "", organization] = namesOf(brand);
   if (name === "" && brand.logoPath === undefined) return nothing;
@@ -139,7 +139,7 @@ function whoseOf(brand: Brand): Html {
 `;
 }
 
-/** The bottom of a page: the organization's links, which open beside the page so that a form keeps what was typed, and the languages. */
+/** The bottom of a page: the organization's links, which open in a new tab so that a form keeps what was typed, and the languages. */
 function footerOf(look: Look): Html {
   const parts = [linksOf(look), languagesOf(look)].filter((part) => part !== nothing);
   return parts.length === 0
@@ -166,7 +166,7 @@ ${links.map(link)}</p>
 `;
 }
 
-// The request of an application is hardly ever longer. Each link is as long as the address, of which HTML escapes characters by up to six.
+// An application's request is hardly ever longer. Each link is as long as the address, and HTML escapes characters by up to six.
 const longestHere = 4_000;
 
 /** The language switch: links, so that it works without a script. */

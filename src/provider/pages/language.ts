@@ -7,8 +7,8 @@ import { redirect } from "../http/redirect.ts";
 import { later } from "../http/settings.ts";
 
 /**
- * Chooses the language of a request's pages and mails: the one that was picked on a page of ours, otherwise the first that the application
- * asks for, otherwise the browser's. The request's context keeps it, so whatever comes later has the same.
+ * Chooses the language of a request's pages and mails: the one picked on one of our pages, otherwise the first that the application asks
+ * for, otherwise the browser's. The request's context keeps it, so whatever comes later uses the same.
  */
 export function chosenLanguage(
   { values, headers }: Pick<HttpRequest, "values" | "headers">,
@@ -54,7 +54,7 @@ export function switched(http: HttpRequest, jar: CookieJar, now: Date): Response
   return redirect(location, { cookies: [languageCookie(jar, language, now)] });
 }
 
-/** Whether a part of a query is the parameter, however its name is written. Only names that are long enough for that are decoded. */
+/** Whether a part of a query is the parameter, however its name is encoded. Only names long enough to be it are decoded. */
 function isParameter(part: string): boolean {
   const [name = ""] = part.split("=", 1);
   if (name.length <= parameter.length) return name === parameter;

@@ -15,7 +15,7 @@ export function limitPage(
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   if (!acceptsHtml(headers.accept)) return undefined;
   noteRefusal(values, error);
-  // Nothing is read for whoever asks too often.
+  // The database is not read for a browser that asks too often.
   const look = { language: chosenLanguage({ headers, values }), brand: plainBrand };
   const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, look);
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;

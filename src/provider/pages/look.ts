@@ -3,7 +3,7 @@ import type { HttpRequest } from "@postern/gateway";
 import type { Language } from "../../messages/language.ts";
 import type { Brand } from "./brand.ts";
 
-/** What all pages of a request share: their language, whose pages they are, the cookies to set, and where they can be opened again. */
+/** The look that the pages of a request share: language, branding, cookies to set, and the address that opens them again. */
 export type Look = {
   readonly language: Language;
   readonly brand: Brand;
@@ -14,7 +14,7 @@ export type Look = {
 
 const brandKey = createContextKey<Brand | undefined>(undefined, { description: "whose page it is" });
 
-/** Records whose pages those of a request are, for an error that is shown instead. */
+/** Records the branding of a request's pages, for an error that is shown instead. */
 export function noteBrand(values: HttpRequest["values"], brand: Brand): void {
   values.set(brandKey, brand);
 }

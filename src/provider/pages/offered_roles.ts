@@ -21,7 +21,7 @@ type Offered = Pick<OpenInvitation, "organizationName" | "projectNames"> & {
   readonly grants: readonly Pick<OfferedGrant, "projectId" | "roleKeys">[];
 };
 
-/** What is offered, in words. */
+/** The offer in words. */
 export function offersIn({ language }: { readonly language: Language }, offered: Offered): readonly string[] {
   const { organizationName, projectNames, memberships, grants } = offered;
   const projectName = (id: string) => projectNames[id] ?? pageText("invited_place_gone", language);

@@ -6,7 +6,7 @@ import { type Html, html, nothing } from "./html.ts";
 
 const longest = 200;
 
-/** The field for an organization whose login names are its own. Few people need it, so it opens on request. */
+/** The field for an organization with login names of its own. Few people need it, so it opens on request. */
 export const organizationField = (value: string, language: Language): Html =>
   html`<details${value === "" ? nothing : html` open`}>
 <summary>${pageText("organization_ask", language)}</summary>
@@ -18,5 +18,5 @@ ${field({
 })}
 </details>`;
 
-/** What was typed into the field. */
+/** The text typed into the field. */
 export const organizationIn = (form: Parameters): string => bounded(form, "organization", longest)?.trim() ?? "";

@@ -36,7 +36,7 @@ export const atOwnAddress =
 
 const wrongAddress = (issuer: string) => new PageError("wrong_address", { issuer }, { status: 403 });
 
-/** Where a browser opened a page: at the issuer, at another name of its loopback address, or elsewhere. */
+/** The place where a browser opened a page: the issuer, another name of its loopback address, or elsewhere. */
 export function placeOf(headers: HttpRequest["headers"], issuer: URL): "here" | "loopback" | "elsewhere" {
   const url = `${issuer.protocol}//${hostIn(headers) ?? issuer.host}`;
   if (!URL.canParse(url)) return "elsewhere";

@@ -1,5 +1,5 @@
-// What the pages can do only with a script: show a password, mark its rules, show times as the browser's clock has them, and use passkeys. Without it, the
-// buttons are not there, and times are in UTC.
+// The parts of the pages that need a script: show a password, mark its rules, show times as the browser's clock has them, and use passkeys.
+// Without the script, the buttons are hidden, and times are in UTC.
 
 for (const input of document.querySelectorAll("input[data-show]")) {
   const { show, hide } = input.dataset;
@@ -16,7 +16,7 @@ for (const input of document.querySelectorAll("input[data-show]")) {
     set(input.type === "password" ? "text" : "password");
     input.focus();
   });
-  // Browsers keep what was typed into fields of text, and offer it to whoever comes next.
+  // Browsers keep texts typed into text fields, and offer them to the next person.
   input.form.addEventListener("submit", () => set("password"));
   input.after(button);
 }
@@ -57,7 +57,7 @@ for (const time of document.querySelectorAll("time")) {
   time.textContent = local.format(new Date(time.dateTime));
 }
 
-// Signs in with a passkey, or makes one: asks the browser by the options of a form, and sends the form with its answer.
+// Signs in with a passkey, or creates one: asks the browser with the options of a form, and sends the form with its answer.
 const form = document.querySelector("form[data-passkey]");
 const isMaking = form?.dataset.passkey === "create";
 const abilities = globalThis.PublicKeyCredential;
@@ -72,7 +72,7 @@ if (form && abilities?.parseRequestOptionsFromJSON && abilities.parseCreationOpt
     try {
       send(await (isMaking ? made() : navigator.credentials.get({ publicKey: options() })));
     } catch {
-      // Cancelled, too late, or no passkey: the browser tells which, and the page only that it may be tried again.
+      // Cancelled, too late, or no passkey: the browser says which, the page only that the user may try again.
       form.querySelector("[role=alert]").hidden = false;
     }
   });
@@ -87,7 +87,7 @@ function made() {
   return navigator.credentials.create({ publicKey: options() });
 }
 
-/** Offers passkeys in the list that the field of the login name opens. */
+/** Offers passkeys in the autofill list of the login name field. */
 function offered() {
   const controller = new AbortController();
   const wait = async () => {

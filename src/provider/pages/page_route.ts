@@ -12,8 +12,8 @@ import { errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
 
 /**
- * Makes the route of a page, which runs again if it lost a race, as the guards do with calls. An error that has nowhere else to go is shown
- * on a page of its own, which looks like the page that it is shown instead of.
+ * Makes the route of a page, which runs again if it lost a race, as calls do. An error that cannot be sent elsewhere is shown on a page
+ * that looks like the one it replaces.
  */
 export function shownRoute({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: () => string) {
   const [brands, jar] = [brandsRead(sql), cookieJar(issuer)];
@@ -33,12 +33,12 @@ export function shownRoute({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: 
 async function failed(http: HttpRequest, error: unknown, brands: Brands): Promise<Response> {
   const shown = pageErrorOf(error);
   noteFailure(http.values, shown.problem, error);
-  // Without the database, the page is nobody's.
+  // Without the database, the page has no branding.
   const brand = notedBrand(http.values) ?? (await brands.ofInstance().catch(() => plainBrand));
   return errorPage(shown, http, { language: chosenLanguage(http), brand, here: hereOf(http) });
 }
 
-/** The address that leads to the page of an error again; undefined if a form led to it. */
+/** The address that opens the page with the error again; undefined if a form led to it. */
 const hereOf = ({ method, path, query }: HttpRequest): string | undefined =>
   method === "GET" && query.length <= queryMaxLength ? `${path}${query && `?${query}`}` : undefined;
 

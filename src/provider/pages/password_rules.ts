@@ -6,7 +6,7 @@ import { type Html, html, nothing, withScript } from "./html.ts";
 /** The id of the rules, for the field that they describe. */
 export const rulesId = "rules";
 
-/** The rules of a policy for the field `new_password`, which the pages' script marks as one types. They say the same without it. */
+/** The rules of a policy for the field `new_password`, which the pages' script marks as one types. The texts are the same without it. */
 export function passwordRules(language: Language, policy: PolicyInForce): Html {
   const asked: readonly (readonly [boolean, string, PageText])[] = [
     [true, `length ${policy.minimumLength}`, "rule_length"],

@@ -30,7 +30,7 @@ const lifetimeSeconds = 60;
 const mostWaiting = 10_000;
 const unlimited = 2 ** 31 - 1;
 
-/** Makes the handler of the pushed authorization request endpoint: it keeps a request that would not be refused, for a browser to open. */
+/** Makes the handler of the pushed authorization request endpoint: it stores a request that would be accepted, for a browser to open. */
 export function pushedRequestEndpoint(parts: Parts) {
   const { deps, settings, issuer, authenticate } = parts;
   const { sql, clock, secrets } = deps;
@@ -58,7 +58,7 @@ export function pushedRequestEndpoint(parts: Parts) {
     });
     if (!written.isAllowed) throw tooMany("this address", secondsUntilNext(now));
     if (written.isFull && !isCounted) throw tooMany("this application", secondsUntilNext(now));
-    // Only now, because anybody can sign any number of proofs, and what an address may push is limited.
+    // The proof is used up last: anybody can sign any number of proofs, and only pushes are limited by address.
     if (key) await proofs.used(key);
     return { request_uri: pushedPrefix + token, expires_in: lifetimeSeconds };
   };
@@ -70,9 +70,9 @@ export function pushedRequestEndpoint(parts: Parts) {
     else if (method !== "none") throw new ClientRefused("a client with a document of its own used a secret or a key");
   }
 
-  /** The client of a request; fails for what the authorization endpoint would refuse (RFC 9126, 2.1). */
+  /** The client of a request; fails for a request that the authorization endpoint would refuse (RFC 9126, 2.1). */
   async function clientOfRight(query: string, network: string | undefined): Promise<Client> {
-    // With one parameter more, because a mark is added when it is opened.
+    // With one more parameter: opening the request adds a mark.
     const parameters = parametersIn(`${query}&`);
     try {
       return authorizationRequest(await prove(parameters, clock(), network), parameters, issuer()).client;
@@ -93,7 +93,7 @@ const here = { method: "POST", path: paths.pushedAuthorization };
 
 const ofClient: readonly string[] = ["client_id", "client_secret", "client_assertion", "client_assertion_type"];
 
-/** The query that a browser would have sent: the form without what authenticates the client, and with the key that it proved. */
+/** The query that a browser would have sent: the form without the client's credentials, and with the key that it proved. */
 function queryOf(form: Parameters, clientId: string, jkt: string | undefined): string {
   if (form.get("request_uri") !== undefined)
     throw new OauthError("invalid_request", "request_uri cannot be pushed: push the parameters themselves");
@@ -131,7 +131,7 @@ type Written = { readonly isAllowed: boolean; readonly isFull: boolean };
 
 /**
  * Writes a request if its network and application may have another one. Anybody can push for an application without a secret, so there the
- * oldest one makes room: it had the longest time to be opened, and nobody keeps others out by pushing from many addresses.
+ * oldest request makes room: it had the longest time to be opened, and nobody can lock others out by pushing from many addresses.
  */
 async function write(sql: Sql, request: NewRequest): Promise<Written> {
   const { now, key, isCounted, most } = request;

@@ -12,7 +12,7 @@ import { beginningOf } from "../request/begin_again.ts";
 const longestEmail = 200;
 const longestCode = 40;
 
-/** Where the account will be, the problems of an earlier attempt, and the address that was typed in it. */
+/** The organization of the account, the problems of an earlier attempt, and the address that was typed in it. */
 type AskState = Partial<Problem> & { readonly organizationId: string; readonly email?: string };
 
 /** Asks for the address. */
@@ -37,7 +37,7 @@ ${signInLink(page, "invited_have")}`,
   });
 }
 
-/** The page of a browser in which no sign-in has begun that leads to a registration. */
+/** The page for a browser in which no sign-in has begun that leads to a registration. */
 export const nowherePage = (page: PlainPage): Response =>
   plainResponse(page, { status: 400, title: "register", texts: ["register_where"], body: signInLink(page, "sign_in") });
 
@@ -69,7 +69,7 @@ type Problem = { readonly status: number; readonly problems: readonly string[] }
 export const overPage = (page: PlainPage, { status, problems }: Problem): Response =>
   plainResponse(page, { status, problems, title: "register", body: signInLink(page, "sign_in") });
 
-/** What an earlier attempt typed and why it failed, and whether the login name is asked for. */
+/** The input and the problems of an earlier attempt, and whether the form asks for the login name. */
 type PersonState = Partial<PersonProblem> & { readonly typed?: Typed; readonly asksName?: boolean };
 
 /** The form that creates the account. The login name is the address, unless somebody else has that name. */

@@ -34,8 +34,8 @@ import { askPage, codePage, donePage, nowherePage, overPage, personPage, sentPag
 type Parts = ProviderParts & { readonly signIns: SignIns };
 
 /**
- * The routes on which people create an account of their own, on the way to an application: one asks for the address, the other one, behind
- * the link of the mail, for the rest.
+ * The routes on which people create an account of their own, on the way to an application: one asks for the address, the other, behind the
+ * link in the mail, for the rest.
  */
 export const registrationRoutes = (parts: Parts, steps: SignInSteps, enrolment: Enrolling): readonly HttpRoute[] => [
   askRoute(parts),
@@ -137,7 +137,7 @@ type Completed = {
 };
 
 /**
- * Makes what follows the registration. The browser that began it is signed in and sent on to the application; any other one is told to go
+ * Makes the step after the registration. The browser that began it is signed in and sent on to the application; any other is told to go
  * back, because somebody else may have opened the link.
  */
 function goingOn(parts: Parts, steps: SignInSteps, enrolment: Enrolling) {
@@ -156,7 +156,7 @@ function goingOn(parts: Parts, steps: SignInSteps, enrolment: Enrolling) {
     const kind = kindOf({ earlier: step.sessions, enrolment: wantsFactor(step.parameters) ? "wanted" : "required" });
     const asked = { loginName, organizationId: registration.owner, password: person.password };
     const request = { ...asked, newPassword: undefined, browsers: [], call: step };
-    // The account is there; whatever the sign-in fails for, its user can try again.
+    // The account exists; if the sign-in fails, its user can try again.
     const outcome = await signIns.signIn(request, kind).catch(() => undefined);
     if (outcome === undefined || "pending" in outcome) return done;
     return signedIn({ steps, enrolment }, outcome.answer, { step, proven });

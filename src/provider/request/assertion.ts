@@ -6,7 +6,7 @@ import { isFirstUse } from "./single_use.ts";
 /** The maximum length of an assertion. */
 export const longestAssertion = 8_000;
 
-/** The client that an assertion says it is of, before anything is checked. */
+/** The client that an assertion claims to be from, before any check. */
 export function subjectOf(assertion: string): string | undefined {
   try {
     const { sub } = decodeJwt(assertion);
@@ -29,7 +29,7 @@ const longestLifeSeconds = 3_600 + aheadSeconds;
 const toleranceSeconds = 5;
 const assertionTypes: readonly unknown[] = [undefined, "jwt", "client-authentication+jwt"];
 
-/** Who signs assertions: the client id, its keys, and the name under which their identifiers are kept. */
+/** The signer of assertions: the client id, its keys, and the name under which the assertions' identifiers are stored. */
 export type Asserting = {
   readonly by: string;
   readonly clientId: string;
@@ -37,15 +37,15 @@ export type Asserting = {
 };
 
 /**
- * By what an assertion counts once. As credentials of a client, it needs an identifier (OpenID Connect Core 1.0, 9). As a grant it may lack
- * one (RFC 7523, 3), and then what was signed identifies it: the signature would not, because others of the same content may be valid.
+ * The identity by which an assertion is counted. As a client's credentials, it needs an identifier (OpenID Connect Core 1.0, 9). As a grant
+ * it may lack one (RFC 7523, 3), and then its content identifies it; a signature would not, because several may be valid.
  */
 export type AssertionNeeds = "a jti" | "nothing";
 
 /** The claims of an assertion that was accepted. */
 export type Asserted = { readonly claims: JWTPayload };
 
-/** Makes the check of assertions signed for us by their client about itself (RFC 7523, 3), each of which counts once on all nodes. */
+/** Makes the check of assertions that clients sign about themselves for us (RFC 7523, 3), each of which counts once across all nodes. */
 export function acceptedAssertions({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: () => string) {
   return async (of: Asserting, assertion: string, needs: AssertionNeeds): Promise<Asserted | undefined> => {
     const claims = await assertedClaims(of, assertion, { issuer: issuer(), now: clock() });

@@ -25,11 +25,11 @@ export type ProvenRequest = {
   readonly state: string | undefined;
   /** The device that waits for the user, instead of a browser sent to the redirect URI. */
   readonly device?: DeviceRequest;
-  /** Whose the pages on the way are. */
+  /** The branding of the pages on the way. */
   readonly brand: Brand;
   /** The organization in which people may create an account of their own on the way. */
   readonly registersIn?: string | undefined;
-  /** Whether its application pushes its requests, and this one is none of them. */
+  /** Whether the application pushes its requests, but did not push this one. */
   readonly isUnpushed?: boolean;
   /** The resources that the request names, as found in the application's project. */
   readonly named?: readonly (Resource | null)[];
@@ -61,7 +61,7 @@ export type AuthorizationRequest = ProvenRequest & {
 
 export type Prompt = "none" | "login" | "consent" | "select_account" | "create";
 
-/** What a request may ask the pages for; `create` is of OpenID Connect's Initiating User Registration 1.0. */
+/** The values of `prompt` that we support; `create` is from OpenID Connect's Initiating User Registration 1.0. */
 export const prompts: readonly string[] = ["none", "login", "consent", "select_account", "create"] satisfies Prompt[];
 const isPrompt = (word: string): word is Prompt => prompts.includes(word);
 
@@ -207,8 +207,7 @@ export const organizationOfRequest = ({ device }: ProvenRequest, parameters: Par
   device ? (device.organizationId ?? undefined) : organizationNamed(parameters);
 
 /**
- * The scopes of a request that have an effect, which those of an API only have in requests for it, and the organization that one of them
- * names.
+ * The scopes of a request that have an effect (those of an API only do in requests for it), and the organization that one of them names.
  */
 export function requestedScope(parameters: Parameters, { forApi, resources }: Target) {
   const known: readonly string[] = [...scopes, ...(forApi ? apiScopes : []), ...namesIn(resources)];
@@ -219,7 +218,7 @@ export function requestedScope(parameters: Parameters, { forApi, resources }: Ta
   return { words, organizationId: organizationIn(words) };
 }
 
-/** How much one request may ask the user to allow. */
+/** The maximum number of scopes that one request may ask the user to allow. */
 const mostAllowed = 100;
 
 function organizationIn(scope: readonly string[]): string | undefined {

@@ -21,7 +21,7 @@ type Reading = { readonly now: Date; readonly beginning: (query: string) => stri
 
 /**
  * The query of the sealed request that a form returns. If we sealed it but it is too old, the error page has a button to start over, unless
- * it was pushed, which is over as well then.
+ * it was pushed: a pushed request has expired by then, too.
  */
 export function queryOf(keyring: Keyring, form: Parameters, { now, beginning }: Reading): string {
   const opened = openRequest(keyring, form.get("request"), now);

@@ -4,7 +4,7 @@ import { whereRegistrationIsOpen } from "../../services/policies/registration_po
 import { type Brand, type BrandRow, brandOf, brandTables, brandValue } from "../pages/brand.ts";
 import { type Client, type ClientRow, clientColumn, clientOf, clientTables } from "./client.ts";
 
-/** The branding of the organization that the user signs in for, if it has the project, else of the application's own, else the instance's. */
+/** The branding of the organization that the user signs in for, if it has the project, else the application's own, else the instance's. */
 export const brandColumn = (organization: string) => `(
       select ${brandValue} from ${brandTables}
       where b.owner in (a.owner, instance_id) or b.owner = ${organization} and exists (
@@ -18,7 +18,7 @@ export type BrandedRow = {
   readonly organizationName: string;
 };
 
-/** A client, whose the pages on the way to it are, and the organization in which people may register on that way, if there is one. */
+/** A client, the branding of the pages on the way to it, and the organization in which people may register on that way, if any. */
 export type BrandedClient = {
   readonly client: Client;
   readonly brand: Brand;

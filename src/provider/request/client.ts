@@ -20,7 +20,7 @@ export type Client = {
   /** The SHA-256 hash of each active client secret, in hexadecimal. */
   readonly secrets: readonly string[];
   readonly keys: readonly ClientKey[];
-  /** Whether its client id is the URL of a document that says who it is. */
+  /** Whether its client id is the URL of a document that describes it. */
   readonly bringsDocument?: boolean;
 };
 
@@ -45,12 +45,12 @@ export const clientColumn = `json_build_object(
         from application_keys k where k.app_id = a.app_id), '[]')) as client`;
 
 /** The tables of a client's question. */
-// By the application's id alone: by its organization as well, the planner would read all applications of the organization.
+// Only by the application's id: with its organization as well, the planner would read all applications of the organization.
 export const clientTables = `client_ids c on c.client_id = asked.client_id
     join applications a on a.app_id = c.app_id
     join projects p on p.project_id = a.project_id join organizations h on h.organization_id = a.owner`;
 
-/** Whether a client has no secret or key to prove that it is the one it says. */
+/** Whether a client has no secret or key to prove its identity. */
 export const isPublic = ({ oidc }: Pick<Client, "oidc">): boolean => oidc.authMethodType === OidcAuthMethodType.NONE;
 
 /** Fails for a client that is not registered for a grant type. */

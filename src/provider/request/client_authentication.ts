@@ -91,7 +91,7 @@ export type ClientClaim = {
   readonly onClient: (client: Client) => void;
 };
 
-/** A client's request for tokens or about one: its form, the client's credentials, its call, and the proof of a key if it has one. */
+/** A client's request for tokens or about one: its form, the client's credentials, its call, and the proof of a key, if any. */
 export type TokenQuestion = ClientClaim & { readonly form: Parameters; readonly dpop: string | undefined };
 
 /** Returns the authenticated client, or fails. */

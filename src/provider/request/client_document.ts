@@ -6,16 +6,16 @@ import { PageError } from "../pages/page_error.ts";
 import { type DocumentSettings, hostOf, nameOfHost } from "./document_id.ts";
 import { isLoopbackUri } from "./redirect_uri.ts";
 
-/** What a client's document says, as far as we use it. */
+/** The members of a client's document that we use. */
 export type ClientDocument = {
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUris: readonly string[];
 } & Readonly<Record<Switch, boolean>>;
 
-/** What a document can be held to, by the names of our own configuration. */
+/** The demands that a document can make, by the names in our own configuration. */
 type Switch = "dpopBoundAccessTokens" | "requirePushedAuthorizationRequests";
 
-/** Reads the document at a URL for somebody in a network; fails with a page if there is none that can be used. */
+/** Reads the document at a URL for a caller in a network; fails with a page if there is no usable one. */
 export type ReadDocument = (url: string, network: string | undefined) => Promise<ClientDocument>;
 
 /** The largest document (OAuth Client ID Metadata Document, 6.6). */
@@ -29,13 +29,13 @@ const mostAtOnce = 32;
 const mostUris = 20;
 const longestUri = 1_000;
 
-/** How many documents may be read in a minute for callers of one network, and at one host, besides those that are known. */
+/** The maximum numbers of documents read in a minute for callers of one network, and at one host; known documents are not counted. */
 export type DocumentLimits = {
   readonly clientDocumentsPerAddressPerMinute: number;
   readonly clientDocumentsPerHostPerMinute: number;
 };
 
-/** Makes the function that fetches documents: those of the hosts that are listed, and of all others only at a public address. */
+/** Makes the function that fetches documents: from listed hosts, and from all others only at a public address. */
 export function documentFetch(settings: DocumentSettings & FetchSettings): FetchDocument {
   const ofListed = outwardDocuments(settings, documentMaxBytes);
   const ofAnybody = outwardDocuments({ ...settings, outgoingPrivateNetworks: [] }, documentMaxBytes);
@@ -45,14 +45,14 @@ export function documentFetch(settings: DocumentSettings & FetchSettings): Fetch
 /** A document, or what is wrong with it. */
 type Outcome = ClientDocument | { readonly problem: string };
 
-/** What was read last, and until when it stands: always, while it is being read. */
+/** The last reading, and until when it is valid: always, while it is under way. */
 type Kept = { until: number; isUsable: boolean; readonly outcome: Promise<Outcome> };
 
 type Read = { readonly outcome: Outcome; readonly seconds: number };
 
 /**
- * Makes the reader of clients' documents. It keeps them as long as their headers say, but for a minute at least and a day at most, and
- * failures for a minute. Anybody can name a URL, so only documents that are known are read again without being counted.
+ * Makes the reader of clients' documents. It keeps them as long as their headers say, but at least a minute and at most a day, and failures
+ * for a minute. Anybody can name a URL, so only known documents are read again without being counted.
  */
 export function clientDocuments(
   fetch: FetchDocument,
@@ -75,7 +75,7 @@ export function clientDocuments(
     if (!before?.isUsable) refuseMany(url, network);
     const reading = read(url, network).then(({ outcome, seconds }) => {
       entry.until = now() + seconds * 1000;
-      // A document that was not asked for says nothing new about itself: it is known as before.
+      // A document that was not fetched tells nothing new about itself: it stays as known as before.
       if (seconds > 0) entry.isUsable = !("problem" in outcome);
       return outcome;
     });
@@ -99,10 +99,10 @@ export function clientDocuments(
   }
 }
 
-// The same for all failures, so that nobody learns from us what there is at an address.
+// The same text for all failures, so that nobody learns from us what is at an address.
 const unread = { problem: "it must be JSON of up to 5 KB, answered within 5 s with 200, at a public address" } as const;
 
-/** Makes the refusal of documents that nobody has read yet, once there have been too many of them. */
+/** Makes the check that refuses documents not read before, once there have been too many of them. */
 function manyRefused(limits: DocumentLimits, now: () => number) {
   const networks = rateLimit({ perMinute: limits.clientDocumentsPerAddressPerMinute });
   const hosts = rateLimit({ perMinute: limits.clientDocumentsPerHostPerMinute });
@@ -130,7 +130,7 @@ function documentIn(text: string, url: string): Outcome {
   const { client_id, redirect_uris, post_logout_redirect_uris = [] } = members;
   const { token_endpoint_auth_method: method = "none" } = members;
   if (client_id !== url) return { problem: "its client_id is not its URL" };
-  // 4.1: everybody can read it. A client that wants to prove itself by keys is not treated as one that cannot.
+  // 4.1: the document is public. A client that wants to authenticate with keys is not treated as one that cannot.
   if (method !== "none" || "client_secret" in members)
     return { problem: "its token_endpoint_auth_method must be none, without a client_secret" };
   if (!isListOfUris(redirect_uris) || redirect_uris.length === 0) return notUris("redirect_uris");
@@ -148,12 +148,12 @@ function documentIn(text: string, url: string): Outcome {
 
 const notUris = (name: string) => ({ problem: `its ${name} must be a list of up to ${mostUris} URIs` });
 
-/** What a client can demand of us for its own safety: RFC 9449, 5.2; RFC 9126, 6. */
+/** The demands that a client can make of us for its own safety: RFC 9449, 5.2; RFC 9126, 6. */
 const met: readonly string[] = ["dpop_bound_access_tokens", "require_pushed_authorization_requests"];
-/** The same, of what there is nothing here: RFC 9101, 10.5; RFC 8705, 3.4. */
+/** The demands that we cannot meet: RFC 9101, 10.5; RFC 8705, 3.4. */
 const unmet: readonly string[] = ["require_signed_request_object", "tls_client_certificate_bound_access_tokens"];
 
-/** What is wrong with the demands of a document. A client that is less safe than it believes is not let in. */
+/** The problem with a document's demands, if any. A client that is less safe than it believes is refused. */
 function demandProblem(members: Readonly<Record<string, unknown>>): string | undefined {
   const odd = [...met, ...unmet].find((name) => typeof (members[name] ?? false) !== "boolean");
   if (odd !== undefined) return `its ${odd} must be true or false`;

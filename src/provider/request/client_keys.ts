@@ -19,13 +19,13 @@ type Fetched = () => Promise<string>;
 
 type KeySet = {
   readonly startedAt: number;
-  /** When these keys were read: earlier than the last attempt if that one failed. */
+  /** The time of the reading of these keys; earlier than the last attempt if that one failed. */
   readonly keys: Promise<{ readonly readAt: number; readonly list: readonly JWK[] }>;
 };
 
 /**
- * Makes the reader of clients' keys. It calls a URI at most twice a minute, however many ask, and few URIs at once: the applications of one
- * organization leave places to those of others, even if none of their hosts ever answers.
+ * Makes the reader of clients' keys. It calls a URI at most twice a minute, however many callers ask, and few URIs at once: the
+ * applications of one organization leave places to others, even if none of their hosts ever answers.
  */
 export function clientKeys(fetchText: FetchText, now: () => number = () => performance.now()): ClientKeys {
   const known = new Map<string, KeySet>();
@@ -42,7 +42,7 @@ export function clientKeys(fetchText: FetchText, now: () => number = () => perfo
     const before = known.get(uri);
     if (!before) return begin(uri, undefined, fetched);
     const { list } = await before.keys;
-    // Of those who waited together, the first one reads again.
+    // Of the callers that waited together, the first reads again.
     const latest = known.get(uri) ?? before;
     const age = now() - latest.startedAt;
     if (latest !== before || age < restMs) return (await latest.keys).list;

@@ -17,7 +17,7 @@ export const consoleClientId = "postern console";
 
 export const isConsole = ({ clientId }: Pick<Client, "clientId">): boolean => clientId === consoleClientId;
 
-/** Where the console would be served, and what the port serves. */
+/** The address at which the console would be served, and the parts that the port serves. */
 export type ConsoleServing = { readonly settings: Pick<ProviderSettings, "portServes">; readonly issuer: () => string };
 
 /** The issuer, at which the console is served; undefined if it is not. */
@@ -49,7 +49,7 @@ export const consoleClient = (issuer: string): Client => ({
   keys: [],
 });
 
-/** Fails for a request of the console that its page does not send: without a state, anybody could sign a browser in to it as somebody. */
+/** Fails for a request that the console's page does not send: without a state, anybody could sign a browser in to it as another user. */
 export function refuseUnlikeConsole(parameters: Parameters): void {
   if (!parameters.get("state")) throw new OauthError("invalid_request", "state is missing");
   if (parameters.get("response_mode") !== undefined)

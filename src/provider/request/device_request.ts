@@ -12,7 +12,7 @@ export type DeviceRequest = {
   readonly organizationId: string | null;
   /** Whether the device asked for access to our own API. */
   readonly forApi: boolean;
-  /** The APIs that the device asked for; null for one that the project has no more. */
+  /** The APIs that the device asked for; null for each that the project no longer has. */
   readonly resources: readonly (Resource | null)[] | null;
   readonly expirationDate: Date;
 };

@@ -18,7 +18,7 @@ import { hostOf } from "./document_id.ts";
 import { isLoopbackUri } from "./redirect_uri.ts";
 import { acceptingResource } from "./resource.ts";
 
-/** A document's URL, what it says, the redirect URI of a request, its first resource, and the organization that it names. */
+/** A document's URL and content, the redirect URI of a request, its first resource, and the organization that it names. */
 type Asked = {
   readonly url: string;
   readonly document: ClientDocument;
@@ -28,7 +28,7 @@ type Asked = {
 };
 
 type Row = Pick<Client, "owner" | "projectId" | "active"> & {
-  /** The application that the client is in the project; null before the first consent. */
+  /** The project's application for the client; null before the first consent. */
   readonly appId: string | null;
   readonly brand: BrandRow | null;
   readonly organizationName: string;
@@ -36,8 +36,8 @@ type Row = Pick<Client, "owner" | "projectId" | "active"> & {
 };
 
 /**
- * Makes the read of a client that brings its own document, as one of the project whose API it wants tokens for; undefined if that API
- * does not accept such clients.
+ * Makes the read of a client that brings its own document, as an application of the project whose API it wants tokens for; undefined if
+ * that API does not accept such clients.
  */
 export function documentClientRead(sql: Sql) {
   type Key = { readonly document: string; readonly href: string; readonly organization: string | null };
@@ -63,14 +63,14 @@ export function documentClientRead(sql: Sql) {
   };
 }
 
-/** A client with a document as a sign-out knows it, which is of no project: by what the document says about a URI, if it was read. */
+/** A client with a document at a sign-out: it belongs to no project, and has what the document says about a URI, if it was read. */
 export function leavingClient(url: string, read?: { readonly document: ClientDocument; readonly uri: string }): Client {
   const oidc = read ? oidcOf(read.document, read.uri) : create(OidcConfigurationSchema);
   const of = { appId: "", owner: "", projectId: "", active: true };
   return { ...of, clientId: url, name: hostOf(url), oidc, ...withoutProof };
 }
 
-/** Makes the check whether a user allows a client with a document in a project, where nobody has deactivated it. */
+/** Makes the check whether a user allows a client with a document in any project where it is not deactivated. */
 export function allowedDocuments(sql: Sql) {
   const read = loadOne<{ readonly user: string; readonly document: string }, object>(sql, {
     asked: `"user" text, document text`,
@@ -86,7 +86,7 @@ export function allowedDocuments(sql: Sql) {
 
 const withoutProof = { secrets: [], keys: [], bringsDocument: true };
 
-/** A client with a document as the provider knows others: a program on the user's computer, or a web site. */
+/** A client with a document, in the form of other clients: a program on the user's computer, or a web site. */
 const oidcOf = ({ redirectUris, postLogoutRedirectUris, ...demands }: ClientDocument, redirectUri: string) =>
   create(OidcConfigurationSchema, {
     ...demands,

@@ -16,12 +16,12 @@ export function isDocumentId(clientId: string): boolean {
   return href === clientId && pathname !== "/" && !username && !password && !/[?#]/.test(clientId);
 }
 
-/** Whether a client id is the URL of a document at one of the hosts that may have clients. */
+/** Whether a client id is the URL of a document at one of the hosts whose clients are admitted. */
 export const isAdmitted = ({ clientDocumentHosts: hosts }: DocumentSettings, clientId: string): boolean =>
   hosts.length > 0 && isDocumentId(clientId) && (hosts.includes("*") || hosts.includes(hostOf(clientId)));
 
 /** The host of a document, which is the name of its client on our pages: nothing else about it is proven. */
 export const hostOf = (document: string): string => new URL(document).host;
 
-/** The name of a document's host, by which its readings are counted: at whatever port, it may be one machine. */
+/** The name of a document's host, by which reads are counted: all its ports may be one machine. */
 export const nameOfHost = (document: string): string => new URL(document).hostname.replace(/\.$/, "");

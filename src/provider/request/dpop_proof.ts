@@ -10,7 +10,7 @@ export const dpopAlgorithms = ["ES256", "EdDSA", "Ed25519"] as const;
 
 const longestProof = 4_000;
 const longestId = 200;
-/** How far the time of a proof may be from ours. Each counts once on all nodes, so a nonce of ours would add nothing (RFC 9449, 11.1). */
+/** How far the time of a proof may be from ours. Each counts once across all nodes, so a nonce would add nothing (RFC 9449, 11.1). */
 const currentSeconds = 60;
 
 /** A DPoP proof as it was sent, and the request that it must be for. */
@@ -22,7 +22,7 @@ export type SentProof = {
   readonly accessToken?: string;
 };
 
-/** A proof that is right, by the thumbprint of its key (RFC 7638), before it is known whether it was used. */
+/** A valid proof, by the thumbprint of its key (RFC 7638), before it is known whether it was used. */
 export type CheckedProof = { readonly jkt: string; readonly id: string; readonly until: Date };
 
 /** Makes the check of DPoP proofs (RFC 9449, 4.3) and their use. */
@@ -50,7 +50,7 @@ export type DpopProofs = ReturnType<typeof dpopProofs>;
 
 const invalid = (problem: string) => new OauthError("invalid_dpop_proof", `the DPoP proof is not accepted: ${problem}`);
 
-/** The claims of a proof and the public key in its header, which has signed it. */
+/** The claims of a proof, verified with the public key in its header. */
 async function signed(proof: string, now: Date): Promise<{ readonly payload: JWTPayload; readonly jwk: JWK }> {
   if (proof.length > longestProof) throw invalid(`it is longer than ${longestProof} characters`);
   const verified = await jwtVerify(proof, EmbeddedJWK, {
@@ -83,7 +83,7 @@ function idOf({ jti }: JWTPayload): string {
   return jti;
 }
 
-/** When a proof is no longer accepted; fails if that is now, or if it is of a time to come. */
+/** The time until which a proof is accepted; fails if that is over, or if the proof is from the future. */
 function endOf({ iat }: JWTPayload, now: Date): Date {
   const seconds = now.getTime() / 1000;
   if (typeof iat !== "number" || !(Math.abs(iat - seconds) <= currentSeconds))

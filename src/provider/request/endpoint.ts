@@ -10,7 +10,7 @@ import { dpopAlgorithms } from "./dpop_proof.ts";
 /** The response of an endpoint: JSON, or nothing. */
 export type Answer = { readonly status?: number; readonly body?: object };
 
-/** What all endpoints share. */
+/** The dependencies that all endpoints share. */
 export type EndpointParts = {
   readonly isRegistered: IsRegistered;
 };
@@ -19,7 +19,7 @@ export type EndpointParts = {
 export type Endpoint = {
   readonly path: string;
   readonly methods: readonly ("GET" | "POST")[];
-  /** How the endpoint authenticates, and so how it challenges clients that fail to: by Bearer, tokens that are bound to a key as well. */
+  /** How the endpoint authenticates clients and challenges those that fail: with Bearer, also for tokens bound to a key. */
   readonly scheme: "Basic" | "Bearer";
   readonly handle: (request: HttpRequest, onClient: OnClient) => Promise<Answer>;
 };
@@ -119,7 +119,7 @@ const jsonOf = (status: number, body: object): Response => ({
   body: Buffer.from(JSON.stringify(body)),
 });
 
-/** The call that a request stands for, for reads and writes. */
+/** The call that a request represents, for reads and writes. */
 export const callOf = ({ values, signal, headers }: HttpRequest): Call => ({
   values,
   signal,

@@ -12,7 +12,7 @@ import { type Asserted, type AssertionNeeds, acceptedAssertions } from "./assert
 import type { ClientClaim } from "./client_authentication.ts";
 import { isCacheable, machinesEndedBy, mostCached } from "./machine_facts.ts";
 
-/** A machine as the provider knows it, with the credentials that have not expired. */
+/** A machine as the provider knows it, with its unexpired credentials. */
 export type MachineClient = {
   readonly userId: string;
   readonly owner: string;
@@ -28,11 +28,11 @@ export type MachineCredential = {
   readonly isJwt: boolean;
   /** In milliseconds since 1970; null if it never expires. */
   readonly expires: number | null;
-  /** When its latest noted use was, in milliseconds since 1970; null if there was none. */
+  /** The time of its latest recorded use, in milliseconds since 1970; null if there was none. */
   readonly lastUsed: number | null;
 };
 
-// Without the limits here and below, a plan made while there were two machines would read all that come later.
+// Without the limits here and below, a plan made while there were two machines would read every machine added later.
 const credentials = `coalesce((
       select json_agg(json_build_object('id', m.credential_id, 'hash', encode(k.hash, 'hex'), 'jwk', m.jwk,
         'isJwt', m.access_token_type = 'OIDC_TOKEN_TYPE_JWT', 'expires', floor(extract(epoch from m.expiration_date) * 1000),
@@ -53,8 +53,8 @@ export function machineClientRead(sql: Sql) {
 }
 
 /**
- * Makes the same read for machines that authenticate, which remembers those of the last seconds until a fact ends what it knows: backends
- * ask for a token before each call of theirs. A secret that a remembered machine does not have may be new, so the machine is read again.
+ * Makes the same read for machines that authenticate, cached for seconds until a fact changes the result: backends ask for a token before
+ * each of their calls. A secret that a cached machine does not have may be new, so the machine is read again.
  */
 export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "clock" | "factCache">) {
   const read = machineClientRead(sql);
@@ -63,7 +63,7 @@ export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "cl
 
   return (proof: ClientClaim["proof"]): Promise<MachineClient | undefined> => {
     const { clientId } = proof;
-    // Nobody who has yet to prove who they are takes a place in the cache.
+    // A caller that has not proven its identity takes no place in the cache.
     if (!("secret" in proof)) return read(clientId, clock());
     const known = recent.cached(clientId);
     if (known && withSecret(known, proof.secret)) return Promise.resolve(known);
@@ -74,13 +74,13 @@ export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "cl
 const endOf = (machine: MachineClient): number =>
   isCacheable(machine) ? Math.min(...machine.credentials.map(({ expires }) => expires ?? Number.POSITIVE_INFINITY)) : 0;
 
-/** A machine with the credential that it proved to have. */
+/** A machine with the credential that it proved. */
 export type ProvenMachine = { readonly machine: MachineClient; readonly credential: MachineCredential };
 
 /** A machine with a key of its own that signed an assertion. */
 export type AssertedMachine = ProvenMachine & Asserted;
 
-/** Makes the authentication of machines, by whichever of their credentials they use. */
+/** Makes the authentication of machines, by any of their credentials. */
 export function machineAuthentication(deps: Pick<Deps, "sql" | "clock">, issuer: () => string) {
   const accepted = acceptedAssertions(deps, issuer);
 

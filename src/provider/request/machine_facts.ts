@@ -1,11 +1,11 @@
 import type { FactType } from "../../events/fact.ts";
 import { type Ended, everything, type Happened } from "../../events/fact_cache.ts";
 
-/** How many machines, and as many of their grants, a node caches, and how much of one in JSON. */
+/** The maximum number of machines that a node caches, and of their grants, and the maximum size of one in JSON. */
 export const mostCached = 1_000;
 const mostCharacters = 16_384;
 
-/** Whether something is small enough to be cached a thousand times: a grant may have a thousand roles. */
+/** Whether a value is small enough to cache a thousand of them: a grant may have a thousand roles. */
 export const isCacheable = (value: object): boolean => JSON.stringify(value).length <= mostCharacters;
 
 type EndedBy = (fact: Happened) => Ended;
@@ -15,7 +15,7 @@ const all: EndedBy = () => everything;
 const ofStream: EndedBy = ({ stream }) => stream;
 const ofOwner: EndedBy = ({ owner }) => owner;
 
-// A URI that is given to an API takes it from the one of another organization.
+// A URI given to one API is taken from the API of another organization that had it.
 const ofApplication: EndedBy = ({ type, owner }) => (type.startsWith("application.api_") ? everything : owner);
 
 type Noun = FactType extends `${infer N}.${string}` ? N : never;
@@ -45,7 +45,7 @@ const nothing = {
   user_grant: none,
 } satisfies Record<Noun, EndedBy>;
 
-/** Which cached machines with their credentials a fact ends, by the ids of the machine and its organization. */
+/** The cached machines that a fact evicts with their credentials, by the ids of the machine and its organization. */
 export const machinesEndedBy = endedBy({
   ...nothing,
   user: ofStream,
@@ -54,8 +54,8 @@ export const machinesEndedBy = endedBy({
 });
 
 /**
- * Which cached grants of machines, with the API that they are for, a fact ends: by the ids of the machine, the project, its organization and
- * that of the grant. Any domain may take the URI of an API from it.
+ * The cached grants of machines, with the APIs that they are for, that a fact evicts: by the ids of the machine, the project, its
+ * organization and the grant's. Any domain may take the URI of an API from it.
  */
 export const grantsEndedBy = endedBy({
   ...nothing,
@@ -68,7 +68,7 @@ export const grantsEndedBy = endedBy({
   domain: all,
 });
 
-// A node of a newer release may write facts of nouns unknown here, which could end anything.
+// A node of a newer release may write facts of nouns unknown here, which could change anything.
 function endedBy(byNoun: Readonly<Record<Noun, EndedBy>>): EndedBy {
   const known: ReadonlyMap<string, EndedBy> = new Map(Object.entries(byNoun));
   return (fact) => (known.get(fact.type.slice(0, fact.type.indexOf("."))) ?? all)(fact);

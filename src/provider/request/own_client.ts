@@ -52,12 +52,12 @@ export const ownClient: Client = {
 
 export const isOwnClient = ({ clientId }: Pick<Client, "clientId">): boolean => clientId === ownClientId;
 
-/** Whether a client is no application but a page of ours: the account pages or the console. */
+/** Whether a client is a page of ours instead of an application: the account pages or the console. */
 export const isBuiltIn = (client: Pick<Client, "clientId">): boolean => isOwnClient(client) || isConsole(client);
 
 /**
- * Whether users of an organization are asked for consent before an application learns about them: another organization's, or one that
- * brings its own document. First-party applications belong to the instance.
+ * Whether users of an organization give consent before an application learns about them: it belongs to another organization, or brings its
+ * own document. First-party applications belong to the instance.
  */
 export const isForeign = (client: ConsentClient, owner: string): boolean =>
   client.bringsDocument === true || (!isBuiltIn(client) && !client.oidc.firstParty && client.owner !== owner);

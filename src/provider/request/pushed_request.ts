@@ -9,10 +9,10 @@ import type { Client } from "./client.ts";
 import { isDocumentId } from "./document_id.ts";
 import { formSeconds } from "./sealed_request.ts";
 
-/** What a `request_uri` of ours begins with (RFC 9126, 2.2). */
+/** The prefix of our `request_uri` values (RFC 9126, 2.2). */
 export const pushedPrefix = "urn:ietf:params:oauth:request_uri:";
 
-// The pages of a pushed request lead back to it, for another language or another beginning. Its own browser may open it that way.
+// The pages of a pushed request lead back to it, for another language or to start over. Only the browser that opened it may do so.
 const markParameter = "urn:postern:pushed";
 const purpose = "pushed request";
 
@@ -24,7 +24,7 @@ export type OpenedRequest = {
 };
 
 /**
- * Makes the function that opens an authorization request. Of one that was pushed, only the client id and the request_uri count; it can be
+ * Makes the function that opens an authorization request. Of a pushed request, only the client id and the request_uri count; it can be
  * opened once, and after that only by the pages that it led to, in the same browser.
  */
 export function pushedRequests({ sql, clock, secrets }: Pick<Deps, "sql" | "clock" | "secrets">) {
@@ -49,10 +49,10 @@ function tokenIn(uri: string | undefined): string | undefined {
 
 type Taking = { readonly hash: Buffer; readonly clientId: string; readonly now: Date };
 
-/** By what a pushed request is kept: the application, or the URL of a client's document, which may be no application yet. */
+/** The owner of a pushed request: the application, or the URL of a client's document, which may be no application yet. */
 export const pusherOf = ({ bringsDocument, clientId, appId }: Client): string => (bringsDocument ? clientId : appId);
 
-/** The query of a pushed request, which nobody gets again. */
+/** The query of a pushed request, which can be read only once. */
 async function taken(sql: Sql, { hash, clientId, now }: Taking): Promise<string | undefined> {
   const document = isDocumentId(clientId) ? clientId : null;
   const [row] = await sql<{ query: string }[]>`
@@ -80,7 +80,7 @@ function withMark(keyring: Keyring, query: string, of: Opened): string {
   return `${query}&${new URLSearchParams({ [markParameter]: `${of.time}.${mac}` })}`;
 }
 
-/** Changes the query of a request that was opened; of one that was pushed, the mark is for the new query, and lasts no longer. */
+/** Changes the query of a request that was opened; if it was pushed, the mark is for the new query, and expires no later. */
 export function changed(keyring: Keyring, { query, browser }: Changing, change: (query: string) => string): string {
   const [, kept, time] = isMarked(parametersIn(query)) ? (marking.exec(query) ?? []) : [];
   return kept === undefined || time === undefined ? change(query) : withMark(keyring, change(kept), { browser, time });

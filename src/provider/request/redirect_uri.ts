@@ -20,8 +20,8 @@ const withoutPort = (uri: string): string | undefined =>
   loopbackUri.test(uri) ? uri.replace(loopbackUri, "$1") : undefined;
 
 /**
- * The compliance problems of a redirect URI, and whether each keeps users from being sent there. Development mode lifts the rules about
- * http and schemes, so those problems are not found then.
+ * The compliance problems of a redirect URI, and whether each keeps users from being sent there. In development mode, the rules about http
+ * and schemes do not apply, so those problems are not found.
  */
 const blocks = {
   NO_REDIRECT_URIS: false,

@@ -3,8 +3,7 @@ import type { Parameters } from "../http/parameters.ts";
 
 /**
  * The parameters that an error response uses. A request may state its state and response mode only inside a request object (OpenID Connect
- * Core 1.0, 6.1). We do not support request objects, and say so using that mode and state, which deserve no more and no less trust there
- * than in the query.
+ * Core 1.0, 6.1). We do not support request objects, and say so using that mode and state, which are as trustworthy there as in the query.
  */
 export function withRequestObject(parameters: Parameters): Parameters {
   const object = parameters.get("request");

@@ -82,7 +82,7 @@ export function requestProof(parts: ProofParts) {
   }
 }
 
-/** What a client with a document sent, and the network that it came from. */
+/** The parameters that a client with a document sent, and the network that it came from. */
 type Sent = { readonly parameters: Parameters; readonly redirectUri: string; readonly network: string | undefined };
 
 function unknown(): never {

@@ -5,16 +5,16 @@ import { hrefOf, resourceHolds } from "../../services/callers/resource_in_force.
 import { organizationScope, scopes } from "../../services/callers/scopes.ts";
 import { wordsOf } from "../http/parameters.ts";
 
-/** An API that tokens can be for: an API application by one of its URIs (RFC 8707). */
+/** An API that tokens can be for: an API application, by one of its URIs (RFC 8707). */
 export type Resource = {
   readonly appId: string;
   /** The name of the application. */
   readonly name: string;
-  /** The URI as the application has it, which is the audience of its tokens. */
+  /** The URI as the application states it, which is the audience of its tokens. */
   readonly uri: string;
-  /** The URI as it is compared. */
+  /** The URI in the form in which it is compared. */
   readonly href: string;
-  /** Whether its tokens are JWTs, and the algorithm that signs those. */
+  /** Whether its tokens are JWTs, and the algorithm that signs them. */
   readonly isJwt: boolean;
   readonly algorithm: "RS256" | "ES256";
   readonly scopes: readonly DeclaredScope[];
@@ -48,7 +48,7 @@ const resourceValue = `json_build_object('appId', r.app_id, 'name', y.name, 'uri
 const inForce = (project?: string) =>
   `join applications y on y.app_id = r.app_id${project ? ` and (y.project_id = ${project}) is true` : ""} and y.active where ${resourceHolds}`;
 
-/** The SQL of the resource that a key in a JSON value names; null if the project has it no more. */
+/** The SQL of the resource that a key in a JSON value names; null if the project no longer has it. */
 export const resourceOf = (key: string, project: string): string => `(select ${resourceValue}
         from (select * from resource_uris u where u.href = ${key}->>'href' and u.app_id = ${key}->>'appId') r
         ${inForce(project)})`;
@@ -68,7 +68,7 @@ export const resourcesOf = (keys: string, project: string): string => `case when
         select json_agg(${resourceOf("k.key", project)} order by k.at)
         from jsonb_array_elements(${keys}) with ordinality k (key, at)) end`;
 
-/** Makes the read of the resources of a project by their URIs, in the order asked; null for each that it does not have. */
+/** Makes the read of the resources of a project by their URIs, in the same order; null for each that it does not have. */
 export const resourcesRead = (sql: Sql) => projectResources(sql, "asked.id");
 
 /** Makes the same read for the project of an application. */
@@ -89,7 +89,7 @@ function projectResources(sql: Sql, project: string) {
 }
 
 /**
- * What a token for a resource has of the scopes that were asked for: those of ours, and those that the resource declares, unless they name
+ * The part of the requested scopes that a token for a resource gets: our own scopes, and those that the resource declares, unless they name
  * a role that the user does not have.
  */
 export function scopeFor(resource: Resource, scope: string, roles: readonly string[]): string {
@@ -110,13 +110,13 @@ export function scopeFor(resource: Resource, scope: string, roles: readonly stri
 export const namesIn = (resources: readonly Resource[]): readonly string[] =>
   resources.flatMap(({ scopes }) => scopes.map(({ name }) => name));
 
-/** What a request names of the scopes of its resources. */
+/** The scopes and resources that a request names. */
 type Scoped = { readonly scope: string; readonly resources: readonly Resource[] };
 
-/** A scope of a resource in a request, or the resource itself, and how a consent keeps it: no resource has a fragment of its own. */
+/** A scope of a resource in a request, or the resource itself, and its form in a consent: no resource has a fragment of its own. */
 export type AllowedResource = { readonly resource: Resource; readonly declared?: DeclaredScope; readonly kept: string };
 
-/** What a request needs consent for at its resources. */
+/** The scopes of its resources that a request needs consent for. */
 export function allowedResources({ scope, resources }: Scoped): readonly AllowedResource[] {
   const words = wordsOf(scope);
   return resources.flatMap((resource) => [
@@ -127,10 +127,10 @@ export function allowedResources({ scope, resources }: Scoped): readonly Allowed
   ]);
 }
 
-/** What a consent keeps of one API: its URI, and the names of its scopes. */
+/** The part of a consent for one API: its URI, and the names of its scopes. */
 export type KeptResource = { readonly uri: string; readonly names: readonly string[] };
 
-/** What the scopes of a consent keep of APIs, and the others. */
+/** Splits the scopes of a consent into those of APIs and the others. */
 export function keptIn(scopes: readonly string[]): { readonly apis: readonly KeptResource[]; readonly ours: string[] } {
   const isOfApi = (scope: string) => /^https?:\/\//.test(scope);
   const parts = scopes.filter(isOfApi).map((scope) => scope.split("#", 2));

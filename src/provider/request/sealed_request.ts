@@ -4,7 +4,7 @@ import type { Keyring } from "../../security/seal.ts";
 const context = "authorization request";
 const formPurpose = "sign-in form";
 
-/** How long a form of our pages can be submitted. */
+/** How long a form on our pages can be submitted. */
 export const formSeconds = 3_600;
 
 /**

@@ -1,7 +1,7 @@
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
 
-/** What was signed to be used once: by whom, its identifier, and until when it would be accepted. */
+/** A signed assertion or proof that can be used once: its signer, its identifier, and until when it would be accepted. */
 export type SingleUse = { readonly by: string; readonly id: string; readonly until: Date };
 
 /** Whether an assertion or proof is used for the first time, on any node. */

@@ -6,17 +6,17 @@ import { mostResources, type Resource } from "./resource.ts";
 
 const invalid = (description: string) => new OauthError("invalid_target", description);
 
-/** What a request is for (RFC 8707, 2): our own API, or APIs of the application's project; neither if it names no resource. */
+/** The target of a request (RFC 8707, 2): our own API, or APIs of the application's project; neither if it names no resource. */
 export type Target = { readonly forApi: boolean; readonly resources: readonly Resource[] };
 
-/** What the names in a request are judged by. */
+/** The facts by which the names in a request are checked. */
 type Known = {
   readonly issuer: string;
   /** The resources that the request names, as found in the application's project. */
   readonly found: readonly (Resource | null)[];
 };
 
-/** The resources that a request names, each once, our API not among them; none if there are too many to look up. */
+/** The resources that a request names, each once, without our own API; none if there are too many to look up. */
 export function resourcesNamed(parameters: Parameters, issuer: string | undefined): readonly string[] {
   const names = [...new Set(parameters.all("resource"))].filter((name) => !isOwnApi(name, issuer));
   return names.length > mostResources || names.some((name) => name.length > longestResource) ? [] : names;
@@ -26,7 +26,7 @@ export const longestResource = 1_000;
 
 export const isOwnApi = (name: string, issuer: string | undefined): boolean => name === issuer || name === `${issuer}/`;
 
-/** What a request is for. Fails for a resource that the application cannot have tokens for. */
+/** The target of a request. Fails for a resource that the application cannot have tokens for. */
 export function targetIn(client: Client, parameters: Parameters, { issuer, found }: Known): Target {
   const named = parameters.all("resource");
   if (named.length === 0) return { forApi: false, resources: [] };
@@ -45,23 +45,23 @@ export function targetIn(client: Client, parameters: Parameters, { issuer, found
   return { forApi: false, resources: resources.filter(({ href }, at) => known.indexOf(href) === at) };
 }
 
-/** The error for a token for our own API that would be bound to a key: our API takes none. */
+/** The error for a token for our own API that would be bound to a key: our API accepts no such tokens. */
 export const noBoundTokens = () => invalid("our own API takes no access tokens that are bound to a key (DPoP)");
 
 const refusesDocuments = () => invalid("a resource does not accept clients that bring their own document");
 
-/** What a sign-in is for: null resources if it named none, and null for one that the project has no more. */
+/** The target of a sign-in: null resources if it named none, and null for each that the project no longer has. */
 export type SignedTarget = {
   readonly forApi: boolean;
   readonly resources: readonly (Resource | null)[] | null;
 };
 
-/** A request for tokens, and the key that these are bound to. */
+/** A request for tokens, and the key that they will be bound to. */
 type TokenRequest = { readonly form: Parameters; readonly issuer: string; readonly jkt: string | undefined };
 
 /**
- * The resource that a token is for: the one that its request names, which the sign-in was for, or else the first. Without resources, fails
- * if a token request names our API but the sign-in was not for it, and if another application requests tokens for it.
+ * The resource that a token is for: the one that its request names, if the sign-in was for it, otherwise the first. Without resources,
+ * fails if a token request names our API but the sign-in was not for it, and if another application requests tokens for it.
  */
 export function resourceFor(
   client: Client,

@@ -8,7 +8,7 @@ type SignInForm = { readonly language: Language; readonly request: string; reado
 type Aside = { readonly path: string; readonly text: Extract<PageText, "forgotten" | "register"> };
 
 /**
- * Leads from the sign-in form to a page after which the sign-in continues. It looks like a link but is a button, so that it carries that
+ * Leads from the sign-in form to a page after which the sign-in continues. It looks like a link but is a button, so that it carries the
  * form's request and token.
  */
 const asideForm = ({ language, request, token }: SignInForm, { path, text }: Aside): Html =>

@@ -6,7 +6,7 @@ import { browserOf, stepOf } from "./browser_step.ts";
 import type { SignInSteps } from "./steps.ts";
 
 /**
- * The authorization endpoint. A POST is redirected to a GET, because from another site browsers send SameSite=Lax cookies only with that.
+ * The authorization endpoint. A POST is redirected to a GET, because browsers send SameSite=Lax cookies from another site only with a GET.
  */
 export const authorizeRoute = (steps: SignInSteps): HttpRoute => ({
   path: paths.authorize,

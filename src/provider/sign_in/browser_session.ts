@@ -37,7 +37,7 @@ export type ClientSession = BrowserSession & {
   readonly allowed: readonly string[] | null;
 };
 
-/** What the user of a session types as their login name in a request for an organization. */
+/** The login name that the user of a session would type in a request for an organization. */
 export const typedName = (session: BrowserSession, organizationId: string | undefined): string =>
   session.owner === organizationId ? session.username : session.qualifiedName;
 
@@ -98,7 +98,7 @@ export type BegunBrowserSession = {
   readonly cookie: string;
   readonly expirationDate: Date;
   readonly methods: readonly string[];
-  /** Whether it may only enrol a factor. */
+  /** Whether the session may only enrol a factor. */
   readonly enrolmentOnly: boolean;
 };
 

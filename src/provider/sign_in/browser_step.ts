@@ -46,7 +46,7 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   };
 }
 
-/** The value of a browser's cookie, a new one if it has none. */
+/** The value of a browser's cookie, or a new one. */
 export const browserOf = (jar: CookieJar, { headers: { cookie } }: HttpRequest): string =>
   jar.read(cookie, "browser") ?? newToken("ob");
 

@@ -25,7 +25,7 @@ const accountButton = ({ sessionId, qualifiedName, displayName, organization }: 
 <small>${qualifiedName}</small> <small>${organization}</small></button>
 `;
 
-/** What a consent page shows: the application, its organization, and what it asks for. */
+/** The content of a consent page: the application, its organization, and what it asks for. */
 export type ConsentQuestion = {
   readonly organization: string;
   /** The scopes in plain words. */

@@ -52,7 +52,7 @@ export function consentNamesRead(sql: Sql) {
   };
 }
 
-// No scope has a space.
+// Scopes contain no space.
 const sharedMetadata = "shared metadata";
 
 const sentences: Readonly<Record<string, PageText>> = {
@@ -67,7 +67,7 @@ const sentences: Readonly<Record<string, PageText>> = {
   [sharedMetadata]: "scope_metadata",
 };
 
-/** What a consent page names: the scopes of the request, and roles and metadata if the application gets them without a scope. */
+/** The scopes that a consent page names: those of the request, and roles and metadata if the application gets them without a scope. */
 export function askedScopes({ client: { oidc }, scope, resources }: AuthorizationRequest): readonly string[] {
   const sources = oidc.declaredClaims.map(({ source }) => source.case);
   const has = (...some: typeof sources) => some.some((one) => sources.includes(one));
@@ -78,7 +78,7 @@ export function askedScopes({ client: { oidc }, scope, resources }: Authorizatio
   return [...ours, ...(withRoles ? ["roles"] : []), ...(withMetadata ? [sharedMetadata] : [])];
 }
 
-/** What a request asks for at the APIs that it names, in the words of those. */
+/** The access that a request asks for at the APIs that it names, in the words of the APIs. */
 export const resourceSentences = (request: ResourceScopes, language: Language): string[] =>
   allowedResources(request).map(({ resource: { name, uri }, declared }) =>
     declared
@@ -88,7 +88,7 @@ export const resourceSentences = (request: ResourceScopes, language: Language): 
 
 type ResourceScopes = Pick<AuthorizationRequest, "scope" | "resources">;
 
-/** What a consent keeps of an API, in its words; an API that is gone is only named, by its host. */
+/** The access that a consent gives at an API, in the API's words; an API that is gone is only named, by its host. */
 export function keptSentences({ uri, names }: KeptResource, resource: Resource | null, language: Language): string[] {
   if (resource) return resourceSentences({ scope: names.join(" "), resources: [resource] }, language);
   const application = URL.canParse(uri) ? new URL(uri).host : uri;

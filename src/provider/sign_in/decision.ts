@@ -6,7 +6,7 @@ import { type AccountState, accountFor } from "./account_choice.ts";
 import type { ClientSession } from "./browser_session.ts";
 import { asksConsent } from "./consent.ts";
 
-/** The next step of a sign-in: the registration, a page for the account, the password, a factor, the consent or a confirmation, or the response. */
+/** The next step of a sign-in: registration, a page for the account, password, factor, consent or confirmation, or the response. */
 export type Step =
   | { readonly is: "registration" }
   | { readonly is: "accounts"; readonly sessions: readonly ClientSession[] }
@@ -16,7 +16,7 @@ export type Step =
   | { readonly is: "confirmation"; readonly session: ClientSession }
   | { readonly is: "response"; readonly session: ClientSession };
 
-/** What the user did on our pages. */
+/** The user's actions on our pages. */
 export type Clicks = {
   /** The id of the session that the user chose, or from whose page they clicked. */
   readonly chosen: string | undefined;

@@ -9,7 +9,7 @@ import type { ProvenRequest } from "../request/authorization_request.ts";
 import type { DeviceRequest } from "../request/device_request.ts";
 import { continueForm, type Form } from "./sign_in_form.ts";
 
-/** What the page names besides the application and its device: the user, and what is asked for at other APIs, in their words. */
+/** The user, and the requested access to other APIs in their words; the page also names the application and its device. */
 export type DeviceQuestion = { readonly name: string; readonly sentences: readonly string[] };
 
 /** The form that asks whether to sign in a device: it names the application, the code, the user, and any access to APIs. */

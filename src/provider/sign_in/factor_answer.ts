@@ -3,7 +3,7 @@ import type { Completion } from "../../services/sessions/complete_session.ts";
 import { bounded, type Parameters } from "../http/parameters.ts";
 
 const longestCode = 200;
-// No form holds more, and a WebAuthn response takes a tenth of it.
+// No form may hold more; a WebAuthn response needs a tenth of it.
 const longestCredential = 12_000;
 
 /** Reads the factor in a form: a passkey response, six digits from an app, or a recovery code. */

@@ -22,8 +22,8 @@ export type RememberedBrowser = {
 export const hashesOfKnown = (known: readonly string[]): readonly string[] => known.map(hashOf);
 
 /**
- * Makes browsers known after a full sign-in, or after setting a password with a mailed code. Each user of a browser has a token of their
- * own in the cookie, the latest first.
+ * Makes browsers known after a full sign-in, or after setting a password with a mailed code. For each of its users, the browser's cookie
+ * has a token of its own, the latest first.
  */
 export function knownBrowsers({ deps, issuer }: Pick<ProviderParts, "deps" | "issuer">) {
   const { sql, clock } = deps;

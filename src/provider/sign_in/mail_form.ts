@@ -10,9 +10,9 @@ export type MailState = {
   readonly status?: number;
   /** The token of the sign-in that waits for the code. */
   readonly challengeToken: string;
-  /** What was typed as the login name, to go on with it in another way. */
+  /** The text typed as the login name, in case the user continues in another way. */
   readonly loginName: string;
-  /** The code, if the mail's link brought it. */
+  /** The code, if the user came by the mail's link. */
   readonly code?: string | undefined;
   /** Whether a new password has to be chosen. */
   readonly isChange?: boolean;
@@ -20,7 +20,7 @@ export type MailState = {
   readonly problems?: readonly string[];
 };
 
-/** The page that asks for the code of a mail. It is the same whether or not anybody gets one. */
+/** The page that asks for the code in a mail. It is the same whether or not a mail was sent. */
 export function mailForm(form: Form, state: MailState): Response {
   const { status = 200, challengeToken, loginName, code = "", isChange = false, problems = [] } = state;
   const { language } = form;

@@ -14,8 +14,8 @@ import { type Answering, longestName, longestPassword, longestToken, type Submit
 const longestCode = 200;
 
 /**
- * Asks for a mail with a code, and for the code. What waits for the mail's link is kept in cookies, so that the link continues in this
- * browser only. The organization of the name decides whether that is possible, never whether somebody has the name.
+ * Asks for a mail with a code, and for the code. The waiting sign-in is kept in cookies, so that the mail's link continues in this browser
+ * only. Whether that is possible depends on the organization of the name, never on whether a user has the name.
  */
 export async function askMail(on: Answering, http: HttpRequest, submitted: Submitted): Promise<Response> {
   const { signIns, steps } = on;
@@ -50,7 +50,7 @@ export async function askMail(on: Answering, http: HttpRequest, submitted: Submi
   }
 }
 
-/** Takes the code of a mail, which stands in place of the password. */
+/** Takes the code of a mail, which replaces the password. */
 export async function mailCode(on: Answering, http: HttpRequest, submitted: Submitted): Promise<Response> {
   const { signIns, steps, kindOf } = on;
   const { form, step, proven } = submitted;

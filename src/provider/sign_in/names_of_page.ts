@@ -4,7 +4,7 @@ import { canonicalDomain } from "../../services/callers/canonical_domain.ts";
 import { nameKey, namesOrganization } from "../../services/callers/login_name.ts";
 import { mailCodesIn } from "../../services/policies/sign_in_policy.ts";
 
-/** What somebody typed as their login name, and the organization that the request names, or else the one that they typed. */
+/** The text typed as the login name, and the organization that the request names, or else the one that was typed. */
 type Typed = {
   readonly loginName: string;
   readonly organizationId: string | undefined;
@@ -12,9 +12,9 @@ type Typed = {
 };
 
 /**
- * Finds the organization in which a page looks up what was typed. Without one in the request, it is that of the page's field. With one, it
- * is that of the request, unless the name itself ends in the id of one. But if its users have login names of the directory, so may others
- * who sign in for it, and then it decides only about what ends in a domain that somebody has proven. None of this depends on who is there.
+ * Finds the organization in which a page looks up what was typed. If the request names none, it is that of the page's field. Otherwise it
+ * is that of the request, unless the name ends in the id of another. But if its users have login names of the directory, so may others who
+ * sign in for it, and then it decides only about names that end in a proven domain. None of this depends on which users exist.
  */
 export function namesOfPage(sql: Sql) {
   const ofRequest = loadOne<{ organization: string; domain: string | null }, object>(sql, {
@@ -33,7 +33,7 @@ export function namesOfPage(sql: Sql) {
     return (await ofRequest({ organization: organizationId, domain }, signal)) ? organizationId : undefined;
   };
 
-  /** The organization with a domain or an id; for any other text, an id that no organization has. */
+  /** The organization with a domain or id; for any other text, an id that no organization has. */
   async function named(organization: string, signal: AbortSignal): Promise<string> {
     const domain = canonicalDomain(organization);
     const found = domain === undefined ? undefined : await holder({ domain }, signal);
@@ -42,9 +42,9 @@ export function namesOfPage(sql: Sql) {
 }
 
 /**
- * Makes the question whether to offer a mailed code to whoever signs in with a name: by the policy of the organization that the name is
- * looked up in, which depends on its domain alone. A name of the directory may be that of a user of any organization, so a code is offered
- * for it if any allows it.
+ * Decides whether to offer a mailed code to whoever signs in with a name: by the policy of the organization that the name is looked up in,
+ * which depends only on its domain. A name of the directory may belong to a user of any organization, so a code is offered if any of them
+ * allows it.
  */
 export function mailOffers(sql: Sql) {
   const read = loadOne<{ organization: string | null; domain: string | null }, { offered: boolean }>(sql, {

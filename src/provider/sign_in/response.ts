@@ -43,8 +43,8 @@ export function errorResponse(request: ProvenRequest, error: OauthError, context
 }
 
 /**
- * Whether a client may be anybody's, and no page has said so: a program on the user's device, or one with a document that nobody has
- * allowed yet (RFC 9700, 4.11.2). Who follows a link to us is not led elsewhere by it then.
+ * Whether anybody could be this client, and no page has warned of that: a program on the user's device, or one with a document that nobody
+ * has allowed yet (RFC 9700, 4.11.2). A link to us then leads nobody on to it.
  */
 const isUnseen = (client: ProvenRequest["client"]): boolean =>
   isOnLoopback(client) || (client.bringsDocument === true && client.appId === "");

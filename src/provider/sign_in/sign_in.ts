@@ -115,7 +115,7 @@ async function clickedStep(
   throw formExpired(beginningOf(step.query));
 }
 
-/** Continues with the chosen account, which becomes the current one, though it has not signed in for this request. */
+/** Continues with the chosen account, which becomes the current one although its user has not signed in for this request. */
 async function choose({ steps }: Answering, { form, step, proven }: Submitted): Promise<Response> {
   const chosen = form.get("account");
   const sessions = await steps.sessionsOf(step, proven.client);
@@ -138,7 +138,7 @@ async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitt
   if (!session?.permitted) return steps.proceed(proven, { ...step, isConfirmed: true, isAllowed: true });
   const { owner, userId } = session;
   const call = callOfUser(http, session);
-  // What a user may allow is counted before it is written.
+  // A user's consents run one after another: they are counted before they are written.
   const known = await inTurn(userId, async () => {
     const known = proven.client.bringsDocument ? await admitted() : proven;
     await give({ owner, userId, appId: known.client.appId, scopes }, call);
@@ -146,7 +146,7 @@ async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitt
   });
   return steps.proceed(known, { ...step, isConfirmed: true, isAllowed: true });
 
-  /** The request of a client with a document, which is an application of the project from now on. */
+  /** The request of a client with a document, which becomes an application of the project. */
   async function admitted(): Promise<ProvenRequest> {
     const problem = await admit(proven.client, call);
     if (problem !== undefined) throw unusable(problem);
@@ -222,7 +222,7 @@ async function passkey(on: Answering, http: HttpRequest, { form, step, proven }:
   }
 }
 
-/** The login name to prefill after a click on "another account": not that of the account being left. */
+/** The login name to prefill after a click on "another account": not that of the account that the user leaves. */
 const otherHintOf = ({ chosen, parameters }: BrowserStep): string =>
   chosen === undefined ? (parameters.get("login_hint")?.slice(0, longestName) ?? "") : "";
 

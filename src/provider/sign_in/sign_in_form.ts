@@ -31,7 +31,7 @@ export const signInPage = (
     keepsOpener: !isBuiltIn(form.proven.client) && !form.proven.device,
   });
 
-/** Where a sign-in leads to, in words. */
+/** The destination of a sign-in, in words. */
 export const destination = ({ proven: { client }, language }: Pick<Form, "proven" | "language">): Html =>
   isOwnClient(client)
     ? html`<p>${pageText("to_account", language)}</p>`
@@ -40,14 +40,14 @@ export const destination = ({ proven: { client }, language }: Pick<Form, "proven
 export type PasswordState = {
   readonly status?: number;
   readonly loginName: string;
-  /** What was typed as the organization; undefined if the request names one, so that the page does not ask. */
+  /** The text typed as the organization; undefined if the request names one, so that the page does not ask. */
   readonly organization?: string | undefined;
   /** Sentences about the previous attempt. */
   readonly problems: readonly string[];
   readonly isChange: boolean;
   /** The challenge for passkeys, if they are available. */
   readonly passkey?: PasskeyQuestion | undefined;
-  /** Whether a code can be mailed in place of the password. */
+  /** Whether a code can be mailed instead of the password. */
   readonly hasMail?: boolean;
 };
 
@@ -96,7 +96,7 @@ export function confirmationForm(form: Form, name: string): Response {
   });
 }
 
-/** The warning that any program on the user's device may be behind the request. */
+/** The warning that any program on the user's device may have sent the request. */
 export const loopbackWarning = ({ proven: { client }, language }: Pick<Form, "proven" | "language">): Html =>
   isOnLoopback(client) ? html`<p class="note">${pageText("document_loopback", language)}</p>` : nothing;
 

@@ -49,7 +49,7 @@ export function limitProblem(error: unknown, language: Language): Problem | unde
   return { status: 429, problems: [pageText("attempts", language, { wait: waitIn(error, language) })] };
 }
 
-/** Why a mailed code was refused. The sign-in is over if another mail is needed. */
+/** The problem with a mailed code. The sign-in is over if another mail is needed. */
 export type MailProblem = Problem & { readonly isChange: boolean; readonly isOver: boolean };
 
 /** Finds why a mailed code was refused, as the user may see it; undefined for other errors. */
@@ -71,7 +71,7 @@ export function mailProblem(error: unknown, language: Language, isChange: boolea
   }
 }
 
-/** Why a factor was refused. The sign-in is over if the password has to be entered again. */
+/** The problem with a factor. The sign-in is over if the password has to be entered again. */
 export type FactorProblem = Pick<FactorState, "problems"> & { readonly status: number; readonly isOver: boolean };
 
 /** Finds why a factor was refused, as the user may see it; undefined for other errors. */

@@ -158,7 +158,7 @@ function refuseUnfit({ wantsFactor }: AuthorizationRequest, session: BegunSessio
     throw new OauthError("unmet_authentication_requirements", "the user has no second factor");
 }
 
-/** Whether the user is asked on a page of its own, whatever was clicked before. */
+/** Whether the user is asked on a page of its own, regardless of earlier clicks. */
 export const isAskedAnyway = ({ device, client }: ProvenRequest): boolean =>
   device !== undefined || isOnLoopback(client);
 

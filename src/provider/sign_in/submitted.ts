@@ -16,7 +16,7 @@ export type Enrolling = {
   readonly begin: (proven: ProvenRequest, step: BrowserStep, session: BegunBrowserSession) => Response;
 };
 
-/** What the handlers of the sign-in forms need. */
+/** The dependencies of the handlers of the sign-in forms. */
 export type Answering = Pick<ProviderParts, "deps" | "issuer"> & {
   readonly signIns: SignIns;
   readonly steps: SignInSteps;
@@ -24,7 +24,7 @@ export type Answering = Pick<ProviderParts, "deps" | "issuer"> & {
   readonly kindOf: ReturnType<typeof browserSessions>;
   readonly give: ReturnType<typeof consents>;
   readonly admit: ReturnType<typeof documentApplications>;
-  /** Runs what a user allows, one after another. */
+  /** Runs the consents of a user one after another. */
   readonly inTurn: ReturnType<typeof oneAtATime>;
   readonly namesOf: ReturnType<typeof namesOfPage>;
 };

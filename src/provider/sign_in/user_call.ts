@@ -8,7 +8,7 @@ import type { BrowserSession } from "./browser_session.ts";
 type UserOfSession = Pick<BrowserSession, "userId" | "owner" | "sessionId">;
 
 /**
- * The call that a page request stands for, made by the user of a browser session. It has no role, so it can only act on its own account.
+ * The call that a page request represents, made by the user of a browser session. It has no role, so it can only act on its own account.
  */
 export function callOfUser(http: HttpRequest, { userId, owner, sessionId }: UserOfSession): Call {
   http.values.set(keys.caller, { userId, organization: owner, sessionId, memberships: [] });

@@ -51,7 +51,7 @@ export function userinfoEndpoint(parts: Omit<Parts, "authenticate">) {
   };
 }
 
-/** A request with an access token: by which scheme, and the proof of a key if it has one. */
+/** A request with an access token: its scheme, and the proof of a key, if any. */
 export type PresentedToken = {
   readonly token: string;
   readonly scheme: "Bearer" | "DPoP";
@@ -59,7 +59,7 @@ export type PresentedToken = {
   readonly dpop: string | undefined;
 };
 
-/** Fails unless a token that is bound to a key is presented with a new proof of it, and any other one without (RFC 9449, 7). */
+/** Fails unless a token bound to a key comes with a new proof of that key, and any other token without one (RFC 9449, 7). */
 async function refuseOtherBearer(proofs: DpopProofs, presented: PresentedToken, jkt: string | null): Promise<void> {
   const { token, scheme, method, dpop } = presented;
   if (scheme === "Bearer" && jkt === null) return;
@@ -110,7 +110,7 @@ export function introspectionEndpoint(parts: Parts) {
 
 type Target = Pick<FoundToken, "isForResource" | "resource">;
 
-/** Whether a token is for an API that the project has no more. */
+/** Whether a token is for an API that the project no longer has. */
 const isOver = ({ isForResource, resource }: Target): boolean => isForResource && resource === null;
 
 /** The API or the project that a token is for; no project if it is for our own API. */
@@ -121,11 +121,11 @@ const audienceOf = (found: FoundToken, { forApi }: SignOn): Audience => ({
   projectId: forApi ? null : found.end.projectId,
 });
 
-/** Whether a client is told about a token: the API that it is for, or, if it names none, every application of its project. */
+/** Whether a client is told about a token: it is the token's API, or, if the token names none, any application of its project. */
 const isAudience = (client: Client, { isForResource, resource, projectId }: Audience): boolean =>
   projectId === client.projectId && (!isForResource || resource?.appId === client.appId);
 
-/** The response of introspection about a token of a machine in force. */
+/** The response of introspection about a valid token of a machine. */
 const machineClaims = (issuer: string, { client, found }: { client: Client; found: FoundMachineToken }): Claims => ({
   active: true,
   scope: found.resource ? scopeFor(found.resource, found.scope, found.roles) : found.scope,
@@ -142,7 +142,7 @@ const machineClaims = (issuer: string, { client, found }: { client: Client; foun
   roles: found.roles,
 });
 
-/** The application that a token was issued to, which is of the same project and so of the same organization as the one that asks. */
+/** The application that a token was issued to. It belongs to the same project, and so to the same organization, as the client that asks. */
 const declaringOf = ({ owner }: Client, { end, declaring }: FoundToken) => ({
   clientId: end.clientId,
   owner,
@@ -157,7 +157,7 @@ type Introspected = {
   readonly signOn: SignOn;
 };
 
-/** The response of introspection about a token in force, by the origin of its claims. */
+/** The response of introspection about a valid token, by the origin of its claims. */
 export const introspectedParts = (issuer: string, { client, found, signOn }: Introspected): ClaimParts => ({
   required: {
     active: true,
@@ -200,7 +200,7 @@ export function revocationEndpoint(parts: Parts) {
     const asMachine = access ? undefined : await machineOf(proof.clientId, deps.clock());
     if (asMachine) return revokeOfMachine((await machines.byClaim(asMachine, request)).machine, value, call);
     const known = access ?? refresh;
-    // RFC 7009, 2.2: nothing is left to end. Such a client is known by what it presents alone.
+    // RFC 7009, 2.2: nothing is left to end. Such a client is known only by the token that it presents.
     if (!known && isDocumentId(proof.clientId)) return;
     const client = await authenticate(known?.client, { proof, call, onClient });
     const end = refresh?.found?.end ?? access?.found?.end;

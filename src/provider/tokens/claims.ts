@@ -73,7 +73,7 @@ export const userinfoParts = ({ oidc }: Client, signOn: SignOn, scope: string): 
   declared: declaredIn(signOn, ClaimPlace.USERINFO),
 });
 
-/** The issuer of a token, and in seconds since 1970, its time and when it expires, slow clocks included. */
+/** The issuer of a token, and in seconds since 1970, its time and its expiry, which allows for slow clocks. */
 export type Issue = { readonly issuer: string; readonly now: number; readonly expires: number };
 
 /** The access token that accompanies an ID token, and whether none will ever follow. */
@@ -85,7 +85,7 @@ export type Companion = { readonly accessToken?: string | undefined; readonly is
 export const idTokenClaims = (client: Client, signOn: SignOn, issue: Issue, companion: Companion = {}): Claims =>
   fitted(idTokenParts(client, { signOn, issue, companion }));
 
-/** The claims of an ID token by their origin, also those for which there may be no room. */
+/** The claims of an ID token by their origin, including those for which there may be no room. */
 export function idTokenParts(client: Client, { signOn, issue, companion }: IdTokenOf): ClaimParts {
   const { accessToken, isAlone = false } = companion;
   const { oidc, clientId } = client;
@@ -131,7 +131,7 @@ type JwtToken = {
 
 type AccessTokenOf = { readonly signOn: SignOn; readonly issue: Issue; readonly token: JwtToken };
 
-/** The claims of a JWT access token by their origin, also those for which there may be no room. */
+/** The claims of a JWT access token by their origin, including those for which there may be no room. */
 export function accessTokenParts(client: Client, { signOn, issue, token }: AccessTokenOf): ClaimParts {
   const skew = skewOf(client);
   const required = {

@@ -6,13 +6,13 @@ const claimsMaxBytes = 5_900;
 const rolesMaxBytes = 4_096;
 const declaredMaxBytes = 4_096;
 
-/** The claim that lists the claims omitted for lack of room. Userinfo returns them; declared ones, if they are declared for it. */
+/** The claim that lists the claims omitted for lack of room. Userinfo returns them; declared claims only if they are declared for it. */
 export const omittedClaim = "urn:postern:omitted_claims";
 
-/** Claims by their origin. Where there is little room, only the required ones are certain to stand. */
+/** Claims by their origin. If there is little room, only the required ones are certain to be included. */
 export type ClaimParts = Readonly<Record<"required" | "profile" | "roles" | "declared", Claims>>;
 
-/** All claims, where there is room. */
+/** All claims, for where room is no concern. */
 export const joined = ({ required, profile, roles, declared }: ClaimParts): Claims => ({
   ...required,
   ...profile,
@@ -20,9 +20,9 @@ export const joined = ({ required, profile, roles, declared }: ClaimParts): Clai
   ...declared,
 });
 
-/** Adds to the required claims each optional one that fits; roles have 4 KB in total, and so have declared claims. */
+/** Adds to the required claims each optional one that fits; roles may take 4 KB in total, and so may declared claims. */
 export function fitted({ required, profile, roles, declared }: ClaimParts): Claims {
-  // All names of declared claims may have to be listed.
+  // Leaves room to list all names of declared claims.
   const most = claimsMaxBytes - sizeOf(Object.keys(declared));
   const withProfile = added(required, profile, most - sizeOf(required));
   const withRoles = added(withProfile.claims, roles, Math.min(rolesMaxBytes, most - sizeOf(withProfile.claims)));

@@ -19,7 +19,7 @@ import { grants } from "./grant_types.ts";
 /** How long a token of the console is valid, unless its browser session ends before. */
 export const consoleTokenSeconds = 600;
 
-/** How many codes and tokens of the console one browser session may have; the next one ends the oldest, and its tab gets another. */
+/** The maximum number of codes and tokens of the console per browser session; the next one ends the oldest, and its tab gets another. */
 const mostOfSession = 100;
 
 type CodeParts = {
@@ -27,12 +27,12 @@ type CodeParts = {
   readonly settings: Pick<ProviderSettings, "codeLifetimeSeconds" | "browserSessionIdleSeconds">;
 };
 
-/** A browser session in which the console asks for a code, where from, and the challenge of the request. */
+/** A browser session in which the console asks for a code, the origin of the request, and its challenge. */
 export type ConsoleRequest = {
   readonly sessionId: string;
   readonly challenge: string;
   readonly origin: Origin | undefined;
-  /** Whether nobody need be there: an open page that renews by itself does not keep the session from ending unused. */
+  /** Whether no user has to be present: an open page that renews by itself does not keep an unused session alive. */
   readonly isSilent: boolean;
 };
 
@@ -99,12 +99,12 @@ made as (
   select: "select n from found",
 };
 
-/** What the console gets for a code: no refresh token, because the session of the browser yields the next code. */
+/** The response to the console's code. It has no refresh token, because the session of the browser yields the next code. */
 export type ConsoleToken = Pick<TokenResponse, "access_token" | "token_type" | "expires_in">;
 
 type TokenParts = { readonly deps: Deps; readonly issuer: () => string; readonly authenticate: Authenticate };
 
-/** Makes the exchange of the console's codes, which is the only thing that the token endpoint does for the console. */
+/** Makes the exchange of the console's codes, the only grant of the console at the token endpoint. */
 export function consoleGrant({ deps, issuer, authenticate }: TokenParts) {
   const { sql, clock } = deps;
   const [find, redeem] = [codeRead(sql), redemption(sql)];
@@ -124,7 +124,7 @@ export function consoleGrant({ deps, issuer, authenticate }: TokenParts) {
     return { access_token: token, token_type: "Bearer", expires_in: secondsOf(end) - secondsOf(now) };
   };
 
-  /** One of two that present a code stole it, so its token ends; whoever it belongs to has a session to get another. */
+  /** If a code is presented twice, one of the two callers stole it, so its token ends; the real user has a session to get another. */
   async function usedAgain(code: string): Promise<OauthError> {
     await sql`delete from console_sign_ons where code_hash = ${hashToken(code)}`;
     return notInForce();

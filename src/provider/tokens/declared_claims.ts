@@ -7,11 +7,11 @@ import { isForeign } from "../request/own_client.ts";
 import type { Claims } from "./claims_size.ts";
 import type { SignOn } from "./subject.ts";
 
-/** The declared claims that stand in one place. */
+/** The declared claims of one place: the ID token, the access token or userinfo. */
 export const declaredIn = ({ declared = [] }: Pick<SignOn, "declared">, place: ClaimPlace): Claims =>
   Object.fromEntries(declared.filter(({ places }) => places.includes(place)).map(({ name, value }) => [name, value]));
 
-/** What decides about the declared claims of an application. */
+/** The parts of an application that decide about its declared claims. */
 type Declaring = Pick<Client, "clientId" | "owner" | "oidc">;
 
 /**
@@ -81,7 +81,7 @@ type Key = {
   readonly organization_id: string;
   readonly user_keys: readonly string[];
   readonly organization_keys: readonly string[];
-  /** Whether the application is of the user's organization, and of the one signed in for; otherwise only shared entries count. */
+  /** Whether the application belongs to the user's organization, the one signed in for; otherwise only shared entries count. */
   readonly of_user: boolean;
   readonly of_organization: boolean;
 };

@@ -5,7 +5,7 @@ import type { Resource, ResourceKey } from "../request/resource.ts";
 import { resourceAnywhere } from "../request/resource.ts";
 import { firstEnd, mayActFor, ownRoles, type SignOn, signOnTables, signOnValue } from "./subject.ts";
 
-/** What a machine can do for a user at an API: what both of them may do there. */
+/** The access of a machine on behalf of a user at an API: limited to what both of them may do there. */
 export type Delegation = {
   readonly signOn: SignOn;
   readonly clientId: string;
@@ -13,17 +13,17 @@ export type Delegation = {
   readonly resource: Resource;
   /** The roles that both have in the API's project. */
   readonly roles: readonly string[];
-  /** When the first grant of either ends, in seconds since 1970; null if none does. */
+  /** The time at which the first grant of either ends, in seconds since 1970; null if none does. */
   readonly grantsEnd: number | null;
 };
 
-/** An exchanged token, as far as it is in force by itself. */
+/** An exchanged token, as far as it is valid by itself. */
 export type ExchangedLink = Delegation & {
-  /** The API that the token which it was exchanged for is for. */
+  /** The API that the subject token is for. */
   readonly served: Resource;
-  /** The scope of that token, if an application has it; null if it is an exchanged token, too. */
+  /** The scope of the subject token, if an application holds it; null if it is an exchanged token, too. */
   readonly subjectScope: string | null;
-  /** The hash of the token that it was exchanged for, in hexadecimal. */
+  /** The hash of the subject token, in hexadecimal. */
   readonly subject: string;
   readonly machineId: string;
   /** The machines that acted before, the last one first. */
@@ -36,9 +36,9 @@ export type ExchangedLink = Delegation & {
 
 const signOn = `(select ${signOnValue} from ${signOnTables})`;
 
-// In each of the subqueries, the names stand for what the conditions and columns expect: the project `p` of the organization `h`, its
-// user `u`, and the organization of the sign-in, or for the machine its own, `o`.
-// Without an offset, PostgreSQL may join every application of the instance before it compares their ids.
+// In each of the subqueries, the names mean what the conditions and columns expect: the project `p` of the organization `h`, its user `u`,
+// and the organization of the sign-in, or for the machine its own, `o`. Without an offset, PostgreSQL may join every application of the
+// instance before it compares their ids.
 const signedIn = `(select ${signOn} as value, a.is_document from applications a
         join projects p on p.project_id = a.project_id join organizations h on h.organization_id = p.owner
         where a.app_id = o.app_id and a.active and p.active and h.active offset 0) signed`;
@@ -56,7 +56,7 @@ const byUser = `(select coalesce(own.roles, '[]') as roles, ${firstEnd} as ends
 const named = (resource: string) =>
   `jsonb_build_array(jsonb_build_object('appId', ${resource}->>'appId', 'uri', ${resource}->>'uri'))`;
 
-/** The columns of what the machine `k.machine_id` can do at the API `k.href` by the sign-in `k.sign_on_id`, whose API it serves: `k.served`. */
+/** The columns of what the machine `k.machine_id` can do at the API `k.href` by the sign-in `k.sign_on_id`; `k.served` is its own API. */
 const columns = `signed.value as "signOn", machine.client_id as "clientId", p.project_id as "projectId", target.resource,
       coalesce((select json_agg(r.role order by r.role) from (
         select json_array_elements_text(machine.roles) as role intersect select json_array_elements_text(subject.roles)) r), '[]') as roles,
@@ -75,7 +75,7 @@ const tables = `join sign_ons o on o.sign_on_id = k.sign_on_id
 const isInForce = `signed.value is not null and served.resource->>'appId' = k.served->>'appId'
       and d.served @> ${named("served.resource")} and d.targets @> ${named("target.resource")}`;
 
-/** What a machine wants to do: at which API, with a token for which one that it serves, of which sign-in. */
+/** A machine's request for access: the API, the API that the machine serves and has a token for, and the sign-in of that token. */
 export type DelegationWish = {
   readonly sign_on_id: string;
   readonly machine_id: string;
@@ -84,7 +84,7 @@ export type DelegationWish = {
   readonly now: string;
 };
 
-/** Makes the read of what a machine can do for a user; undefined if it may not act there. */
+/** Makes the read of a machine's access on behalf of a user; undefined if it may not act there. */
 export const delegationRead = (sql: Sql) =>
   loadOne<DelegationWish, Delegation>(sql, {
     asked: "sign_on_id text, machine_id text, served jsonb, href text, now timestamptz",
@@ -104,7 +104,7 @@ export const servesRead = (sql: Sql) =>
 
 const epoch = (time: string) => `floor(extract(epoch from ${time}))::float8`;
 
-/** Makes the read of an exchanged token by its hash, as far as the machine, its credential and what it acts by are in force. */
+/** Makes the read of an exchanged token by its hash, as far as the machine, its credential and its grants are in force. */
 export const linkRead = (sql: Sql) =>
   loadOne<{ hash: string; now: string }, ExchangedLink>(sql, {
     asked: "hash text, now timestamptz",

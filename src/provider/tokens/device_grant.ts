@@ -25,7 +25,7 @@ export const deviceGrant: Exchange<FoundDevice> = {
   },
 };
 
-/** The code that was found; fails if its user has not approved. */
+/** The approved code; fails if its user has not approved it. */
 async function approved(sql: Sql, { client, value, found, now }: Presented<FoundDevice>): Promise<Redeemable["found"]> {
   const device = ofClient(client, found);
   const { isUsed, end, signOn } = device;
@@ -52,7 +52,7 @@ const slowestSeconds = 60;
 // A client that keeps to the interval may arrive slightly early, because its polls take different times to arrive.
 const tolerance = 0.8;
 
-/** Records a device's poll across all nodes; returns the error that its user has not approved, or that it polls too often. */
+/** Records a device's poll across all nodes; returns the error: its user has not approved, or it polls too often. */
 async function waits(sql: Sql, code: string, now: Date): Promise<OauthError> {
   const [before] = await sql<{ isHasty: boolean }[]>`
     with before as materialized (

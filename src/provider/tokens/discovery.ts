@@ -19,7 +19,7 @@ const claims = [
 const methodsWithProof = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
 const methods = [...methodsWithProof, "none"];
 
-/** How clients authenticate, and prove that a key is theirs. */
+/** How clients authenticate, and prove possession of a key. */
 const ofClients = {
   token_endpoint_auth_methods_supported: methods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,

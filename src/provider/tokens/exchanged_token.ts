@@ -14,12 +14,12 @@ import { type Delegation, type ExchangedLink, linkRead } from "./delegation_read
 import { signJwt } from "./jwt.ts";
 import type { TokenMaker } from "./tokens.ts";
 
-/** How many machines may act one after another. */
+/** The maximum number of machines in a chain of actors. */
 export const mostActors = 3;
 
 /**
- * Makes the read of an exchanged token, which is in force only if every token that it came of is, and then has no scope that one of them has
- * no more.
+ * Makes the read of an exchanged token. It is valid only if every token that it derives from is, and loses each scope that one of those has
+ * lost.
  */
 export function exchangedTokenRead(sql: Sql) {
   const read = linkRead(sql);
@@ -34,7 +34,7 @@ export function exchangedTokenRead(sql: Sql) {
   return (value: string, now: Date) => inForce(hashToken(value).toString("hex"), now.toISOString());
 }
 
-/** The scope of a token, as far as the machine and the user have the roles for it, and the token that it was exchanged for has it. */
+/** The scope of a token, as far as the machine and the user have the roles for it, and the subject token has it. */
 function leftOf({ resource, scope, roles }: ExchangedLink, subjectScope: string): string {
   const had = wordsOf(subjectScope);
   return wordsOf(scopeFor(resource, scope, roles))
@@ -42,20 +42,20 @@ function leftOf({ resource, scope, roles }: ExchangedLink, subjectScope: string)
     .join(" ");
 }
 
-/** The claim `act` (RFC 8693, 4.1): the machine that acts, and in it those that acted before. */
+/** The claim `act` (RFC 8693, 4.1): the machine that acts, and nested in it those that acted before. */
 export const actOf = ([machine, ...earlier]: readonly string[]): Claims =>
   earlier.length === 0 ? { sub: machine } : { sub: machine, act: actOf(earlier) };
 
-/** What a new token is for: a machine with its credential, what it can do, for which token it does so, and until when. */
+/** The input of a new token: a machine with its credential, its access, the subject token, and the time limit. */
 export type ExchangedTokenOf = ProvenMachine & {
   readonly delegation: Delegation;
-  /** The hash of the token that it is exchanged for. */
+  /** The hash of the subject token. */
   readonly subject: Buffer;
   readonly served: ResourceKey;
   readonly acted: readonly string[];
   readonly scope: string;
   readonly now: Date;
-  /** Where the request came from. */
+  /** The origin of the request. */
   readonly origin: Origin | undefined;
   /** In seconds since 1970. */
   readonly subjectEnds: number;
@@ -64,7 +64,7 @@ export type ExchangedTokenOf = ProvenMachine & {
 /** A token of a machine on behalf of a user: its text, the value whose hash identifies its row, and its lifetime in seconds. */
 export type ExchangedToken = Readonly<Record<"text" | "value", string>> & { readonly seconds: number };
 
-/** Makes a token on behalf of a user: opaque, or a JWT if its API says so. */
+/** Makes a token on behalf of a user: opaque, or a JWT if its API wants those. */
 export async function newExchangedToken(maker: TokenMaker, of: ExchangedTokenOf): Promise<ExchangedToken> {
   const { resource, roles } = of.delegation;
   const seconds = secondsOfToken(maker, of);
@@ -83,8 +83,8 @@ export async function newExchangedToken(maker: TokenMaker, of: ExchangedTokenOf)
 }
 
 /**
- * It ends no later than the token that it was exchanged for, the credential, and the first grant of the machine or the user; of the user also
- * in the project signed in to, because an opaque token ends with that grant without naming its end.
+ * The token ends no later than the subject token, the credential, and the first grant of the machine or the user. That includes the user's
+ * grants in the project signed in to, because an opaque subject token ends with such a grant without stating when.
  */
 function secondsOfToken({ settings }: TokenMaker, { credential, delegation, subjectEnds, now }: ExchangedTokenOf) {
   const ofCredential = credential.expires === null ? null : Math.floor(credential.expires / 1000);
@@ -141,8 +141,8 @@ const mostOfSignOn = 100;
 const actedDays = 90;
 
 /**
- * Writes that the machine acts by its credential, and its token on behalf of a user; false if the sign-in has ended. Of more tokens of one
- * sign-in than there may be, the oldest end.
+ * Writes the machine's use of its credential, and its token on behalf of a user; false if the sign-in has ended. If a sign-in has too many
+ * tokens, the oldest end.
  */
 export async function writeExchanged(sql: Sql, of: ExchangedTokenOf, token: ExchangedToken): Promise<boolean> {
   const used = await writeUse(sql, of).catch(ended);
@@ -150,7 +150,7 @@ export async function writeExchanged(sql: Sql, of: ExchangedTokenOf, token: Exch
   return made?.count === 1;
 }
 
-// A statement of its own: who is deleted loses these rows first and the sign-ins last, and locks in the opposite order would deadlock.
+// A statement of its own: deleting a user removes these rows first and sign-ins last; the opposite order would deadlock.
 const writeUse = (
   sql: Sql,
   { machine, credential, origin, delegation: { signOn, resource }, now }: ExchangedTokenOf,

@@ -22,7 +22,7 @@ import {
 /** The response of the token endpoint (RFC 6749, 5.1). */
 export type TokenResponse = {
   readonly access_token: string;
-  /** Only of a token exchange (RFC 8693, 2.2.1). */
+  /** Only in the response to a token exchange (RFC 8693, 2.2.1). */
   readonly issued_token_type?: string;
   readonly token_type: "Bearer" | "DPoP";
   readonly expires_in: number;
@@ -33,12 +33,12 @@ export type TokenResponse = {
 
 export type ExchangeParts = { readonly deps: Deps; readonly settings: ProviderSettings; readonly maker: TokenMaker };
 
-/** A code or refresh token presented by an authenticated client, and what it identifies. */
+/** A code or refresh token presented by an authenticated client, and the row that it identifies. */
 export type Presented<T> = {
   readonly client: Client;
   readonly value: string;
   readonly found: T | null | undefined;
-  /** The key that tokens for it are bound to. */
+  /** The key that the tokens for it are bound to. */
   readonly key: ProvenKey;
   readonly now: Date;
 };
@@ -78,7 +78,7 @@ export async function reused(deps: Deps, { end, call, reason }: Reuse): Promise<
   return notInForce();
 }
 
-/** Makes a refresh token with its expiry: after a period without use, and at the latest at the end of all refreshing. */
+/** Makes a refresh token with its expiry: after a period without use, and at the latest when refreshing ends altogether. */
 export function newRefresh(
   { refreshIdle }: Lifetimes,
   text: string,
@@ -88,7 +88,7 @@ export function newRefresh(
   return { text, expirationDate: idle < end ? idle : end };
 }
 
-/** A write of tokens, and the access token that it is for. */
+/** A write of tokens, and the access token that it stores. */
 type Writing = { readonly write: () => Promise<boolean>; readonly access: AccessToken };
 
 /** Writes tokens and signs any ID token in parallel. The key is loaded before anything is written. */

@@ -50,7 +50,7 @@ export type FoundRefresh = {
 /** An access token with its sign-in. */
 export type FoundToken = {
   readonly scope: string;
-  /** Whether it is for an API by its resource URI, and that API; null if the project has it no more. */
+  /** Whether it is for an API by its resource URI, and that API; null if the project no longer has it. */
   readonly isForResource: boolean;
   readonly resource: Resource | null;
   /** The key that it is bound to. */
@@ -60,11 +60,11 @@ export type FoundToken = {
   readonly expiresAt: number;
   readonly end: End;
   readonly signOn: SignOn | null;
-  /** The part of its application's configuration that its declared claims depend on, if any are declared; only for introspection. */
+  /** The part of its application's configuration that declared claims depend on, if any are declared; only for introspection. */
   readonly declaring?: JsonObject | null;
 };
 
-/** Whether a token is for an API that no longer accepts clients with documents, of which its client is one. */
+/** Whether a token belongs to a client with a document, but its API no longer accepts such clients. */
 export const isUnaccepted = ({ resource, end }: Pick<FoundToken, "resource" | "end">): boolean =>
   end.bringsDocument === true && resource?.acceptsDocuments === false;
 
@@ -82,7 +82,7 @@ const end = `(select json_build_object('signOnId', o.sign_on_id, 'userId', o.use
         'bringsDocument', x.is_document)
       from (select) one left join applications x on x.app_id = o.app_id)`;
 
-// Project and organization stand for the client's own, which are the sign-in's wherever its tokens count.
+// Project and organization are the client's own, which equal the sign-in's wherever its tokens are valid.
 const signOn = `(select ${signOnValue} from ${signOnTables})`;
 
 const epoch = (time: string) => `floor(extract(epoch from ${time}))`;
@@ -185,7 +185,7 @@ const hexOf = (text: string): string => (text === "" ? "" : hashToken(text).toSt
 export const clientAndToken = (sql: Sql) =>
   readWith<FoundToken>(sql, presented(tokenOf(declaring), "sign_on_tokens", " and g.expiration_date > asked.now"));
 
-/** Reads an unexpired access token, with the application that it was issued to if that is active. */
+/** Reads an unexpired access token, with the application that it was issued to, if that is active. */
 export function tokenRead(sql: Sql) {
   const read = loadOne<Omit<Lookup, "client_id">, { client: ClientRow; found: FoundToken }>(sql, {
     asked: "now timestamptz, hash text",
@@ -223,13 +223,13 @@ export function signOnRead(sql: Sql) {
   return async (id: string, now: Date) => (await read({ id, now: now.toISOString() }))?.signOn ?? undefined;
 }
 
-/** A sign-in that nobody has begun. */
+/** A sign-in that has not begun. */
 export type PlannedSignOn = Readonly<Record<"userId" | "appId" | "projectId" | "scope", string>> & {
   readonly organizationId: string | undefined;
   readonly methods: readonly string[];
 };
 
-/** Makes the read of what a sign-in would say about a user who began it now; undefined if it would not be in force. */
+/** Makes the read of what a sign-in that began now would say about a user; undefined if it would not be valid. */
 export function plannedSignOnRead(sql: Sql) {
   type Key = Readonly<Record<"user_id" | "app_id" | "project_id" | "scope" | "now", string>> & {
     readonly organization: string | null;

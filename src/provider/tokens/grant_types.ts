@@ -27,7 +27,7 @@ const exchanged =
       const [value, now] = [required(request.form, parameter, longestValue), parts.deps.clock()];
       const { clientId } = request.proof;
       const found = await read(clientId, value, now);
-      // Such a client is known by what it presents alone. One whose host is no longer admitted is refused.
+      // Such a client is known only by the token that it presents. If its host is no longer admitted, it is refused.
       if (!found && isDocumentId(clientId)) throw notInForce();
       if (found?.client.bringsDocument && !isAdmitted(parts.settings, clientId)) throw new ClientRefused();
       const client = await parts.authenticate(found?.client, request);
@@ -44,7 +44,7 @@ export const grants: Readonly<Record<string, ((parts: Parts) => Opened) | null>>
   implicit: null,
   refresh_token: exchanged(refreshGrant),
   "urn:ietf:params:oauth:grant-type:device_code": exchanged(deviceGrant),
-  // Of machines alone.
+  // Only for machines.
   client_credentials: clientCredentialsGrant,
   [grantOfAssertion]: jwtBearerGrant,
   [grantOfExchange]: tokenExchangeGrant,

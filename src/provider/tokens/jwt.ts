@@ -10,13 +10,13 @@ export type UnsignedJwt = {
   readonly claims: JWTPayload;
 };
 
-/** Signs a JWT; WebCrypto does so in the thread pool. */
+/** Signs a JWT; WebCrypto uses the thread pool for that. */
 export async function signJwt(keys: SigningKeys, { type, algorithm, claims }: UnsignedJwt): Promise<string> {
   const { kid, key } = await keys.signer(algorithm);
   return new SignJWT(claims).setProtectedHeader({ alg: algorithm, kid, typ: type }).sign(key);
 }
 
-/** What a token is checked for: the issuer, the type, and a time at which it must not have expired. */
+/** The checks of a token: the issuer, the type, and a time at which it must not have expired. */
 export type JwtCheck = { readonly issuer: string; readonly type: TokenType; readonly at: Date };
 
 /** The claims of a JWT that we issued; undefined for anything else. */

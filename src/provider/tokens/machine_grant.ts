@@ -28,7 +28,7 @@ export function clientCredentialsGrant(parts: Parts) {
   };
 }
 
-/** The grant of RFC 7523, 2.1, for machines: an assertion about the machine itself. It needs no client authentication besides. */
+/** The grant of RFC 7523, 2.1, for machines: an assertion about the machine itself. It needs no other client authentication. */
 export function jwtBearerGrant(parts: Parts) {
   const { deps, maker } = parts;
   const machineOf = machineClientRead(deps.sql);
@@ -51,7 +51,7 @@ export function jwtBearerGrant(parts: Parts) {
 const notAccepted = () =>
   new OauthError("invalid_grant", "the assertion is of no machine, not for us, not of now, or was used before");
 
-/** Makes the issue of a machine's token. It writes no event: the credential's had one, and shows when it was last used. */
+/** Makes the issue of a machine's token. It records no event: the credential has its own, and shows when it was last used. */
 function issuing({ deps, maker }: ExchangeParts) {
   const targetOf = machineTarget(deps);
   const write = writingMachineTokens(deps.sql);

@@ -14,7 +14,7 @@ import { isOwnApi, longestResource, noBoundTokens } from "../request/target.ts";
 import { firstEndAmong, ownRoles } from "./subject.ts";
 import type { TokenKey } from "./token_key.ts";
 
-/** What an access token of a machine is for: our own API, a project, or one API of a project. */
+/** The target of a machine's access token: our own API, a project, or one API of a project. */
 export type MachineTarget = {
   readonly forApi: boolean;
   /** The project; null for our API. */
@@ -24,11 +24,11 @@ export type MachineTarget = {
   readonly organizationId: string;
   readonly scope: string;
   readonly roles: readonly string[];
-  /** When the first of the grants that the token rests on ends, in seconds since 1970; null if none does. */
+  /** The time at which the first of the grants behind the token ends, in seconds since 1970; null if none does. */
   readonly grantsEnd: number | null;
 };
 
-/** What a machine asks for: the form of its request, its scopes, the issuer, and the key that its token is bound to. */
+/** A machine's request: its form, its scopes, the issuer, and the key that its token is bound to. */
 export type MachineWish = {
   readonly form: Parameters;
   readonly scope: string | undefined;
@@ -38,7 +38,7 @@ export type MachineWish = {
 
 const longestScope = 2_000;
 
-/** Makes the function that finds what a machine's token is for; fails for what the machine may not have. */
+/** Makes the function that finds the target of a machine's token; fails if the machine may not have it. */
 export function machineTarget({ sql, factCache }: Pick<Deps, "sql" | "factCache">) {
   const [grantIn, grantAt] = [recently(factCache, projectGrantRead(sql)), recently(factCache, resourceGrantRead(sql))];
 
@@ -60,7 +60,7 @@ export function machineTarget({ sql, factCache }: Pick<Deps, "sql" | "factCache"
     return { ...grant, forApi: false, resource: null, scope: words.filter(isOfProject).join(" ") };
   }
 
-  // Whether a URI is that of an API is nothing that others learn.
+  // Others do not learn whether a URI is that of an API.
   async function ofResource(uri: string, words: readonly string[], of: Holder): Promise<MachineTarget> {
     const grant = await grantAt({ ...of, href: hrefOf(uri) });
     if (!grant)
@@ -73,11 +73,11 @@ export function machineTarget({ sql, factCache }: Pick<Deps, "sql" | "factCache"
   }
 }
 
-// A service would take any other word for something that Postern has granted.
+// A service would take any other word for a permission that Postern has granted.
 const isOfProject = (word: string): boolean =>
   word === "roles" || word.startsWith(projectScope) || word.startsWith(organizationScope);
 
-// Nobody has signed in whom the others could tell something about.
+// The other scopes tell about a user, and nobody has signed in.
 const isOfMachines = (word: string): boolean => word === "roles" || !ofSignIns.includes(word);
 const ofSignIns: readonly string[] = scopes;
 
@@ -94,7 +94,7 @@ function scopeIn({ form, scope }: MachineWish): readonly string[] {
   return [...new Set(wordsOf(text))];
 }
 
-/** A token for our API can do what its scope names, as far as the machine may do it. */
+/** A token for our API may do what its scope names, as far as the machine may do it. */
 function ofApi({ owner }: MachineClient, words: readonly string[]): MachineTarget {
   const known: readonly string[] = apiScopes;
   const scope = words.filter((word) => known.includes(word)).join(" ");
@@ -131,8 +131,8 @@ type Grant = Pick<MachineTarget, "organizationId" | "roles" | "grantsEnd"> &
   Readonly<Record<"projectId" | "projectOwner", string>>;
 
 /**
- * Makes the same read, which remembers what machines held in the last seconds until a fact, or the end of a grant, changes it. What a token
- * gives is read again whenever it is used.
+ * Makes the same read, cached for seconds until a fact, or the end of a grant, changes the result. The access that a token gives is read
+ * again at each use.
  */
 function recently<K extends Holder, G extends Grant>(
   factCache: Deps["factCache"],
@@ -160,7 +160,7 @@ function recently<K extends Holder, G extends Grant>(
 
 const ofHolder = "user_id text, organization text, now timestamptz";
 
-/** The SQL of what the machine holds in the project `p` by a grant in force, `named` being how the project is found. */
+/** The SQL of the machine's roles in the project `p` by a grant in force; `named` is how the project is found. */
 const heldIn = (
   named: string,
   more = "",
@@ -173,14 +173,14 @@ const heldIn = (
       cross join lateral ${ownRoles}
       where ${holdsMachineGrant}`;
 
-/** Makes the read of what a machine holds in a project; undefined without a grant that is in force. */
+/** Makes the read of a machine's roles in a project; undefined without a grant in force. */
 const projectGrantRead = (sql: Sql) =>
   loadOne<Holder & { readonly project: string }, Grant>(sql, {
     asked: `${ofHolder}, project text`,
     select: heldIn("join projects p on p.project_id = asked.project"),
   });
 
-/** Makes the read of an API by its URI and of what a machine holds in its project; undefined if either is not in force. */
+/** Makes the read of an API by its URI, and of a machine's roles in its project; undefined if either is not in force. */
 const resourceGrantRead = (sql: Sql) =>
   loadOne<Holder & { readonly href: string }, Grant & { readonly resource: Resource }>(sql, {
     asked: `${ofHolder}, href text`,

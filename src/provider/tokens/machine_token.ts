@@ -20,7 +20,7 @@ import { ownRoles } from "./subject.ts";
 import { keyClaim, type TokenKey } from "./token_key.ts";
 import type { TokenMaker } from "./tokens.ts";
 
-/** A machine with its credential, what its token is for, the key that it is bound to, and the time. */
+/** A machine with its credential, the target of its token, the key that it is bound to, and the time. */
 export type MachineTokenOf = ProvenMachine & {
   readonly target: MachineTarget;
   readonly jkt: TokenKey;
@@ -30,7 +30,7 @@ export type MachineTokenOf = ProvenMachine & {
 /** An access token of a machine: its text, the value whose hash identifies its row, and its lifetime in seconds. */
 export type MachineToken = { readonly text: string; readonly value: string; readonly seconds: number };
 
-/** Makes an access token: opaque, or a JWT if its API, or for a project its credential, says so. Tokens for our own API are always opaque. */
+/** Makes an access token: opaque, or a JWT if its API, or for a project its credential, says so. Those for our API are always opaque. */
 export async function newMachineToken(maker: TokenMaker, of: MachineTokenOf): Promise<MachineToken> {
   const { credential, target } = of;
   const seconds = secondsOfToken(maker, of);
@@ -70,7 +70,7 @@ function claimsOf(
   };
 }
 
-/** A token ends no later than its credential and the first of the grants that it rests on. */
+/** A token ends no later than its credential and the first of the grants behind it. */
 function secondsOfToken({ settings }: TokenMaker, { credential, target, now }: MachineTokenOf): number {
   const ofCredential = credential.expires === null ? [] : [Math.floor(credential.expires / 1000)];
   const ends = [...ofCredential, ...(target.grantsEnd === null ? [] : [target.grantsEnd])];
@@ -79,7 +79,7 @@ function secondsOfToken({ settings }: TokenMaker, { credential, target, now }: M
 }
 
 const mostTokensOfCredential = 1_000;
-// To find the oldest, all others are read, so one new token in 64 does it, by the first byte of its hash.
+// Finding the oldest means reading all others, so one new token in 64 does it, by the first byte of its hash.
 const trimmingBelow = "\\x04";
 
 type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organization" | "scope", string>> & {
@@ -98,7 +98,7 @@ const ofRow = `hash bytea, credential_id text, user_id text, organization text, 
 const stored = "select n from asked join made using (hash)";
 
 // Stores the tokens whose machine and credential are in force. Without the limits, a plan made while there were two users or credentials
-// would read all that come later.
+// would read every one added later.
 const made = `made as (
   insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
@@ -113,9 +113,9 @@ const made = `made as (
 const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { asked: ofRow, select: stored, parts: made });
 
 /**
- * Makes the same write, which also notes the use of the credential, to the hour, and now and then ends the oldest tokens of the credential
- * if there are more than there may be. Rows that somebody else has locked are left to the next write: so it never waits, and cannot deadlock
- * with one at another node or with the removal of a credential.
+ * Makes the same write, which also records the use of the credential, to the hour, and now and then ends the credential's oldest tokens if
+ * there are too many. Rows that others have locked are left to the next write: so it never waits, and cannot deadlock with a write on
+ * another node or with the removal of a credential.
  */
 const notedTokenWrite = (sql: Sql) =>
   sharedWrite<NotedRow, object>(sql, {
@@ -143,7 +143,7 @@ used as (
 
 const hourMs = 3_600_000;
 
-/** Whether no use of a credential within the last hour is noted. */
+/** Whether no use of a credential has been recorded within the last hour. */
 const isFirstInHour = ({ lastUsed }: MachineCredential, now: Date): boolean =>
   now.getTime() - (lastUsed ?? 0) >= hourMs;
 
@@ -174,7 +174,7 @@ export function writingMachineTokens(sql: Sql) {
 export type FoundMachineToken = Readonly<Record<"userId" | "userOwner" | "qualifiedName" | "clientId", string>> & {
   readonly projectId: string;
   readonly organizationId: string;
-  /** Whether it is for an API by its resource URI, and that API; null if the project has it no more. */
+  /** Whether it is for an API by its resource URI, and that API; null if the project no longer has it. */
   readonly isForResource: boolean;
   readonly resource: Resource | null;
   /** The key that it is bound to. */

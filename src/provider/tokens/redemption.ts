@@ -42,7 +42,7 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
   return async ({ form, call }: TokenQuestion, { client, found, of, key }: Redeemable): Promise<TokenResponse> => {
     const now = clock();
     if (found.isUsed) {
-      // Whoever overheard a request, and sends it again as it was, has no proof.
+      // Somebody who overheard a request and sends it again has no new proof.
       await key.useProof();
       throw await usedAgain(found, call);
     }
@@ -70,7 +70,7 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
     return tokenResponse({ access, refresh: refresh?.text, idToken });
   };
 
-  /** The error for a code that was used, or whose sign-in ended, since it was read. */
+  /** The error for a code that was used, or whose sign-in ended, after it was read. */
   async function late(found: Redeemable["found"], call: Call, of: Redeemable["of"]): Promise<OauthError> {
     return (await isUsed(sql, of)) ? usedAgain(found, call) : notInForce();
   }

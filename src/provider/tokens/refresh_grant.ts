@@ -45,7 +45,7 @@ function refreshing({ deps, settings, maker }: ExchangeParts) {
     const { client, value: old, key, now } = presented;
     const { jkt } = key;
     const found = ofClient(presented);
-    // Before it counts as reused: somebody who stole a token without its key has stolen nothing, and ends nothing.
+    // Checked before it counts as reused: somebody who stole a token without its key has stolen nothing, and ends nothing.
     refuseOtherRefreshKey(client, found.jkt, jkt);
     await key.useProof();
     if (isTooLate(found)) throw await reused(deps, { end: found.end, call, reason: SignOnEnd.REFRESH_TOKEN_REUSED });
@@ -83,7 +83,7 @@ function rightRefresh({ isExpired, signOn }: FoundRefresh): SignOn {
   return signOn;
 }
 
-/** RFC 6749, 6: a refresh may ask for less than was granted, but for nothing else. */
+/** RFC 6749, 6: a refresh may ask for less than was granted, but not for more. */
 function narrowed(granted: string, requested: string | undefined): string {
   if (requested === undefined) return granted;
   const words = [...new Set(wordsOf(requested))];

@@ -24,11 +24,11 @@ export type NewSignOn = {
   readonly forApi?: boolean;
   /** The APIs that its access tokens are for, if the request names any. */
   readonly resources?: readonly ResourceKey[];
-  /** What the user must have allowed, if consent is needed. */
+  /** The scopes that the user must have allowed, if consent is needed. */
   readonly allowed: readonly string[];
   readonly nonce: string | undefined;
   readonly now: Date;
-  /** Where the request came from. */
+  /** The origin of the request. */
   readonly origin: Origin | undefined;
   /** When the browser session ends unless it is used again. */
   readonly idleDate: Date;
@@ -60,8 +60,8 @@ export type Permitted = {
 
 /**
  * Makes the write of sign-ins with their codes. Each is written if its session is in force and the user may use the application; the result
- * is undefined without the session. A sign-in without a code gets its tokens at once, and its application is one that learns of the end of
- * the session. Sessions that are ending, and consents being withdrawn, are waited for separately, so that other sign-ins are not delayed.
+ * is undefined without the session. A sign-in without a code gets its tokens at once, and its application is told of the end of the
+ * session. The write waits separately for sessions that are ending and consents being withdrawn, so that they do not delay other sign-ins.
  */
 export function signOnWrite(sql: Sql) {
   const [ofBrowsers, ofDevices] = [signOnWriteOf(sql, ofBrowser), signOnWriteOf(sql, ofDevice)];

@@ -79,7 +79,7 @@ export function signingKeys(deps: KeyDeps): SigningKeys {
         if (!row) throw new Error(`there is no key of ${algorithm}`);
         const key = await privateKeyOf(row).catch(whenLost);
         if (key) return { kid: row.kid, algorithm, key };
-        // The master key that sealed it is gone. Another key signs from now on, and the service stays up.
+        // The master key that sealed it is gone. Another key signs from now on, and the service keeps running.
         await add(deps, { algorithm, rows, signsFrom: clock() });
         forget();
       }
@@ -144,7 +144,7 @@ function knownKeys(deps: KeyDeps) {
 
 type Change = (deps: KeyDeps, rows: readonly KeyRow[], algorithm: Algorithm) => Promise<NextKey | undefined>;
 
-/** Applies a change to every algorithm, again if another node was first. */
+/** Applies a change to every algorithm, and again if another node was first. */
 async function allOf(deps: KeyDeps, change: Change): Promise<readonly NextKey[]> {
   const next: NextKey[] = [];
   for (const algorithm of algorithms)

@@ -30,22 +30,22 @@ const allRoles = `(select coalesce(json_object_agg(held.owner, held.roles), '{}'
           and '${allRolesScope}' = any(string_to_array(o.scope, ' '))
         group by g.owner) held) everybody`;
 
-/** When the first grant of the user `u` in the project `p` ends, of those that meet a condition. */
+/** The end of the first grant of the user `u` in the project `p` to end, of those that meet a condition. */
 export const firstEndAmong = (
   which: string,
 ): string => `(select floor(extract(epoch from min(g.expiration_date))) from user_grants g
         where g.user_id = u.user_id and g.project_id = p.project_id${which} and g.active and not ${grantIsOver})`;
 
-/** The same, whichever organization gave it: the user may use the application, and act for the organization signed in for, by any of them. */
+/** The same, whichever organization gave it: any of them lets the user use the application, and act for the organization signed in for. */
 export const firstEnd = firstEndAmong("");
 
 /**
- * Whether the user `u` has a verified address, as the application of the project `p` sees it. Its own organization may say so of any user;
- * elsewhere only what a mail of ours or the domain has proven counts.
+ * Whether the user `u` has a verified address, from the point of view of the application of the project `p`. The application's own
+ * organization may vouch for any user's address; elsewhere only proof by one of our mails or by the domain counts.
  */
 const emailVerifiedColumn = `(u.email_verified and (u.owner = p.owner or ${emailIsProven("u")} or ${emailOfOwnDomain("u")}))`;
 
-/** What tokens say about a user at an application. */
+/** The data about a user in tokens for an application. */
 export type Subject = {
   readonly userId: string;
   readonly userOwner: string;
@@ -68,11 +68,11 @@ export type Subject = {
   readonly roles: readonly string[];
   /** The roles in that project by organization; null if the sign-in's scope does not ask for them. */
   readonly allRoles: Readonly<Record<string, readonly string[]>> | null;
-  /** When the first of the user's grants in the project ends, in seconds since 1970; null if none does. */
+  /** The time at which the first of the user's grants in the project ends, in seconds since 1970; null if none does. */
   readonly grantsEnd: number | null;
 };
 
-/** A declared claim with its value, and where it stands. */
+/** A declared claim with its value, and the place where it appears. */
 export type DeclaredValue = { readonly name: string; readonly value: unknown; readonly places: readonly ClaimPlace[] };
 
 /** A sign-in in force, with its subject. */
@@ -86,13 +86,13 @@ export type SignOn = Subject & {
   readonly nonce: string | null;
   /** Whether its access tokens are for our own API. */
   readonly forApi: boolean;
-  /** The APIs that its access tokens are for; null if it named none, and null for one that the project has no more. */
+  /** The APIs that its access tokens are for; null if it named none, and null for each that the project no longer has. */
   readonly resources: readonly (Resource | null)[] | null;
   /** In seconds since 1970. */
   readonly authTime: number;
   readonly createdAt: number;
   readonly methods: readonly string[];
-  /** The claims that its application declares; absent before their values were read. */
+  /** The claims that its application declares; absent until their values are read. */
   readonly declared?: readonly DeclaredValue[];
 };
 
@@ -119,7 +119,7 @@ const subjectTables = `join users u on u.user_id = b.user_id and ${userInForce}
 const mayHaveTokens = `${mayUse} and ${mayActFor("o.organization_id")}`;
 
 /**
- * The tables of a sign-in `o` that is in force at the time `asked.now`: it is not if its user may not call, or may not use the application
+ * The tables of a sign-in `o` that is in force at the time `asked.now`. It is not if its user may not call, or may not use the application
  * for the organization signed in for. A session that was ended early has no row any more; one that merely expired does not matter.
  */
 export const signOnTables = `browser_sessions b
@@ -127,6 +127,6 @@ export const signOnTables = `browser_sessions b
     where b.session_id = o.session_id and ${mayHaveTokens}
       and (b.expiration_date <= asked.now or exists (select from sessions s where s.session_id = b.session_id offset 0))`;
 
-/** The same tables of a sign-in `o` that nobody has begun, with the session `b` that it would have. */
+/** The same tables for a sign-in `o` that has not begun, with the session `b` that it would have. */
 export const plannedSignOnTables = `${subjectTables}
     where ${mayHaveTokens}`;

@@ -25,7 +25,7 @@ const accessToken = "urn:ietf:params:oauth:token-type:access_token";
 
 type Parts = ExchangeParts & { readonly authenticate: Authenticate };
 
-/** The token exchange (RFC 8693): a machine gets a token for another API on behalf of the user whose token it was called with. */
+/** The token exchange (RFC 8693): a machine that was called with a user's token gets a token for another API on behalf of that user. */
 export function tokenExchangeGrant(parts: Parts) {
   const { deps, maker, authenticate } = parts;
   const [clientOf, machineOf] = [clientRead(deps.sql), machineClientRead(deps.sql)];
@@ -71,7 +71,7 @@ async function issued({ deps, maker }: Parts, of: ExchangedTokenOf): Promise<Tok
   };
 }
 
-// Whether the token is somebody else's or of nobody is nothing that a thief learns.
+// A thief does not learn whether the token belongs to somebody else or to nobody.
 const notServed = () =>
   new OauthError(
     "invalid_request",
@@ -89,7 +89,7 @@ const longestType = 200;
 
 type Wish = { readonly token: string; readonly resource: string; readonly scope: string | undefined };
 
-/** What a machine asks for (RFC 8693, 2.1). */
+/** The parameters of a machine's request (RFC 8693, 2.1). */
 function wishIn(form: Parameters): Wish {
   const token = required(form, "subject_token", jwtMaxLength);
   if (required(form, "subject_token_type", longestType) !== accessToken)
@@ -113,7 +113,7 @@ type Subject = {
   readonly subjectEnds: number;
 };
 
-/** Makes the read of a subject token in force that is for an API which the machine serves. */
+/** Makes the read of a valid subject token that is for an API which the machine serves. */
 function subjectRead({ deps, maker }: Parts) {
   const { sql } = deps;
   const [storedOf, tokenOf, exchangedOf] = [
@@ -135,7 +135,7 @@ function subjectRead({ deps, maker }: Parts) {
   async function direct(value: string, now: Date): Promise<Omit<Subject, "subject"> | undefined> {
     const row = await tokenOf(value, now);
     if (!row?.client.active || !row.found.signOn || !row.found.resource || isUnaccepted(row.found)) return undefined;
-    // Nothing here proves its key, so it would count as a bearer token; and what it yields would be one.
+    // Nothing here proves the token's key, so it would count as a bearer token, and so would the token exchanged for it.
     if (row.found.jkt !== null) return undefined;
     const { signOn, resource, scope, expiresAt } = row.found;
     const granted = scopeFor(resource, scope, signOn.roles);
@@ -152,8 +152,8 @@ function subjectRead({ deps, maker }: Parts) {
 }
 
 /**
- * What the new token can do: nothing that the subject token cannot, and of that what the API declares, as far as both the machine and the
- * user have the roles for it. Scopes that tell about the user stay with the application that the user signed in to.
+ * The scope of the new token: within that of the subject token, and of that only what the API declares and both the machine and the user
+ * have the roles for. Scopes that tell about the user stay with the application that the user signed in to.
  */
 function grantedScope(asked: string | undefined, subject: Subject, { resource, roles }: Delegation): string {
   const had = wordsOf(subject.scope);

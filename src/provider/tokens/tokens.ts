@@ -46,7 +46,7 @@ export type TokenOf = {
 };
 
 /**
- * Makes an access token: opaque, or a JWT if its API, or without one the application, asks for those. Tokens for our own API are always
+ * Makes an access token: opaque, or a JWT if its API, or without one the application, wants those. Tokens for our own API are always
  * opaque.
  */
 export async function newAccessToken(maker: TokenMaker, of: TokenOf, asked: string): Promise<AccessToken> {
@@ -62,7 +62,7 @@ export async function newAccessToken(maker: TokenMaker, of: TokenOf, asked: stri
   const jti = maker.ids();
   const issue = issueOf(maker, of, access);
   const claims = accessTokenClaims(client, signOn, issue, { jti, scope, audience: resource?.uri, jkt });
-  // A JWT stays valid beyond its lifetime for clients with a slow clock, so it stays valid here as well.
+  // A JWT is valid beyond its lifetime for clients with a slow clock, so it is valid here as well.
   const valid = issue.expires - issue.now;
   const lasting = { ...token, seconds: Math.min(access, valid), expirationDate: later(now, valid) };
   const algorithm = resource?.algorithm ?? "RS256";
@@ -80,7 +80,7 @@ export function newIdToken(maker: TokenMaker, of: TokenOf, companion: Companion 
 export const algorithmOf = ({ oidc }: Pick<Client, "oidc">): Algorithm =>
   oidc.idTokenAlgorithm === OidcIdTokenAlgorithm.ES256 ? "ES256" : "RS256";
 
-/** A JWT is read without asking us, so it expires by the time the first of the user's grants ends, to the second. */
+/** A JWT is validated without asking us, so it expires when the first of the user's grants ends, to the second. */
 function issueOf(
   { issuer }: TokenMaker,
   { client, signOn: { grantsEnd }, now: time }: TokenOf,
@@ -111,8 +111,8 @@ export type CodeIn = {
 
 /**
  * Makes the write that uses up a code and stores its tokens; undefined if another request was first, or if the sign-in has ended since. The
- * end of a session locks all its sign-ins, so a statement contains at most one sign-in of each session. Sign-ins that are ending are waited
- * for separately: deleting an application that many signed in to takes long, and must not delay the codes of others.
+ * end of a session locks all its sign-ins, so a statement contains at most one sign-in of each session. The write waits separately for
+ * sign-ins that are ending: deleting an application that many signed in to takes long, and must not delay other codes.
  */
 export function codeRedemption(sql: Sql) {
   const [ofBrowser, ofDevice] = [redemptionFrom(sql, "authorization_codes"), redemptionFrom(sql, "device_codes")];
@@ -211,7 +211,7 @@ export type Replacement = { readonly old: string; readonly successor: RefreshTok
 
 /**
  * Replaces a refresh token and writes an access token; false if another request was first. The sign-in is locked first, as above, and lasts
- * as long as they do: the application may have had other lifetimes when it began.
+ * as long as the tokens: the application may have had other lifetimes when it began.
  */
 export async function replaceRefresh(sql: Sql, { old, successor, sealed }: Replacement, access: AccessToken) {
   const { created: now } = access;
