@@ -6,11 +6,11 @@ import { factorChores } from "./factors/factor_expiry.ts";
 import type { MailSettings } from "./verification/mail.ts";
 import type { PhoneSettings } from "./verification/phone_code.ts";
 
-// A session ends at a time stated in its first event, so expiry is not an event of its own. A node's clock may be ahead of the database's,
-// which decides whether a row must exist when the log is replayed.
+// A session's first event states when it ends, so expiry is not an event of its own. A node's clock may be ahead of the database's, which
+// decides whether a row must exist when the log is replayed.
 const marginSeconds = 60;
 
-// A node whose clock is behind may still count an earlier minute.
+// A node whose clock is slow may still count in an earlier minute.
 const attemptSeconds = 600;
 
 const bearers = { table: "bearers", key: "hash" };

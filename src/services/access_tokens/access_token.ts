@@ -95,7 +95,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
     throw gainedMeanwhile(permission);
   }
 
-  /** Revokes a token of a call that fails; whatever it lost against may have seen the token and ended it too. */
+  /** Revokes the new token of a call that fails; the change that the call lost its race to may have ended the token already. */
   async function revokeNew({ at, userId }: NewToken, call: Call): Promise<void> {
     const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
     const revoked = factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } });
@@ -126,7 +126,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   }
 };
 
-/** Who answers for a new token: whoever created the token that creates it. */
+/** The creator of a new token: if a token creates it, the creator of that one. */
 const creatorOf = (maker: AccessTokenRow | undefined, call: Call): string | undefined =>
   maker ? (maker.creatorId ?? undefined) : callerOf(call).userId;
 
@@ -169,7 +169,7 @@ function refuseOutliving(expirationDate: Timestamp | undefined, maker: AccessTok
   throw refuse.invalid([violation]);
 }
 
-// Covers every token that it created, and those that they created in turn, but nothing that its successor did.
+// Covers every token that it created, and those that they created in turn, but nothing that its successor created.
 const madeEnd: Cascade = {
   makes: "access_token.revoked",
   extent: "few",

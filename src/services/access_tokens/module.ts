@@ -1,4 +1,4 @@
 import { accessTokenFolds } from "./access_token.ts";
 
-/** Personal access tokens; their rpcs are of the account and of users. */
+/** Personal access tokens; their rpcs belong to the account and to users. */
 export const accessTokens = { folds: { accessToken: accessTokenFolds } };

@@ -9,7 +9,7 @@ import { type PasswordUser, passwordSecret, passwordUserRead, type TriedUser } f
 import { oldPasswordGuesses } from "../passwords/password_change.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 
-/** Makes the change of one's own password. */
+/** Makes the change of the caller's own password. */
 export const ownPassword = (deps: Deps, settings: NoticeSettings) => {
   const { log, sql, clock, secrets } = deps;
   const passwordUser = passwordUserRead(sql);

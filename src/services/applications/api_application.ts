@@ -39,7 +39,7 @@ import { type ApplicationToUpdate, updateRead } from "./update_application.ts";
 
 type Service = Pick<ServiceImpl<typeof ApplicationService>, "createApiApplication" | "updateApiApplication">;
 
-/** API applications: resource servers, which introspect tokens, and for whose URIs others request tokens. */
+/** API applications: resource servers, which introspect tokens, and whose URIs others request tokens for. */
 export const apiApplications = ({ log, sql, clock, ids }: Deps, settings: IssuerSettings) => {
   const applicationToUpdate = updateRead(sql);
   const [judged, projectForName] = [judgement(sql, settings), projectForNameRead(sql)];
@@ -82,7 +82,7 @@ export const apiApplications = ({ log, sql, clock, ids }: Deps, settings: Issuer
     },
   } satisfies Service;
 
-  /** The error for wrong URIs. If the name is taken as well, that is said alone: an import then knows that the application is there. */
+  /** The error for invalid URIs. If the name is taken as well, only that is reported: an import then knows that the application exists. */
   async function wrong(request: CreateApiApplicationRequest, violations: readonly Violation[], call: Call) {
     const { projectId: project, name, clientId } = request;
     const asked = { owner: organizationOf(call), project, name, client_id: clientId ?? null };
@@ -91,7 +91,7 @@ export const apiApplications = ({ log, sql, clock, ids }: Deps, settings: Issuer
   }
 };
 
-/** Makes the judgement of an application's URIs in a call. */
+/** Makes the check of an application's URIs in a call. */
 function judgement(sql: Sql, settings: IssuerSettings) {
   const judged = urisJudged(sql);
   return (wish: Omit<UriWish, "issuer">, call: Call & Pick<HandlerContext, "url">) =>
@@ -178,7 +178,7 @@ function updated(row: ApplicationToUpdate, request: UpdateApiApplicationRequest,
   const changesIn = changesOf(ApiApplicationUpdateSchema, request.application, request.updateMask);
   const { name = row.name, ...changes } = changesIn;
   const changed = { ...before, ...changes };
-  // An owner of the instance who changes something else gives no URIs.
+  // An owner of the instance who changes only other fields gives no URIs.
   const isGiver = changes.resourceUris !== undefined && ownsInstance(call);
   return { name, before, changed, wish: { ...row, appId: row.id, uris: changed.resourceUris, path, isGiver } };
 }

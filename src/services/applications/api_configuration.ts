@@ -35,10 +35,10 @@ export const keepsApiSecret = ({ authMethodType }: Pick<ApiConfiguration, "authM
 const asOidc = `jsonb_strip_nulls(jsonb_build_object(
   'authMethodType', replace(f.payload->'api'->>'authMethodType', 'API_AUTH_', 'OIDC_AUTH_')))`;
 
-// What API applications have had since they first existed is not here.
+// The configuration without what API applications have had since they first existed.
 const asApi = "nullif((f.payload->'api') - 'authMethodType', '{}')";
 
-/** The resource URIs in the facts, as their table has them (hrefOf and namesOfHost). */
+/** The resource URIs in the facts, in the form of their table (hrefOf and namesOfHost). */
 const urisIn = `select h.href, f.owner, f.stream as app_id, u.uri,
           coalesce(f.payload->'api'->'givenResourceUris' ? u.uri, false) as given,
           array(select array_to_string(h.labels[l:], '.') from generate_subscripts(h.labels, 1) l) as names

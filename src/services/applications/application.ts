@@ -185,7 +185,7 @@ export const applicationFolds = {
     ],
   },
   deleted: {
-    // Events of earlier releases, and those of a project's applications, have no events of their consents after them.
+    // Events of earlier releases, and those of a project's applications, are not followed by events of their consents.
     views: [
       ...gone,
       `delete from consents c using $facts f
@@ -378,7 +378,7 @@ export async function takenInRequest(
 export const applicationColumns = `a.app_id as id, ${listedColumns}`;
 
 /** The application that a shared read looks up by its key. */
-// By its id alone: where most organizations have one application, the planner would read all of the organization's, whoever has thousands.
+// Only by its id: where most organizations have one application, the planner would read all of one that has thousands.
 export const ofApplication = `
     from asked join projects p on p.owner = asked.owner and p.project_id = asked.project
     left join applications a on a.app_id = asked.app and (a.owner = p.owner and a.project_id = p.project_id) is true`;

@@ -81,7 +81,7 @@ function sourceViolations({ publicKey, jwksUri }: Source): Violation[] {
   return isOutgoingUri(jwksUri) ? [] : [{ field: "jwksUri", text: "KEY_SET_URI", reason: "JWKS_URI_INVALID" }];
 }
 
-/** What is wrong with the public key of a request. */
+/** The problems of the public key in a request. */
 export const publicKeyViolations = (key: JsonWebKey): Violation[] => jwkFaults(membersOf(key)).map(keyViolation);
 
 const keyViolation = ({ member, ...fault }: JwkFault): Violation => ({

@@ -9,17 +9,17 @@ export const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.cl
     exists (select from application_keys k where k.app_id = a.app_id) as "hasKey",
     (select max(s.expiration_date) from client_secrets s where s.app_id = a.app_id) as "replacedUntil"`;
 
-/** Whose applications are listed: those of the project, or without one, of the organization. */
+/** The project whose applications are listed, or without one, the organization. */
 type Place = { readonly owner: string; readonly project: string };
 
-/** Where applications are listed, and which. */
+/** The applications to list, with the filter by compliance. */
 type Listed = Place & { readonly compliance: ApplicationCompliance | undefined };
 
 export function applicationList(sql: Sql, query: NamedQuery, { compliance, ...place }: Listed): NamedList {
   const list = listIn(sql, query, place);
   const condition = complianceIs(sql, compliance);
   if (!condition) return list;
-  // An index covers those that do not comply, which are few; another one covers those that are inactive.
+  // Indexes cover those that do not comply, which are few, and those that are inactive.
   const isServed = compliance === ApplicationCompliance.NOT_COMPLIANT && query.active !== false;
   return isServed ? { ...list, served: condition } : { ...list, unserved: [...(list.unserved ?? []), condition] };
 }

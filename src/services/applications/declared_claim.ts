@@ -2,7 +2,7 @@ import { ClaimPlace, type OidcConfiguration } from "../../../gen/postern/v1/appl
 import type { Violation } from "../../errors.ts";
 import { isReservedClaim } from "../../security/reserved_claim.ts";
 
-/** Finds declared claims without a source, with a name that is reserved, or with one that another has. */
+/** Finds declared claims without a source, with a reserved name, or with a name that another claim has. */
 export function declaredViolations({ declaredClaims }: Pick<OidcConfiguration, "declaredClaims">): Violation[] {
   const names = declaredClaims.map(({ name }) => name.toLowerCase());
   return declaredClaims.flatMap(({ name, source, places }, n): Violation[] => {

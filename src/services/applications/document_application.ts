@@ -16,15 +16,15 @@ import { lostRace } from "../../events/log.ts";
 /** A client that brings its own document, and the project of the API that it wants tokens for. */
 export type DocumentClient = { readonly owner: string; readonly projectId: string; readonly clientId: string };
 
-/** How many clients with a document a project may have, besides those that nobody allows any more. */
+/** The maximum number of clients with a document in a project, not counting those that no user allows any more. */
 const mostDocuments = 1_000;
-/** How many of them one user may allow, so that nobody fills a project alone. */
+/** The maximum number of them that one user may allow, so that nobody can fill a project alone. */
 const mostOfUser = 20;
 const mostRaces = 5;
 
 /**
- * Makes the function that creates the application of a client with a document in a project, unless it is there, and answers why a user
- * cannot allow it. The consent of the user follows.
+ * Makes the function that creates the application of a client with a document in a project, if it does not exist yet, and returns the
+ * reason why a user cannot allow it. The consent of the user follows.
  */
 export const documentApplications = ({ log, ids, clock }: Pick<Deps, "log" | "ids" | "clock">) => {
   async function created({ owner, projectId, clientId }: DocumentClient, call: Call) {
@@ -51,7 +51,7 @@ function problemOf({ isThere, hasMany, isFull }: Refused): string | undefined {
     : "the project is gone, or has an application with the name of the client";
 }
 
-/** Of a document, only its origin is kept, at which its pages may read tokens: the rest is read for each sign-in. */
+/** Of a document, only its origin is stored, whose pages may read tokens; the rest is read at each sign-in. */
 const oidcOf = (document: string): OidcConfiguration =>
   create(OidcConfigurationSchema, {
     responseTypes: [OidcResponseType.CODE],
@@ -67,7 +67,7 @@ type Refused = Readonly<Record<"isThere" | "hasMany" | "isFull", boolean>>;
 const documentsOf = (project: string) => `(select a.app_id, a.client_id, a.active
           from applications a where a.project_id = ${project} and a.is_document offset 0) a`;
 
-/** Whether somebody allows the application `a`. */
+/** Whether any user allows the application `a`. */
 const isAllowed = "exists (select from consents c where c.app_id = a.app_id offset 0)";
 
 export const documentCondition: Condition = {
@@ -87,8 +87,8 @@ export const documentCondition: Condition = {
 };
 
 /**
- * In a project that has as many clients with a document as it may have, the oldest ones that nobody allows any more make room; those that
- * somebody refused stay. The consent to a new one is a moment after it. Clients that come at the same time each end others.
+ * In a project with the maximum number of clients with a document, the oldest ones that no user allows any more make room; those that a
+ * user refused stay. The consent to a new client is written a moment after it. Clients created at the same time may end each other.
  */
 export const unallowedEnd: Cascade = {
   makes: "application.deleted",

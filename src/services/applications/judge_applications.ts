@@ -5,7 +5,7 @@ import { type ApplicationRow, configurationIn } from "./application.ts";
 import { apiProblemsOf, problemsOf } from "./compliance.ts";
 import { found, isUnjudged } from "./stored_compliance.ts";
 
-/** Finds the rules that applications break which a node of an earlier release has written. */
+/** Checks the compliance of applications that a node of an earlier release has written. */
 export const unjudgedApplications = ({ sql }: Pick<Deps, "sql">): Chore => ({
   name: "applications to judge",
   async batch(most) {
@@ -21,7 +21,7 @@ export const unjudgedApplications = ({ sql }: Pick<Deps, "sql">): Chore => ({
       update applications a set compliance_version = a.version,
         compliance_problems = array(select jsonb_array_elements_text(w.problems))
       from written w where a.app_id = w.app_id`;
-    // One that somebody else holds or has changed is found again by the next sweep.
+    // An application that another node has locked or changed is found again by the next sweep.
     return written.count;
   },
 });

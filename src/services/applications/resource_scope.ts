@@ -2,7 +2,7 @@ import type { ResourceScope } from "../../../gen/postern/v1/application_pb.ts";
 import type { Violation } from "../../errors.ts";
 import { isReservedScope } from "../callers/scopes.ts";
 
-/** Finds scopes of an API whose names are reserved, or that another one has. */
+/** Finds scopes of an API with a reserved name, or with a name that another scope has. */
 export function scopeViolations(scopes: readonly ResourceScope[], path: string): Violation[] {
   const names = scopes.map(({ name }) => name);
   return names.flatMap((name, at): Violation[] => {

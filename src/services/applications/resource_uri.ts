@@ -4,7 +4,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { hrefOf, namesOfHost, resourceHolds } from "../callers/resource_in_force.ts";
 import { isLoopback } from "./web_origin.ts";
 
-/** Whether a URI can name an API (RFC 8707, 2): https, or http on the machine itself, in normal form, so that it is compared by bytes. */
+/** Whether a URI can name an API (RFC 8707, 2): https, or http on the machine itself, in normal form, as URIs are compared by bytes. */
 export function isResourceUri(uri: string): boolean {
   const isSecure = uri.startsWith("https://") || (uri.startsWith("http://") && isLoopback(uri));
   if (!isSecure || uri.includes("#") || !URL.canParse(uri)) return false;
@@ -12,7 +12,7 @@ export function isResourceUri(uri: string): boolean {
   return href === hrefOf(uri) && username === "" && password === "";
 }
 
-/** Finds resource URIs that cannot name an API, and those that are there twice. */
+/** Finds resource URIs that cannot name an API, and those that appear twice. */
 export function uriViolations(uris: readonly string[], path: string): Violation[] {
   const hrefs = uris.map(hrefOf);
   return uris.flatMap((uri, at): Violation[] => {
@@ -24,22 +24,22 @@ export function uriViolations(uris: readonly string[], path: string): Violation[
   });
 }
 
-/** Who wants URIs for which application; a new application has no id. */
+/** A request for URIs for an application; a new application has no id. */
 export type UriWish = {
   readonly owner: string;
   readonly appId: string | undefined;
   readonly uris: readonly string[];
-  /** Whether an owner of the instance asks, who may give any URI. */
+  /** Whether the caller owns the instance, and so may give any URI. */
   readonly isGiver: boolean;
-  /** The origin of the issuer, which is no API of anybody else. */
+  /** The origin of the issuer, which cannot be anybody else's API. */
   readonly issuer: string | undefined;
   readonly path: string;
 };
 
-/** What an application's URIs are refused for, or else those that an owner of the instance has given. */
+/** The violations of an application's URIs, and those that an owner of the instance gives. */
 export type JudgedUris = { readonly violations: readonly Violation[]; readonly given: string[] };
 
-/** Makes the judgement of the URIs that an application is to have. Those that it has already stay, whatever became of their domains. */
+/** Makes the check of the URIs that an application is to have. It keeps those that it already has, whatever became of their domains. */
 export function urisJudged(sql: Sql) {
   const read = uriRead(sql);
   return async (wish: UriWish, signal: AbortSignal): Promise<JudgedUris> => {
@@ -72,9 +72,9 @@ function judgedUri({ isGiver, issuer }: UriWish, uri: string, found: FoundUri | 
 
 type JudgedUri = { readonly fault?: Fault; readonly isGiven: boolean };
 
-/** What is known about a URI. */
+/** The state that decides about a URI. */
 type FoundUri = {
-  /** Whether another application has it, of the same organization or, in force, of another one. */
+  /** Whether another application has it, in the same organization or, if in force, in another one. */
   readonly isTaken: boolean;
   /** Whether the application itself has it. */
   readonly isHeld: boolean;

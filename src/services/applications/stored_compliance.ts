@@ -1,10 +1,10 @@
 import { ApplicationCompliance } from "../../../gen/postern/v1/application_pb.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 
-/** The keys of the rules that an application breaks, as its facts hold them. */
+/** The keys of the rules that an application breaks, in the form of its facts. */
 export const found = (problems: readonly { readonly key: string }[]) => ({ problems: problems.map(({ key }) => key) });
 
-/** The columns of what a fact says about compliance; facts of earlier releases say nothing. */
+/** The columns of a fact's statement about compliance; facts of earlier releases have none. */
 export const judgedColumns = {
   names: "compliance_problems, compliance_version",
   problems: `case when f.payload->'compliance' is not null
@@ -12,10 +12,10 @@ export const judgedColumns = {
   version: `case when f.payload->'compliance' is not null then f.version end`,
 } as const;
 
-/** Sets these columns of a row that exists. */
+/** Sets these columns of an existing row. */
 export const judged = `compliance_problems = ${judgedColumns.problems}, compliance_version = ${judgedColumns.version}`;
 
-/** For facts that change nothing about compliance: what was found before holds for the new version, too. */
+/** For facts that do not change compliance: the earlier result holds for the new version, too. */
 export const stillJudged = `compliance_version = case when t.compliance_version = t.version then f.version else t.compliance_version end`;
 
 const keyless = "PRIVATE_KEY_JWT_WITHOUT_KEY";
@@ -32,7 +32,7 @@ export const judgedWithoutKey = `compliance_problems = case when t.oidc->>'authM
 export const problemsUnknown = { table: "applications", column: "compliance_problems" } as const;
 export const versionUnknown = { table: "applications", column: "compliance_version" } as const;
 
-// The conditions of the indexes. An application that was not judged yet may or may not comply: whoever reads it judges it.
+// The conditions of the indexes. An application without a result may or may not comply: the call that reads it checks it.
 export const isUnjudged = "a.compliance_version is distinct from a.version";
 const complies = `${isUnjudged} or cardinality(a.compliance_problems) = 0`;
 const breaksRules = `${isUnjudged} or cardinality(a.compliance_problems) > 0`;

@@ -71,7 +71,7 @@ const path = "application.";
 
 const flowFields = ["application.responseTypes", "application.grantTypes"];
 
-/** Late rules of the update of an application: a new name must be free, and new types must match the unchanged ones. */
+/** Late rules for the update of an application: a new name must be free, and new types must match the unchanged ones. */
 export function applicationUpdateLateRules({ sql }: Pick<Deps, "sql">) {
   const applicationToUpdate = updateRead(sql);
   const rowOf = async (request: UpdateOidcApplicationRequest, call: Call) => {

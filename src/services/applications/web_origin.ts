@@ -45,7 +45,7 @@ function isLoopbackHost(host: string): boolean {
   return isIPv4(host) && host.startsWith("127.");
 }
 
-/** Finds what is wrong with an origin, scheme://hostname[:port]; undefined if it is valid. */
+/** Finds the fault of an origin, scheme://hostname[:port]; undefined if it is valid. */
 export function originFault(origin: string): OriginFault | undefined {
   const parts = partsOf(origin);
   return parts ? originFaults.find(({ stands }) => stands(parts))?.fault : "ORIGIN_NO_SCHEME";

@@ -110,7 +110,7 @@ export async function begun(sql: Sql, filter: EventFilter, after: string): Promi
 
 const response = Symbol("response");
 
-/** The message of an event, which all watchers of the tail share: the gateway encodes it once. It goes when the event does. */
+/** The message of an event, shared by all watchers of the tail, so that the gateway encodes it once. It is freed with the event. */
 function responseOf(row: StoredEvent & { [response]?: WatchEventsResponse }): WatchEventsResponse {
   row[response] ??= create(WatchEventsResponseSchema, { event: event(row) });
   return row[response];
@@ -224,7 +224,7 @@ async function isKnown(sql: Sql, owner: string, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Numbers events that were committed a moment ago: each event has one position, whoever reads it first. */
+/** Numbers events that were committed a moment ago. Each event gets one position, whichever reader numbers it first. */
 export async function numbered<R extends Unnumbered>(
   sql: Sql,
   rows: readonly R[],

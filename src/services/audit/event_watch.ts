@@ -21,17 +21,17 @@ export type Following = {
   readonly signal: AbortSignal;
 };
 
-// How many events are buffered for a watcher before it must read the log again, and how many one statement reads, whose rows hold the event
+// The number of events buffered for a watcher before it must read the log again, and read by one statement, whose rows then hold the event
 // loop for less than a millisecond.
 const most = 500;
 const mostRead = 100;
 
-/** Where a watch begins; events that a client of release 0.1.0 has seen are skipped. */
+/** The start of a watch; events that a client of release 0.1.0 has seen are skipped. */
 export type Begin = { readonly at: Position; readonly skips?: EarlierPosition };
 
 /** Yields every matching event after the position, in order: from the log until it has caught up, then from the tail. */
 export async function* watch({ sql, tail, filter, signal }: Following, { at: from, skips }: Begin) {
-  // Listening begins before the log is read. Events that arrive meanwhile may be seen twice; their number gives them away.
+  // Listening begins before the log is read. Events that arrive meanwhile may be read twice; their number reveals that.
   using hearing = hear(tail, filter, signal);
   let at = from;
   let behind = true;
@@ -39,9 +39,9 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
     const news: News | undefined = behind ? await caughtUp(sql, filter, at) : await hearing.next();
     if (!news) throw await historyLost(sql, filter, at);
     const first: bigint = news.first ?? at.number + 1n;
-    // If the tail was behind, the log may have lost since what was read from it, and the tail would not notice.
+    // If the tail was behind, the log may since have lost events after those read from it, and the tail would not notice.
     if (first <= at.number && !(await isHeld(sql, at))) throw await historyLost(sql, filter, at);
-    // If the tail was ahead, what lies between has not been read yet, unless it was deleted.
+    // If the tail was ahead, the events between have not been read yet, unless they were deleted.
     behind = news.missed || first > at.number + 1n;
     if (first > at.number + 1n) continue;
     for (const one of news.events) {
@@ -57,7 +57,7 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
 /** The next events, the position they extend to, and whether the log must be read for more. */
 type News = {
   readonly events: readonly StoredEvent[];
-  /** The number of the first event that the tail has told since, whether it matches or not. */
+  /** The number of the first event that the tail has delivered since, whether it matches or not. */
   readonly first?: bigint | undefined;
   readonly upTo?: Position | undefined;
   readonly missed: boolean;
@@ -137,7 +137,7 @@ export async function beginAt(sql: Sql, filter: EventFilter, after: Position | E
  */
 async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begin | undefined> {
   const { epoch, xid, position, open } = skips;
-  // Read first: what gets a number after this is read, whether the next statement sees its number or not.
+  // Read first: events numbered after this are read, whether or not the next statement sees their numbers.
   const end = await endOfLog(sql);
   const [row] = await sql<{ isReached: boolean; number: bigint | null }[]>`
     select exists (select from events where (events.epoch, events.xid, events.position) >= (${epoch}, ${xid}::text::xid8, ${position}))
@@ -150,7 +150,7 @@ async function beginAfterEarlier(sql: Sql, skips: EarlierPosition): Promise<Begi
          join event_numbers n on n.position = e.position)
       ) as number`;
   if (!row?.isReached) return undefined;
-  // Nothing after it has a number yet, so nothing that the client has not seen.
+  // Nothing after it has a number yet, so the client has seen everything.
   if (row.number === null) return { at: end, skips };
   return { at: { number: row.number - 1n, batch: "" }, skips };
 }

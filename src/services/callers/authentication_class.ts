@@ -1,4 +1,4 @@
-/** The authentication classes (`acr`) by number of factors, the weakest first. */
+/** The authentication context classes (`acr`) by number of factors, the weakest first. */
 export const authenticationClasses = ["urn:postern:acr:single-factor", "urn:postern:acr:multi-factor"] as const;
 
 /** Whether the methods of a sign-in (RFC 8176) include more than one factor. */

@@ -42,8 +42,8 @@ const ofBearer = `
   left join lateral (select * from access_tokens where access_tokens.token_id = b.token_id limit 1) t on true
   where s.session_id is not null or t.token_id is not null`;
 
-// Access tokens that first-party applications have for this API, bound to no key (RFC 9449), as long as user, session and application may
-// have them. A user grant may end before its user's token, and whoever caches the caller needs to know when.
+// Access tokens of first-party applications for this API, bound to no key (RFC 9449), as long as user, session and application may have
+// them. A user grant may end before its user's token, and a cache of callers needs to know when.
 const ofApplication = `
   select u.user_id, null, null, least(g.expiration_date, ${mayUseUntil}), s.enrolment_only, string_to_array(g.scope, ' '),
     jsonb_build_object('signOnId', o.sign_on_id, 'appId', o.app_id, 'projectId', p.project_id, 'sessionId', o.session_id,
@@ -66,7 +66,7 @@ const ofConsole = `
   cross join lateral (select * from browser_sessions w where w.session_id = c.session_id limit 1) v
   cross join lateral (select * from sessions where sessions.session_id = c.session_id limit 1) s`;
 
-// Access tokens that machines have for this API, limited to what they asked for, as long as the credential lasts.
+// Access tokens of machines for this API, limited to what they asked for, as long as the credential lasts.
 const ofMachine = `
   select g.user_id, null, null, least(g.expiration_date, m.expiration_date), null, string_to_array(g.scope, ' '), null, null, null,
     g.credential_id
@@ -75,9 +75,9 @@ const ofMachine = `
   where g.jkt is null and g.for_api`;
 
 /**
- * Finds the caller by the hash of the token: an active user of an active organization, with a session, an access token, a first-party
- * application's token, a token of a machine or a token of the console in force. Without the limits, a plan made while the tables had two
- * rows would join every session with every other.
+ * Finds the caller by the hash of the token: an active user of an active organization, with a valid session, access token, or token of a
+ * first-party application, of a machine or of the console. Without the limits, a plan made while the tables had two rows would join every
+ * session with every other.
  */
 export function callerRead(sql: Sql) {
   const bearer = loadOne<{ hash: string }, BearerRow>(sql, {
@@ -133,7 +133,7 @@ export function ownerOfUserRead(sql: Sql) {
   };
 }
 
-/** Reads the owner of a user from the first event, which every user has, also a deleted one. */
+/** Reads the owner of a user from the first event, which every user has, even a deleted one. */
 export function ownerOfAnyUserRead(sql: Sql) {
   const read = loadOne<{ id: string }, { owner: string }>(sql, {
     asked: "id text",
@@ -144,7 +144,7 @@ export function ownerOfAnyUserRead(sql: Sql) {
   return async (id: string) => (await read({ id }))?.owner;
 }
 
-/** Reads whom a login name belongs to; an address alone finds nobody. */
+/** Reads which user has a login name; an address alone finds nobody. */
 export function userOfLoginNameRead(sql: Sql) {
   const read = loadOne<NameKey, { userId: string; owner: string }>(sql, {
     asked: nameAsked,

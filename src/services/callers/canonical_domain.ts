@@ -10,14 +10,14 @@ const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 // Top-level domains begin with a letter, which addresses do not.
 const pattern = new RegExp(`^(?:${label}\\.)+(?=[a-z])${label}$`);
 
-// What else the host of a URL may contain, such as `%` or `[`, has a meaning of its own.
+// Other characters that the host of a URL may contain, such as `%` or `[`, have a special meaning.
 const written = /^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61-]+$/u;
 
-/** Returns a domain in lower case and ASCII; undefined if it is none. Unicode is converted as browsers do it (UTS 46). */
+/** Returns a domain in lower case and ASCII; undefined for an invalid one. Unicode is converted as in browsers (UTS 46). */
 export function canonicalDomain(text: string): string | undefined {
   const name = written.test(text) ? domainToASCII(text).replace(/\.$/, "") : "";
   return name.length <= longest && pattern.test(name) && isDecodable(name) ? name : undefined;
 }
 
-/** Whether each label that begins with `xn--` stands for one in Unicode; Node leaves the others as they are. */
+/** Whether each label that begins with `xn--` represents one in Unicode; Node leaves the others as they are. */
 const isDecodable = (name: string): boolean => !/(?:^|\.)xn--/.test(domainToUnicode(name));

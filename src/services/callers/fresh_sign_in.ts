@@ -2,10 +2,10 @@ import type { Deps } from "../../deps.ts";
 import { loadOne } from "../../events/load.ts";
 import { isMultiFactor } from "./authentication_class.ts";
 
-/** How long a sign-in counts as fresh. */
+/** The time for which a sign-in counts as fresh. */
 export type FreshSignInSettings = { readonly freshSignInSeconds: number };
 
-/** When and how a user signed in, and whether they have a second factor. */
+/** The time and the methods of a user's sign-in, and whether the user has a second factor. */
 export type SignInState = {
   readonly authTime: Date;
   readonly methods: readonly string[];
@@ -13,8 +13,8 @@ export type SignInState = {
 };
 
 /**
- * Whether a sign-in was recent, and used a factor if the user has one. With a stolen token, nobody can change what a sign-in or a reset
- * asks for; nor with a sign-in by password alone from before the factor was added.
+ * Whether a sign-in was recent, and used a factor if the user has one. So a stolen token cannot change the requirements of a sign-in or a
+ * reset; nor can a sign-in by password alone from before the factor was added.
  */
 export const isFreshSignIn = (
   { authTime, methods, hasFactor }: SignInState,
@@ -22,7 +22,7 @@ export const isFreshSignIn = (
   now: Date,
 ): boolean => now.getTime() - authTime.getTime() <= freshSignInSeconds * 1000 && (!hasFactor || isMultiFactor(methods));
 
-/** A user, and the session whose sign-in counts, if there is one. */
+/** A user, and the session whose sign-in counts, if any. */
 export type SignedInUser = { readonly userId: string; readonly sessionId: string | undefined };
 
 type Row = { readonly kind: string; readonly authTime: Date | null } & Omit<SignInState, "authTime">;

@@ -8,7 +8,7 @@ export const inForce = (user: string): string =>
 /** The SQL condition that the user `u` may sign in and call. */
 export const userInForce = inForce("u");
 
-// A job deletes few rows at any time, and they have an index of their own, so checking that a row is not among them reads no row.
+// A job deletes few rows at a time, and they have an index of their own, so checking that a row is not among them reads no row.
 /** The SQL condition that the project still has the role of the row `r`, and so does the project grant behind it, if any. */
 export const roleIsThere = `not exists (select from all_project_roles x
         where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
@@ -32,14 +32,14 @@ export const grantIsLeft = `not ${givesNothing(RoleKind.USER_GRANT, { user: "g.u
 /** The same for the membership `m`. */
 export const membershipIsLeft = `not ${givesNothing(RoleKind.MEMBERSHIP, { user: "m.user_id", giver: "m.owner" })}`;
 
-// By the clock of the database, so that it is one moment for all nodes.
+// By the clock of the database, so that the moment is the same for all nodes.
 /** The SQL condition that the user grant `g` has ended, because its expiration date has passed. */
 export const grantIsOver = "g.expiration_date <= now()";
 
 /**
- * SQL for what, other than its own state, keeps the roles of the user grant `g` in the project `p` of the organization `h` from counting:
- * `project`; `organization`, either the project's owner or the one that gave the roles; `user`, who ended them; `time`, since the grant has
- * ended; or an empty text.
+ * SQL for the reason, other than its own state, why the roles of the user grant `g` in the project `p` of the organization `h` do not
+ * count: `project`; `organization`, either the project's owner or the one that gave the roles; `user`, who ended them; `time`, since the
+ * grant has ended; or an empty text.
  */
 export const grantShutIn = `case when not p.active then 'project'
       when not h.active then 'organization'
@@ -68,7 +68,7 @@ const mayUseByOrganization = `not p.grant_required and (u.owner = p.owner
  */
 export const mayUse = `(${holdsGrant()} or ${mayUseByOrganization})`;
 
-/** SQL for the time until which the user `u` may use the applications of the project `p` at most; null or infinite without an end. */
+/** SQL for the latest time until which the user `u` may use the applications of the project `p`; null or infinite without an end. */
 export const mayUseUntil = `case when not (${mayUseByOrganization}) then (
       select max(coalesce(g.expiration_date, 'infinity')) from user_grants g
       where g.user_id = u.user_id and g.project_id = p.project_id and g.active and ${grantShutBy} = '') end`;
@@ -78,7 +78,7 @@ export const mayUseUntil = `case when not (${mayUseByOrganization}) then (
 export const organizationIsThere = (id: string): string =>
   `(select not d.deleted from organizations d where d.organization_id = ${id})`;
 
-// Few users are hidden at any time, and they have an index of their own, so this reads no row.
+// Few users are hidden at a time, and they have an index of their own, so this reads no row.
 /** The SQL condition that a user is hidden from lists, because they are waiting for erasure or a job is deleting them. */
 export const isHidden = (user: string): string =>
   `exists (select from all_users x where x.deleted and x.user_id = ${user} offset 0)`;

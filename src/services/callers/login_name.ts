@@ -3,13 +3,13 @@ import { canonicalDomain } from "./canonical_domain.ts";
 /** Normalizes a username for comparison with login names. */
 export const loginNameOf = (username: string): string => username.normalize("NFKC").toLowerCase();
 
-/** A login name or an address as somebody typed it, and the organization of its user, if the request names one. */
+/** A login name or an address as typed, and the organization of its user, if the request names one. */
 export type TypedName = { readonly loginName: string; readonly organizationId?: string | undefined };
 
 /** The columns of a question about the user of a login name or an address. */
 export const nameAsked = "login_name text, organization text, address text, local_part text, domain text";
 
-/** What is typed, and what it may be besides a login name: an address, or a name followed by a domain of its organization. */
+/** The text typed, and its other possible meanings besides a login name: an address, or a name followed by a domain of its organization. */
 export type NameKey = {
   readonly login_name: string;
   readonly organization: string | null;
@@ -39,10 +39,10 @@ function keyIn(organization: string | null, name: string): NameKey {
   return { login_name: name, organization, address, local_part: local, domain };
 }
 
-/** The text by which failures at a name that nobody has are counted: one for all spellings of an address. */
+/** The text by which failures are counted for a name that nobody has: the same for all spellings of an address. */
 export const countedText = ({ login_name: name, address }: NameKey): string => address ?? name;
 
-/** The SQL condition that a mail of ours has reached the address of the user `u`. */
+/** The SQL condition that one of our mails has reached the address of the user `u`. */
 export const emailIsProven = (user: string): string =>
   `${user}.email_verified and ${user}.proven_email is not distinct from lower(${user}.email)`;
 
@@ -51,8 +51,8 @@ export const emailOfOwnDomain = (user: string): string =>
   `coalesce((select d.owner from domains d where d.proven and d.name = split_part(lower(${user}.email), '@', 2)) = ${user}.owner, false)`;
 
 /**
- * The SQL condition that the address of the user `u` finds the user if the organization has proven its domain. It vouches for the addresses
- * there that are verified or that its administrators set, but not for what users say themselves.
+ * The SQL condition that the address of the user `u` finds the user if the organization has proven its domain. It vouches for addresses
+ * there that are verified or that its administrators set, but not for those that users entered themselves.
  */
 export const emailIsVouchedFor = (user: string): string =>
   `(${user}.email_verified or ${user}.email_setter <> ${user}.user_id)`;
@@ -71,8 +71,8 @@ const addressed = `
 
 /**
  * SQL for the only user `l` that `asked` may mean, if any, and the organization that it was looked up in. That is `asked.organization`, or
- * else the one that has proven `asked.domain`; neither depends on who is there. A login name comes first, so that whoever signs in with one
- * goes on whatever addresses others prove; then an address, then, in an organization, a name followed by the domain.
+ * else the one that has proven `asked.domain`; neither depends on which users exist. A login name comes first, so that its user can keep
+ * signing in whatever addresses others prove; then an address, then, in an organization, a name followed by the domain.
  */
 export const userNamed = `lateral (
     select found.who[1] as user_id, found.who[2] as owner, r.organization
@@ -110,10 +110,10 @@ const withOrganization = /^(.+)@([0-9a-hjkmnp-tv-z]{24})$/s;
 export const namesOrganization = (loginName: string): boolean => withOrganization.test(loginNameOf(loginName));
 
 /**
- * SQL for the username of the user `u` as it is unique in the instance, and as it signs in without the organization. One of the directory
- * stays as it is, unless it ends in another organization's domain, which decides where it is looked up. One that is its organization's own
- * stays if it ends in the organization's domain, and else is followed by the domain that the organization has had for longest. If it has
- * none, or if a name with the domain would be another user's, the id of the organization follows.
+ * SQL for the username of the user `u` as it is unique in the instance, and as it signs in without naming the organization. A name of the
+ * directory stays as it is, unless it ends in another organization's domain, which decides where it is looked up. A name of the
+ * organization's own stays if it ends in the organization's domain, otherwise the domain that the organization has had for longest follows.
+ * If there is none, or if a name with the domain would be another user's, the id of the organization follows.
  */
 export const qualifiedName = (u: string): string => `case when coalesce((
         select d.owner from domains d where d.proven and d.name = substring(lower(normalize(${u}.username, nfkc)) from '@([^@]+)$')),

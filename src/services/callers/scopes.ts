@@ -23,6 +23,6 @@ export const organizationScope = "urn:postern:organization:id:";
 
 const reserved: ReadonlySet<string> = new Set([...scopes, ...permissions]);
 
-/** Whether no API may declare a scope of this name: it is one of ours, or looks like one. */
+/** Whether the name of a scope is reserved, so that no API may declare it: it is one of ours, or looks like one. */
 export const isReservedScope = (name: string): boolean =>
   reserved.has(name.toLowerCase()) || name.toLowerCase().startsWith("urn:");

@@ -53,7 +53,7 @@ export type NewConsent = {
 const mostScopes = 100;
 const mostRaces = 5;
 
-/** Makes the function that records a user's consent, which includes what the user allowed before. */
+/** Makes the function that records a user's consent, including the scopes that the user allowed before. */
 export function consents({ log, sql, clock, ids }: Pick<Deps, "log" | "sql" | "clock" | "ids">) {
   const connectionOf = connectionRead(sql);
 
@@ -143,8 +143,8 @@ const mostActing = 20;
 
 /**
  * A page of the applications that a user is connected to. It goes from one application to the next, and to the latest sign-in of each, by
- * index: a user may have signed in thousands of times. Ids of sign-ins are in the order of time; rows are compared as a whole, because
- * no other index has that order.
+ * index: a user may have signed in thousands of times. Ids of sign-ins are in chronological order; rows are compared as a whole, because no
+ * other index has that order.
  */
 export const applicationsOf = (
   sql: Sql,

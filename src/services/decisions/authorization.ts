@@ -52,7 +52,7 @@ const completedBy =
 
 const isNotPermitted = (denial: Denial) => denial === DenialReason.NOT_PERMITTED;
 
-/** Fails the call if the caller may not ask its only question. */
+/** Fails the call if the caller may not ask the question, the only one of the call. */
 export function permitted(denial: Denial): Denial {
   if (isNotPermitted(denial)) throw notPermitted();
   return denial;
@@ -77,7 +77,7 @@ const ends = new Map([
   ["permit_on_first_permit", isPermitted],
 ]);
 
-/** The URL of the instance without a trailing slash: PUBLIC_URL, or else the URL of the call. */
+/** The URL of the instance without a trailing slash: PUBLIC_URL, otherwise the URL of the call. */
 function publicUrlOf({ publicUrl, tlsCertFile }: PublicSettings, { url }: Pick<HandlerContext, "url">): string {
   if (publicUrl === undefined) return `${tlsCertFile ? "https" : "http"}://${new URL(url).host}`;
   const { origin, pathname } = new URL(publicUrl);

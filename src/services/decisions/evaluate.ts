@@ -82,7 +82,7 @@ const ofOne = {
 
 const ofOneOrganization = questionOf(ofOne);
 
-// The same question, with what an explanation names.
+// The same question, with the columns that an explanation needs.
 const explained = questionOf({
   ...ofOne,
   columns: `${ofOne.columns}
@@ -134,7 +134,7 @@ function lookupOf({ subject, action, resource }: Parts): Lookup | DenialReason {
 
 const isLookup = (lookup: Lookup | DenialReason): lookup is Lookup => typeof lookup === "object";
 
-/** The caller, and the reach of its permission; a limited token does not stand for its user. */
+/** The caller, and the reach of its permission; a limited token may not ask as its user. */
 type Asker = { readonly self: string | undefined; readonly reach: Reach };
 
 function askerOf(call: Call): Asker {
@@ -145,7 +145,7 @@ function askerOf(call: Call): Asker {
 /** A finding with the user grant behind it and the organization that gave it. */
 export type ExplainedFinding = Finding & { readonly userGrantId: string; readonly giver: string };
 
-/** Decides one question, and says which grants of the role there are; no grants if the caller may not ask. */
+/** Decides one question, and returns the grants of the role; none if the caller may not ask. */
 export function explainedRead(sql: Sql) {
   const find = load<Lookup, ExplainedFinding>(sql, explained);
   return async (lookup: Lookup, call: Call) => {
@@ -180,7 +180,7 @@ const ranked: readonly Denial[] = [
   DenialReason.USER_INACTIVE,
 ];
 
-/** Why the grant of a finding has no effect; undefined if it has one. */
+/** The reason why the grant of a finding has no effect; undefined if it has one. */
 export function shutBy(finding: Finding): Denial {
   const { isProjectActive, isOwnerActive, isGrantActive, isGrantOver, isGranteeActive, isUserActive } = finding;
   if (!isProjectActive) return DenialReason.PROJECT_INACTIVE;

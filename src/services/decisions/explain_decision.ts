@@ -13,7 +13,7 @@ import { type Denial, type ExplainedFinding, explainedRead, shutBy } from "./eva
 // One for each organization that gives the role, the project's own and those that it is granted to.
 const mostGrants = 100;
 
-/** Explains decisions, by the statement and the rules that decide. */
+/** Explains decisions, by the statement and the rules that make them. */
 export const decisionExplanations = ({ sql }: Pick<Deps, "sql">) => {
   const explain = explainedRead(sql);
 
@@ -35,7 +35,7 @@ const lookupOf = ({ userId, roleKey, projectId, organizationId }: ExplainDecisio
   organization_id: organizationId,
 });
 
-/** Whether the caller may read a grant: its own, or as in lists of grants. Who may only ask learns the decision and its reason. */
+/** Whether the caller may read a grant: its own, or as in lists of grants. Callers who may only ask learn the decision and its reason. */
 function isInSight({ giver, projectOwner }: ExplainedFinding, request: ExplainDecisionRequest, call: Call): boolean {
   const caller = callerOf(call);
   if (request.userId === caller.userId && !caller.isLimited) return true;
@@ -51,7 +51,7 @@ function grantShown(finding: ExplainedFinding, request: ExplainDecisionRequest) 
   return { userGrantId, organizationId, reason, ...(object ? { object } : {}) };
 }
 
-/** The object to change. For a user it is the user, even if the organization is inactive: who may ask need not know which it is. */
+/** The object to change. For a user it is the user, even if the organization is inactive: callers who may ask need not know which. */
 function objectOf(reason: Exclude<Denial, undefined>, finding: ExplainedFinding, request: ExplainDecisionRequest) {
   const { userGrantId, giver, projectOwner, isOwnerActive } = finding;
   const owner = projectOwner ?? "";

@@ -20,7 +20,7 @@ import {
   versioned,
 } from "./delivery_row.ts";
 
-/** What was given up: mails, SMS and sign-outs. */
+/** Deliveries that were given up: mails, SMS and sign-outs. */
 export const deliveryService = ({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">) =>
   ({
     async listDeliveries(request, call) {
@@ -36,7 +36,7 @@ export const deliveryService = ({ log, sql, clock }: Pick<Deps, "log" | "sql" | 
       const { deliveryId: id } = request;
       const wanted = { kinds: kindsFor("write", request, call), owner: ownerOf(request, call) };
       const row = wanted.kinds.length > 0 ? await deliveryOf(sql, id, wanted) : undefined;
-      // One that was never given up is not listed either.
+      // A delivery that was never given up is not listed either.
       if (!row || (row.dead === null && row.retries === 0n)) throw refuse.notFound("delivery", id);
       if (row.dead === null) return log.append(call, [], { details: details(versioned(row)) });
       refuseUseless(row, clock());

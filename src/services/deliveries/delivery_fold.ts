@@ -1,14 +1,14 @@
 import type { NounFolds } from "../../events/fold.ts";
 
-// Ids are those of one outbox. The worker starts anew with its attempts.
+// An id occurs in one outbox only. The worker counts attempts from zero again.
 const again = (table: string, id: string) => `
   update ${table} m set dead = null, due = now(), attempts = 0, failure = null, retries = i.version, retried = i.time
   from $input i where m.${id} = i.stream and m.dead is not null`;
 
-/** Whether the workers have something to send again. */
+/** Whether a fact gives the workers something to send again. */
 export const sendsAgain = ({ type }: { readonly type: string }): boolean => type === "delivery.retried";
 
-/** The fold of the fact that a delivery is sent again. */
+/** The fold for sending a delivery again. */
 export const deliveryFolds = {
   retried: {
     credentials: [

@@ -6,7 +6,7 @@ import { mailIsKept, mailLoginName } from "../../notify/mail/outbox.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import type { PagePart } from "../reading/page.ts";
 
-/** A message of an outbox, given up or sent again since. */
+/** A message of an outbox that was given up, and perhaps sent again since. */
 export type DeliveryRow = {
   readonly kind: DeliveryKind;
   readonly id: string;
@@ -16,7 +16,7 @@ export type DeliveryRow = {
   readonly mailKind: string | null;
   readonly address: string | null;
   readonly created: Date;
-  /** Null once it is on its way again. */
+  /** Null once it is being sent again. */
   readonly dead: Date | null;
   /** The same in microseconds, for page tokens. */
   readonly deadAt: string | null;
@@ -25,7 +25,7 @@ export type DeliveryRow = {
   readonly failure: string | null;
   readonly retries: bigint;
   readonly retried: Date | null;
-  /** Whether what it contains is still there, and works until it expires. */
+  /** Whether its content is still stored, and valid until it expires. */
   readonly isKept: boolean;
   /** Whether there is somebody to receive it. */
   readonly isWanted: boolean;
@@ -36,7 +36,7 @@ export type Kind = typeof DeliveryKind.MAIL | typeof DeliveryKind.SMS | typeof D
 
 type Outbox = { readonly table: string; readonly id: string; readonly columns: string };
 
-// Who is to join an organization is no user yet.
+// People who are to join an organization are not users yet.
 const isOfUser = "m.kind not in ('organization_invitation', 'registration', 'registration_known')";
 
 const outboxes: Readonly<Record<Kind, Outbox>> = {
@@ -67,10 +67,10 @@ const selected = (kind: Kind): string => {
     from ${table}`;
 };
 
-/** Whose deliveries are read; without an organization, everybody's. */
+/** The kinds and the owner of the deliveries to read; without an organization, everybody's. */
 type Wanted = { readonly kinds: readonly Kind[]; readonly owner: string | undefined };
 
-/** Reads a page of what was given up, the latest first, from the outboxes of these kinds. */
+/** Reads a page of given-up deliveries, the latest first, from the outboxes of these kinds. */
 export function deliveriesOf(sql: Sql, { kinds, owner }: Wanted, { after, limit }: PagePart) {
   const [at, lastId = ""] = after ?? [];
   const before =
@@ -104,7 +104,7 @@ export async function deliveryOf(sql: Sql, id: string, { kinds, owner }: Wanted)
 const joined = (sql: Sql, parts: readonly Fragment[]): Fragment =>
   parts.reduce((all, part) => sql`${all} union all ${part}`);
 
-/** Its history as the contract tells it: its version is how often it was sent again. */
+/** Its version and dates as the contract defines them: the version counts how often it was sent again. */
 export const versioned = ({ owner, id, retries, created, retried }: DeliveryRow): Versioned => ({
   owner,
   id,

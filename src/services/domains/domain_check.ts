@@ -7,7 +7,7 @@ import { type CheckResult, type DomainRow, domainColumns, recordOf } from "./dom
 import { type CheckedDomain, type Judgement, judge, lossDays, spread } from "./judge_check.ts";
 import { answerText, type LookUpTxt } from "./txt_lookup.ts";
 
-/** What a lookup has found. */
+/** The result of a lookup. */
 export type Finding = { readonly result: Exclude<CheckResult, "taken">; readonly answer: string };
 
 /** Looks up the TXT record of a domain. */
@@ -20,12 +20,12 @@ export async function findRecord(lookUp: LookUpTxt, domain: Pick<DomainRow, "nam
   return { result: isThere ? "found" : "missing", answer };
 }
 
-/** The domain that was looked up, and the lease under which it was, unless a call asked for it. */
+/** The domain that was looked up, and the lease of the lookup, unless a call asked for it. */
 export type LookedUp = { readonly owner: string; readonly id: string; readonly lease?: bigint };
 
 /**
- * Makes the function that records a lookup and what follows from it. It returns nothing if there is nothing to record: the domain is gone,
- * needs no record any more, or was looked up by somebody else meanwhile.
+ * Makes the function that records a lookup and its consequences. It returns nothing if there is nothing to record: the domain is gone,
+ * needs no record any more, or was looked up by another node meanwhile.
  */
 export function checkRecord({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">) {
   const read = checkedRead(sql);
@@ -59,13 +59,13 @@ function factFor(at: At, becomes: NonNullable<Judgement["becomes"]>, { domain: {
 
 type Noted = { readonly result: CheckResult; readonly answer: string; readonly seconds?: number };
 
-/** Notes a lookup that changed nothing. Without a pause, the next one stays where it is. */
+/** Notes a lookup that changed nothing. Without a pause, the next lookup stays scheduled as it is. */
 export const noteCheck = (sql: Sql, id: string, { result, answer, seconds }: Noted) => sql`
   update domain_checks set checked = now(), result = ${result}, answer = ${answer},
     due = coalesce(now() + make_interval(secs => ${seconds ?? null}), due)
   where domain_id = ${id}`;
 
-// What an organization has that is being deleted belongs to nobody.
+// The domains of an organization that is being deleted belong to nobody.
 const checkedRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, CheckedDomain>(sql, {
     asked: "owner text, id text",

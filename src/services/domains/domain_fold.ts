@@ -10,7 +10,7 @@ const checked = `
     checked = now(), result = i.secret->>'result', answer = i.secret->>'answer'
   from $input i where c.domain_id = i.stream and i.secret is not null`;
 
-/** What an owner of the instance verifies is not looked up any more. */
+/** A domain that an owner of the instance verifies is not looked up any more. */
 const given = `
   update domain_checks c set lease = c.lease + 1, due = 'infinity'
   from $input i where c.domain_id = i.stream and i.secret is null`;

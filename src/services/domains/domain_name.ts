@@ -2,13 +2,13 @@ import { domainToUnicode } from "node:url";
 import { refuse, type Violation } from "../../errors.ts";
 import { canonicalDomain } from "../callers/canonical_domain.ts";
 
-/** Returns a domain as people write it, if that differs. */
+/** Returns a domain in Unicode, if that differs. */
 export function unicodeDomain(name: string): string | undefined {
   const shown = domainToUnicode(name);
   return shown === name || shown === "" ? undefined : shown;
 }
 
-/** Refuses what is no domain. */
+/** Refuses a text that is not a domain. */
 export const wrongDomain = (name: string): Violation[] =>
   canonicalDomain(name) === undefined ? [{ field: "name", text: "DOMAIN_INVALID", reason: "DOMAIN_INVALID" }] : [];
 

@@ -9,12 +9,12 @@ import { type LookupSettings, lookupTimeoutMs, txtLookup } from "./txt_lookup.ts
 
 const lookupsPerMinute = 30;
 
-// Each waits for name servers that may not answer.
+// Each lookup waits for name servers that may not answer.
 const places = { limit: 16, waitMs: lookupTimeoutMs };
 
 /**
- * Makes the verification of a domain by a lookup that a call waits for. It verifies the domain or tells why not; whether a verified domain
- * has lost its record is left to the regular lookups.
+ * Makes the verification of a domain by a lookup that a call waits for. It verifies the domain or reports why not; whether a verified
+ * domain has lost its record is left to the regular lookups.
  */
 export function domainProof(deps: Deps, settings: LookupSettings) {
   const lookUp = txtLookup(settings);

@@ -12,7 +12,7 @@ export function refuseWithoutDns(call: Call): void {
 
 type Wanted = { readonly name: string; readonly withoutDns: boolean };
 
-/** Refuses to add a domain twice, or too many. Whether others have it is told only to owners of the instance. */
+/** Refuses to add a domain twice, or too many. Only owners of the instance learn whether another organization has it. */
 export function refuseNewDomain(found: NewDomain | undefined, { name, withoutDns }: Wanted): void {
   const { knownAs = null, holder = null, isFull = false } = found ?? {};
   if (knownAs !== null) throw exists(name, knownAs);
@@ -20,7 +20,7 @@ export function refuseNewDomain(found: NewDomain | undefined, { name, withoutDns
   if (withoutDns && holder !== null) throw taken({ name, organizationId: holder });
 }
 
-/** Refuses a domain that another organization has, and tells which. */
+/** Refuses a domain that another organization has, and names that organization. */
 export function refuseHeld({ name, owner }: DomainRow, found: NewDomain | undefined): void {
   const organizationId = found?.holder ?? owner;
   if (organizationId !== owner) throw taken({ name, organizationId });

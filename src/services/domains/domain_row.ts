@@ -7,7 +7,7 @@ import { challengeLabel } from "../callers/canonical_domain.ts";
 import type { Page } from "../reading/page.ts";
 import { unicodeDomain } from "./domain_name.ts";
 
-/** The result of a lookup, as the table of checks has it. */
+/** The result of a lookup, as stored in the table of checks. */
 export type CheckResult = "found" | "missing" | "failed" | "taken";
 
 export type DomainRow = Versioned & {
@@ -44,7 +44,7 @@ export const domainsOf = (sql: Sql, owner: string, { after, limit }: Page) => sq
 
 export const mostDomains = 100;
 
-/** Whether an organization may add a domain. */
+/** The state that decides whether an organization may add a domain. */
 export type NewDomain = {
   /** The id of the domain if the organization has added it before. */
   readonly knownAs: string | null;

@@ -12,7 +12,7 @@ type DueDomain = {
   readonly owner: string;
   readonly name: string;
   readonly token: string;
-  /** Grows with each lease: what an earlier holder records after that does not count. */
+  /** Grows with each lease, so that results of an earlier holder are ignored. */
   readonly lease: bigint;
 };
 

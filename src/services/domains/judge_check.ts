@@ -1,17 +1,17 @@
 import type { CheckResult, DomainRow } from "./domain_row.ts";
 
-/** A domain, with what decides on the result of a lookup. All times are the database's. */
+/** A domain, with the state that decides about the result of a lookup. All times are the database's. */
 export type CheckedDomain = DomainRow & {
   readonly lease: bigint;
   /** Whether another organization has the domain. */
   readonly isTaken: boolean;
   /** The time since the last fact about the domain. */
   readonly waitedSeconds: number;
-  /** The time until a domain whose record is missing is lost. */
+  /** The time left until a domain whose record is missing is lost. */
   readonly secondsLeft: number | null;
 };
 
-/** What follows from a lookup: the result to show, the fact to record, and how long to wait for the next lookup. */
+/** The consequences of a lookup: the result to show, the fact to record, and the pause before the next lookup. */
 export type Judgement = {
   readonly result: CheckResult;
   readonly becomes?: "verified" | "recordMissed" | "lost";
@@ -24,10 +24,10 @@ export const lossDays = 3;
 const hour = 3_600;
 const day = 24 * hour;
 
-/** The pause after a lookup of a domain that the organization does not have: as long as it has waited, from a minute to a day. */
+/** The pause after a lookup of a domain that the organization does not have: the time since the last fact, from a minute to a day. */
 export const pauseAfter = (waitedSeconds: number): number => Math.min(Math.max(waitedSeconds, 60), day);
 
-/** Decides what follows from a lookup. A failure of DNS changes nothing, however long it lasts. */
+/** Decides the consequences of a lookup. A failure of DNS changes nothing, however long it lasts. */
 export function judge(
   domain: Pick<CheckedDomain, "proven" | "missingSince" | "isTaken" | "waitedSeconds" | "secondsLeft">,
   result: Exclude<CheckResult, "taken">,

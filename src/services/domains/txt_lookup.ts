@@ -1,6 +1,6 @@
 import { promises } from "node:dns";
 
-/** What DNS says about the TXT records of a name: their texts, why there are none, or why there is no answer. */
+/** The answer of DNS about the TXT records of a name: their texts, why there are none, or why there is no answer. */
 export type TxtAnswer =
   | { readonly kind: "texts"; readonly texts: readonly string[] }
   | { readonly kind: "none" | "failed"; readonly why: string };
@@ -8,20 +8,20 @@ export type TxtAnswer =
 export type LookUpTxt = (name: string) => Promise<TxtAnswer>;
 
 export type LookupSettings = {
-  /** The name servers that are asked; empty for those of the system. */
+  /** The name servers to ask; if empty, the system's. */
   readonly domainNameServers: readonly string[];
 };
 
-/** How long a lookup takes at most. */
+/** The time limit of a lookup. */
 export const lookupTimeoutMs = 5_000;
 
 /**
- * Makes the lookup of TXT records. It asks name servers without a thread, so that those that do not answer hold up nobody, and without
- * search domains. An answer has at most 64 KiB, as DNS has it.
+ * Makes the lookup of TXT records. It asks name servers without a thread, so that those that do not answer delay nothing else, and without
+ * search domains. An answer has at most 64 KiB, the limit of DNS.
  */
 export function txtLookup({ domainNameServers }: LookupSettings): LookUpTxt {
   return async (name) => {
-    // Cancelling a resolver ends all that it has asked, so each lookup has its own.
+    // Cancelling a resolver ends all its queries, so each lookup has its own.
     const resolver = new promises.Resolver({ timeout: lookupTimeoutMs / 4, tries: 2 });
     if (domainNameServers.length > 0) resolver.setServers(domainNameServers);
     const timer = setTimeout(() => resolver.cancel(), lookupTimeoutMs);
@@ -53,7 +53,7 @@ function withoutTexts(code: string): TxtAnswer {
 const mostShown = 5;
 const longestShown = 100;
 
-/** Writes an answer for people. Whoever has the domain decides what it says, so it is short and in visible ASCII. */
+/** Writes an answer for people. The owner of the domain controls its text, so it is short and in visible ASCII. */
 export function answerText(answer: TxtAnswer): string {
   if (answer.kind !== "texts") return answer.why;
   const { texts } = answer;

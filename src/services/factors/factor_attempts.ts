@@ -2,7 +2,7 @@ import { refuse } from "../../errors.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 
-/** How many wrong codes in a row make a user wait. */
+/** The number of wrong codes in a row after which a user has to wait. */
 export const codesUntilWait = 5;
 
 /**

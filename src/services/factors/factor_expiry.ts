@@ -3,7 +3,7 @@ import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { secretContext } from "./factor_read.ts";
 
-// A challenge that has expired by one node's clock may still be valid by another's, so it stays spent for this long.
+// A challenge that has expired by one node's clock may still be valid by another's, so it stays marked as used for this long.
 const marginSeconds = 60;
 
 /** Deletes abandoned enrolments and sign-ins, and challenges that can no longer be presented. */

@@ -5,16 +5,16 @@ import type { FactorRow } from "./factor_read.ts";
 
 export { FactorRefusal };
 
-/** A factor that failed at sign-in, the reason, and until when codes are refused after it. */
+/** A factor that failed at sign-in, the reason, and the end of the wait that follows. */
 export type RefusedFactor = {
   readonly user: { readonly owner: string; readonly id: string };
-  /** Absent if the user has none of the kind, or it was not looked for. */
+  /** Absent if the user has none of the kind, or it was not looked up. */
   readonly factorId?: string;
   readonly reason: FactorRefusal;
   readonly until?: Date | undefined;
 };
 
-/** Makes the function that notes refused factors, so that operators notice guessing and cloned keys. */
+/** Makes the function that records refused factors, so that operators notice guessing and cloned keys. */
 export const factorRefusals =
   ({ noteAttempt }: Pick<Deps, "noteAttempt">) =>
   ({ user, factorId, reason, until }: RefusedFactor, call: Call): void => {

@@ -28,7 +28,7 @@ export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, r
   const passkeyOf = passkeyRead(sql);
 
   return {
-    /** Returns the factor, what its fact must keep, and the methods of the sign-in; fails if the response proves nothing. */
+    /** Returns the factor, the state that its fact must store, and the methods of the sign-in; fails if the response proves nothing. */
     async check(answer: JsonObject, asked: Challenge, call: Call) {
       const row = await rowOf(answer, call);
       if (!row) throw unproven(asked.field);
@@ -56,7 +56,7 @@ export function provenPasskey({ sql }: Pick<Deps, "sql">, party: RelyingParty, r
   }
 }
 
-/** Whether the response comes from the user who is known already, and from the one whom the authenticator names. */
+/** Whether the response comes from the user already known, if any, and from the one that the authenticator names. */
 function isOf(row: Row, answer: JsonObject, userId: string | undefined): boolean {
   const handle = userHandleIn(answer);
   if (handle === undefined ? userId === undefined : !sameBytes(handle, row.handle)) return false;

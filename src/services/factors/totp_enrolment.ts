@@ -53,7 +53,7 @@ export const totpEnrolment = (deps: Deps, settings: PublicSettings & NoticeSetti
   } satisfies Partial<ServiceImpl<typeof FactorService>>;
 };
 
-/** Makes the prompt for a code during an enrolment: its secret, to show it again. */
+/** Makes the prompt for a code during an enrolment: its secret, to show again. */
 export const totpQuestion = (deps: Deps, settings: PublicSettings) => {
   const caller = enrollingUser(deps);
   const enrolment = enrolments(deps, "totp");

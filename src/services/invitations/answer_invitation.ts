@@ -13,7 +13,7 @@ import { offersShown } from "./invitation_row.ts";
 import { givingFacts, type Judged, judge, type NotGiven, refusalsOf } from "./offers.ts";
 import { type AnswerSettings, accountsFor, guessesAt, type OpenInvitation, opening } from "./open_invitation.ts";
 
-/** What became of an invitation: the position of its last fact, and what was not given. */
+/** The result of an accepted invitation: the position of its last fact, and the offers that were not given. */
 export type Accepted = { readonly at: At; readonly notGiven: readonly NotGiven[] };
 
 /** The same for a new user, with the time that distinguishes their password from a later one. */
@@ -32,7 +32,7 @@ export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
 
   return { open, accountOf, accept, join, decline };
 
-  /** Accepts for the caller. The code proves the mailbox, and the address of the account that it is the same person's. */
+  /** Accepts for the caller. The code proves access to the mailbox; the address of the account, that it belongs to the same person. */
   async function accept(invitation: OpenInvitation, call: Call): Promise<Accepted> {
     const { userId } = callerOf(call);
     const { match } = await accountOf(invitation, userId, call);
@@ -44,7 +44,7 @@ export function invitationAnswers(deps: Deps, settings: AnswerSettings) {
 
   /** Creates a user who accepts an invitation, with its address, which the code has proven. */
   async function join(invitation: OpenInvitation, person: NewPerson, call: Call): Promise<Joined> {
-    // Who has a link could ask for any name whether it is taken.
+    // Otherwise anybody with a link could ask for any name whether it is taken.
     const uncount = countNetwork(guesses, call);
     const judged = await judgedNow(invitation, undefined);
     const created = await newUser(invitation, person, call);
@@ -65,7 +65,7 @@ const mismatches = {
   unconfirmed: "INVITATION_ADDRESS_UNCONFIRMED",
 } as const;
 
-/** Makes the decision about what can be given, by what the inviter may give now. */
+/** Makes the decision which offers can be given, by what the inviter may give now. */
 function judging({ sql, clock }: Deps) {
   const membershipsOf = membershipsRead(sql);
   return async (invitation: OpenInvitation, userId: string | undefined): Promise<Judged> => {
@@ -83,7 +83,7 @@ function judging({ sql, clock }: Deps) {
 type Accepting = {
   readonly userId: string;
   readonly judged: Judged;
-  /** The fact that creates the user, if it is a new one. */
+  /** The fact that creates the user, if the user is new. */
   readonly created?: NewFact;
 };
 
@@ -103,7 +103,7 @@ function accepting(deps: Deps) {
   };
 }
 
-/** Refuses to accept what gives an existing user nothing, with the reason. */
+/** Fails if an existing user would get nothing, with the reason. */
 function refuseVoid(judged: Judged): void {
   const all = [...judged.memberships, ...judged.grants];
   if (all.length === 0) throw refuse.because("INVITATION_OFFERS_NOTHING");
@@ -111,7 +111,7 @@ function refuseVoid(judged: Judged): void {
   if (no && all.every((one) => one.no)) throw refuse.because(no.reason, withoutFields(no));
 }
 
-/** A refusal without its fields: whoever accepts has sent none of them. */
+/** A refusal without its fields: the caller who accepts did not send any of them. */
 export const withoutFields = ({ violations: _, ...no }: No): No => no;
 
 const notGivenIn = ({ memberships, grants }: Judged): readonly NotGiven[] => [

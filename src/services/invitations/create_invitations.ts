@@ -97,14 +97,14 @@ export const invitationBatch = (deps: Deps, settings: MailSettings) => {
 
 type Offering = Pick<Deps, "sql" | "clock">;
 
-/** Finds why the caller cannot offer something: they may not give it, or it does not exist. */
+/** Finds why the caller cannot make an offer: they may not give it, or it does not exist. */
 async function refusedOffers({ sql, clock }: Offering, offers: Offers, call: Call): Promise<No | undefined> {
   const giving = { owner: organizationOf(call), by: callerOf(call), offers, now: clock(), path: "" };
   const [judged] = await judge(sql, [giving]);
   return judged && joined(refusalsOf(judged));
 }
 
-/** Makes the decision about the items of a request: the fact that invites, or why not. */
+/** Makes the decision about each item of a request: the fact that invites, or the reason for refusing it. */
 function deciding(deps: Deps, settings: MailSettings) {
   const { sql, clock } = deps;
   const invited = inviting(deps, settings);
@@ -129,7 +129,7 @@ function deciding(deps: Deps, settings: MailSettings) {
 const malformedItem = ({ wrong }: Item, late: No | undefined): No | undefined =>
   malformed(wrong.length > 0 ? [...wrong, ...(late ? violationsOf(late) : [])] : []);
 
-/** Finds why an address cannot be invited: it is already, or it gets no more mails. */
+/** Finds why an address cannot be invited: it already is, or it may get no more mails. */
 function refusedAddress(address: Address | undefined, { path }: Item, within: Within): No | undefined {
   const field = `${path}email`;
   const invitationId = address?.knownAs;
@@ -155,7 +155,7 @@ type Inviting = { readonly call: Call; readonly offers: Offers; readonly use: Or
 
 const lostTo = (path: string): No => ({ reason: "CONFLICT", field: path.replace(/\.$/, "") });
 
-/** Counts the items that can be invited, up to the limits of the organization. */
+/** Counts how many items can be invited, up to the limits of the organization. */
 function limitsOf({ invitations, sent }: OrganizationUse, settings: MailSettings): (item: Item) => No | undefined {
   let more = 0;
   return ({ path }) => {
@@ -174,7 +174,7 @@ const limit = (field: string): No => ({
 });
 
 type Address = JoiningSends & {
-  /** The id of the invitation that the address has. */
+  /** The id of the address's existing invitation. */
   readonly knownAs: string | null;
 };
 
@@ -182,7 +182,7 @@ type AddressQuery = { readonly owner: string; readonly items: readonly Item[]; r
 
 /** Reads the valid addresses, in a statement of its own: hundreds would delay other callers of a shared one. */
 async function addressesFound(sql: Sql, { owner, items, settings }: AddressQuery): Promise<Address[]> {
-  // PostgreSQL cannot read every text that is no address.
+  // Not every text that fails as an address can be read by PostgreSQL.
   const asked = JSON.stringify(
     items.map(({ email, wrong }, n) => ({ n, owner, email: wrong.length > 0 ? "" : email })),
   );
@@ -197,7 +197,7 @@ async function addressesFound(sql: Sql, { owner, items, settings }: AddressQuery
     from asked order by n`;
 }
 
-/** Late rules of requests to invite: what is offered has to exist, and with `allOrNothing`, any invalid item fails the whole request. */
+/** Late rules for requests to invite: offered objects must exist, and with `allOrNothing`, any invalid item fails the whole request. */
 export function invitationBatchLateRules(deps: Offering) {
   return [
     lateRule(CreateInvitationsRequestSchema, ["memberships", "grants"], async (request, call: Call) => {
@@ -273,7 +273,7 @@ function itemsOf(items: readonly InvitationItem[], found: readonly Violation[]):
   });
 }
 
-/** Finds the items whose address an earlier one has. */
+/** Finds the items with the address of an earlier one. */
 function repeatedIn(items: readonly Item[]): (No | undefined)[] {
   const seen = new Map<string, string>();
   return items.map(({ email, path }) => {

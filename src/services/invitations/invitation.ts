@@ -21,7 +21,7 @@ import { reached } from "./invitation_reach.ts";
 import { type InvitationRow, invitation, invitationOf, invitationsOf } from "./invitation_row.ts";
 import { judge, refusalsOf } from "./offers.ts";
 
-/** What an organization does with its invitations. */
+/** The calls of an organization about its own invitations. */
 export const invitationCalls = (deps: Deps, settings: MailSettings) => {
   const { log, sql, clock } = deps;
   const sendsTo = sendsRead(sql, settings);
@@ -62,7 +62,7 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
     },
   } satisfies Partial<ServiceImpl<typeof InvitationService>>;
 
-  /** Makes an invitation that an organization receives valid for longer; nothing is mailed. */
+  /** Extends an invitation that an organization receives; nothing is mailed. */
   function resentToReceiver(row: InvitationRow, call: Call) {
     const at = next(row, clock());
     const expirationDate = timestampFromDate(receivedUntil(clock()));
@@ -76,7 +76,7 @@ export const invitationCalls = (deps: Deps, settings: MailSettings) => {
     return row;
   }
 
-  /** Refuses to vouch for offers that the caller may not give. */
+  /** Refuses to vouch for offers that the caller may not make. */
   async function refuseGiving({ owner, ...offers }: InvitationRow, call: Call): Promise<void> {
     const [judged] = await judge(sql, [{ owner, by: callerOf(call), offers, now: clock(), path: "" }]);
     const no = judged && joined(refusalsOf(judged).filter(({ reason }) => reason === "PERMISSION_DENIED"));

@@ -15,7 +15,7 @@ export function expiredInvitations({ log, sql, clock, ids }: Deps): Chore {
       const due = await expiredBefore(sql, new Date(clock().getTime() - keptDays * 86_400_000));
       if (due.length === 0) return 0;
       const facts = due.map((row) => factOf("invitation", next(row, clock()), { case: "expired", value: {} }));
-      // If one of them is mailed again or withdrawn at the same moment, the others wait for the next time.
+      // If one of them is mailed again or withdrawn at the same moment, the others wait for the next run.
       const isDone = await log.append(systemCall(ids()), facts, true).catch(lostRace);
       return isDone && due.length === atOnce ? most : 0;
     },

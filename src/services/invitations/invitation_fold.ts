@@ -8,11 +8,11 @@ const keepCode = keepMailCodeOf("i.stream", "i.owner");
 
 const dropCodes = "delete from mail_codes c using $facts f where c.user_id = f.stream and c.purpose = 'invitation'";
 
-// What an organization receives is one thing.
+// An organization receives one offer per invitation.
 const offered = "coalesce(f.payload->'memberships'->0, f.payload->'grants'->0, f.payload->'projectGrant')";
 const isReceived = "(f.payload ? 'userId' or f.payload ? 'projectGrant')";
 
-/** An invitation that is over leaves neither its address nor a code that works. */
+/** An invitation that is over leaves neither its address nor a valid code. */
 const over = {
   views: ["delete from invitations v using $facts f where v.owner = f.owner and v.invitation_id = f.stream"],
   credentials: [
@@ -22,7 +22,7 @@ const over = {
   ],
 };
 
-/** The folds of facts about an invitation: its row, its address, its code and the mail that brings it. */
+/** The folds of facts about an invitation: its row, its address, its code and the mail with it. */
 export const invitationFolds = {
   created: {
     views: [

@@ -5,13 +5,13 @@ import { sentBy, type Within, windowStart } from "../verification/joining_mail_l
 import type { MailSettings } from "../verification/mail.ts";
 import { mostInvitations } from "../writing/offer.ts";
 
-/** For how long an invitation can be accepted; the mail says so. */
+/** The number of days for which an invitation can be accepted; the mail states it. */
 const invitationDays = 7;
 
 /** How many invitations an organization has, how many mails it has sent within the window, and its name. */
 export type OrganizationUse = { readonly invitations: number; readonly sent: number; readonly name: string };
 
-/** Reads how much of its limits an organization has used; both counts end at the most. */
+/** Reads how much of its limits an organization has used; both counts stop at the maximum. */
 export async function useOf(sql: Sql, owner: string, { settings, now }: Within): Promise<OrganizationUse> {
   const [row] = await sql.unsafe<OrganizationUse[]>(useText, [owner, windowStart(settings, now)], { prepare: true });
   return row ?? { invitations: 0, sent: 0, name: "" };
@@ -27,7 +27,7 @@ const useText = `
 /** An invitation to mail. */
 export type Invited = { readonly email: string; readonly organizationName: string; readonly nth: bigint };
 
-/** Makes the code of an invitation and the mail that brings it, as its fact's secret holds them. */
+/** Makes the code of an invitation and the mail with it, in the form of its fact's secret. */
 export function invitationMails(deps: Pick<Deps, "ids" | "clock" | "secrets">, settings: MailSettings) {
   const { withCode } = joiningMails(deps, settings);
   const kind = { kind: "organization_invitation", purpose: "invitation", seconds: invitationDays * 86_400 } as const;

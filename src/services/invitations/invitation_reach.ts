@@ -7,8 +7,8 @@ import type { Kind } from "../writing/offer.ts";
 /** The invitations of an organization that the caller may read or change. */
 export type Reached = { readonly owner: string; readonly within: Fragment };
 
-// An invitation that another organization receives offers one thing, and whoever may give that may withdraw it, with a role on the object
-// alone. An address, and whatever is offered to it, belongs to the organization.
+// An invitation that another organization receives offers one thing, and callers who may give that may withdraw it, with a role on the
+// object alone. An address, and any offer to it, belongs to the organization.
 const needs = {
   member: { read: "member.read", write: "member.write" },
   user_grant: { read: "user.grant.read", write: "user.grant.write" },

@@ -8,9 +8,9 @@ import { expirationOf, type Offers } from "./offers.ts";
 
 export type InvitationRow = Versioned &
   Offers & {
-    /** The invited address; empty for what an organization receives. */
+    /** The invited address; empty for an invitation that an organization receives. */
     readonly email: string;
-    /** The user whom an organization would receive it for. */
+    /** The user for whom an organization receives it. */
     readonly userId: string | null;
     readonly inviterId: string;
     readonly expirationDate: Date;
@@ -41,7 +41,7 @@ export async function invitationOf(sql: Sql, { owner, within }: Reached, id: str
   return row;
 }
 
-/** What is offered, as messages have it. */
+/** The offers as messages have them. */
 export const offersShown = ({ memberships, grants }: Pick<Offers, "memberships" | "grants">) => ({
   memberships: memberships.map(({ roles, ...object }) => ({ ...object, roles: [...roles] })),
   grants: grants.map((grant) => {

@@ -29,7 +29,7 @@ import type { No } from "../writing/batch_refusal.ts";
 import { pastExpiration } from "../writing/expiration.ts";
 import { deciderIn, type Offer, offering, unaccepted } from "../writing/offer.ts";
 
-/** Roles in a project that an invitation offers; if they end, when, as JSON has it. */
+/** Roles in a project that an invitation offers; their end, if any, is in the JSON form. */
 export type OfferedGrant = Pick<WantedGrant, "projectId" | "projectGrantId" | "roleKeys"> & {
   readonly expirationDate?: string;
 };
@@ -41,14 +41,14 @@ type OfferedProjectGrant = {
   readonly roleKeys: readonly string[];
 };
 
-/** What an invitation offers. */
+/** The offers of an invitation. */
 export type Offers = {
   readonly memberships: readonly OfferedMembership[];
   readonly grants: readonly OfferedGrant[];
   readonly projectGrant?: OfferedProjectGrant | null;
 };
 
-/** The offers of an organization, who would give them, and the user who would get them, if that is known. */
+/** The offers of an organization, the inviter, and the user who would get them, if known. */
 export type Giving = {
   readonly owner: string;
   readonly by: Pick<Caller, "memberships">;
@@ -59,7 +59,7 @@ export type Giving = {
   readonly path: string;
 };
 
-/** An offer, and why it cannot be given. */
+/** An offer, and the reason why it cannot be given, if any. */
 export type JudgedMembership = {
   readonly membership: OfferedMembership;
   readonly findings: MembershipFindings | undefined;
@@ -77,7 +77,7 @@ export type Judged = {
   readonly projectGrants: readonly JudgedProjectGrant[];
 };
 
-/** Decides which offers can be given. The rights of whoever gives them come first, so that the others tell nobody what exists. */
+/** Decides which offers can be given. The inviter's rights are checked first, so that the other checks tell nobody what exists. */
 export async function judge(sql: Sql, givings: readonly Giving[]): Promise<Judged[]> {
   const [memberships, grants, projectGrants] = await Promise.all([
     membershipsFound(sql, givings),
@@ -120,7 +120,7 @@ const prospectKeyOf = (owner: string, { projectId, organizationId, roleKeys }: O
 export const refusalsOf = ({ memberships, grants, projectGrants }: Judged): readonly No[] =>
   [...memberships, ...grants, ...projectGrants].flatMap(({ no }) => no ?? []);
 
-/** Finds a permission that somebody lacks to give a membership: to add members there, or one that its roles give. */
+/** Finds a permission that the inviter lacks to give a membership: to add members there, or one that its roles give. */
 function lackingFor({ by, owner }: Giving, offer: OfferedMembership): Permission | undefined {
   const target = targetOf(objectOfOffer(owner, offer), offer.roles);
   return holdsThere(by, "member.write", target) ? uncovered(by, [target])?.permission : "member.write";
@@ -160,7 +160,7 @@ const wantedBy = ({ owner, userId = "" }: Pick<Giving, "owner" | "userId">, gran
   expirationDate: expirationOf(grant),
 });
 
-/** When an offered grant ends, as messages have it. */
+/** The end of an offered grant, as messages have it. */
 export const expirationOf = ({ expirationDate }: OfferedGrant): Timestamp | undefined =>
   expirationDate === undefined ? undefined : fromJson(TimestampSchema, expirationDate);
 
@@ -201,7 +201,7 @@ async function found<R extends object>(sql: Sql, asked: readonly Asked[], questi
   return byItem;
 }
 
-/** The user who gets what an invitation offers, and who vouches for it. */
+/** The user who gets the offers of an invitation, and the inviter who vouches for it. */
 type Getting = {
   readonly owner: string;
   readonly userId: string;
@@ -211,18 +211,18 @@ type Getting = {
   readonly acceptedBy?: string;
 };
 
-/** An offer that was not given, and why. */
+/** An offer that was not given, and the reason. */
 export type NotGiven = { readonly membership?: OfferedMembership; readonly grant?: OfferedGrant; readonly no: No };
 
-/** The facts that give what can be given or offer it to the user's organization, and what nobody gets yet. */
+/** The facts that give the offers or pass them on to the user's organization, and those that nobody gets yet. */
 type Given = {
   readonly facts: readonly NewFact[];
   readonly notGiven: readonly NotGiven[];
-  /** How many tokens and codes end. */
+  /** The number of tokens and codes that end. */
   readonly ended: number;
 };
 
-/** Makes the facts that give what can be given; what somebody else has to accept first is offered to them. */
+/** Makes the facts that give the offers; an offer that an organization has to accept first is passed on to it. */
 export function givingFacts(deps: Deps) {
   const { ids, clock } = deps;
   const [outgrown, decideOffers] = [outgrownBy(deps), offering(deps)];
@@ -274,7 +274,7 @@ export function givingFacts(deps: Deps) {
 
 type Waiting = { readonly one: JudgedMembership | JudgedGrant; readonly offer: Offer };
 
-/** Finds what could be given, but somebody other than the caller has to accept first. */
+/** Finds the offers that could be given, but that somebody other than the caller has to accept first. */
 function waitingIn(getting: Getting, { memberships, grants }: Judged, call: Call): Waiting[] {
   const { owner, userId, inviterId, acceptedBy } = getting;
   return [...memberships, ...grants].flatMap((one): Waiting[] => {

@@ -12,11 +12,11 @@ import { type InvitationRow, invitationColumns, itsAddress } from "./invitation_
 /** The maximum number of wrong codes from one address per minute on this node; 0 sets no limit. */
 export type AnswerSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
-/** The counts of wrong codes, and of names that are tried with a right one. */
+/** The counts of wrong codes, and of names tried with a correct one. */
 export const guessesAt = ({ failureRate }: Pick<Deps, "failureRate">, settings: AnswerSettings) =>
   failureRate("codes of invitations", settings.signInFailuresPerAddressPerMinute);
 
-/** An invitation that can be accepted, as whoever has its code sees it. */
+/** An invitation that can be accepted, as seen by somebody with its code. */
 export type OpenInvitation = InvitationRow & {
   readonly organizationName: string;
   readonly organizationActive: boolean;
@@ -28,7 +28,7 @@ export type OpenInvitation = InvitationRow & {
   readonly projectNames: Readonly<Record<string, string>>;
 };
 
-/** Makes the lookup of an invitation by its code. The guess is counted before the lookup; a correct one is given back. */
+/** Makes the lookup of an invitation by its code. The guess is counted before the lookup; a correct one is taken back. */
 export function opening(deps: Deps, settings: AnswerSettings) {
   const read = openRead(deps.sql);
   const guesses = guessesAt(deps, settings);
@@ -65,15 +65,15 @@ const openRead = (sql: Sql) =>
       left join users u on u.user_id = v.inviter_id`,
   });
 
-/** Whether an account is the one that an invitation is for: its address is another, the same, or only its user says so. */
+/** Whether an account has the invited address: no, yes, or only its user says so. */
 export type Match = "other" | "same" | "unconfirmed";
 
-/** An account: how its address matches the invited one, and the organization that it belongs to. */
+/** An account: how its address compares with the invited one, and its organization. */
 export type Account = { readonly match: Match; readonly organizationName: string };
 
 /**
  * Makes the read of the account with which a user would accept an invitation. Its address counts if it is verified or if an administrator
- * has set it. Otherwise whoever has a forwarded mail could name the invited address and accept with any account.
+ * has set it. Otherwise anybody with a forwarded mail could enter the invited address and accept with any account.
  */
 export function accountsFor(sql: Sql) {
   const read = loadOne<{ id: string }, { email: string | null; isVouchedFor: boolean; organizationName: string }>(sql, {

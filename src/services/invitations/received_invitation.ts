@@ -11,7 +11,7 @@ import { withoutFields } from "./answer_invitation.ts";
 import { givingFacts, type Judged, judge, refusalsOf } from "./offers.ts";
 import { type OpenReceived, receivedBy, receivedForUser, receivedRead, receivedShown } from "./received_row.ts";
 
-/** What an organization does with the invitations that it receives. */
+/** The calls of an organization about the invitations that it receives. */
 export const receivedInvitations = (deps: Deps) => {
   const { log, sql, clock } = deps;
   const read = receivedRead(sql);
@@ -39,7 +39,7 @@ export const receivedInvitations = (deps: Deps) => {
 
     async declineReceivedInvitation({ invitationId, userId }, call) {
       const row = await received(invitationId, call);
-      // Users decline what is for themselves.
+      // Users decline only their own invitations.
       if (userId && row.userId !== userId) throw refuse.notFound("invitation", invitationId);
       const at = next(row, clock());
       const declined = factOf("invitation", at, { case: "declined", value: {} });
@@ -57,7 +57,7 @@ export const receivedInvitations = (deps: Deps) => {
 
 export const receivedInvitationRules = [pageRule(ListReceivedInvitationsRequestSchema, 1)];
 
-/** Makes the decision whether the inviter may still give what an organization received. */
+/** Makes the decision whether the inviter may still give the offer that an organization received. */
 function judging({ sql, clock }: Deps) {
   const membershipsOf = membershipsRead(sql);
   return async (row: OpenReceived): Promise<Judged> => {
@@ -69,14 +69,14 @@ function judging({ sql, clock }: Deps) {
     ]);
     if (!judged) throw new Error("an invitation was not judged");
     const [no] = refusalsOf(judged);
-    // What the inviter lacks is nothing that the caller could change.
+    // The caller could not change what the inviter lacks.
     if (no?.reason === "PERMISSION_DENIED") throw refuse.because("INVITER_NOT_ENTITLED");
     if (no) throw refuse.because(no.reason, withoutFields(no));
     return judged;
   };
 }
 
-/** Makes the fact that keeps an organization from giving the user more roles of the kind that was declined, if it still may. */
+/** Makes the fact by which a user can get no more roles of the declined kind from an organization, if it could still give them. */
 function barring({ sql, clock }: Deps) {
   const giverOf = giverRead(sql);
   return async ({ owner, userId, memberships }: OpenReceived, call: Call): Promise<NewFact[]> => {
@@ -86,7 +86,7 @@ function barring({ sql, clock }: Deps) {
     const kind = memberships.length > 0 ? RoleKind.MEMBERSHIP : RoleKind.USER_GRANT;
     const ofKind = giver?.kinds.find((one) => one.kind === kind);
     if (!giver || !ofKind || ofKind.endedBy) return [];
-    // What is in effect, or is accepted at this moment, stays.
+    // Roles in effect, or accepted at this moment, stay.
     const value = {
       organizationId: owner,
       kinds: [kind],

@@ -11,10 +11,10 @@ import { type InvitationRow, offersShown, receivedColumns } from "./invitation_r
 /** An invitation that an organization receives. */
 export type ReceivedRow = InvitationRow & { readonly organizationName: string; readonly isMatch?: boolean };
 
-/** The same with what decides whether it can be accepted. */
+/** The same with the state that decides whether it can be accepted. */
 export type OpenReceived = ReceivedRow & { readonly organizationActive: boolean; readonly inviterActive: boolean };
 
-/** Reads a page of what an organization receives, for itself and its users. */
+/** Reads a page of the invitations that an organization receives, for itself and its users. */
 export const receivedBy = (sql: Sql, { receiver, now }: Receiver, { after, limit }: PagePart) => sql<ReceivedRow[]>`
   select ${sql.unsafe(receivedColumns)}, h.name as "organizationName",
     v.expiration_date > ${now} and not h.deleted and not ${sql.unsafe(isHidden("v.recipient_id"))} as "isMatch"
@@ -26,7 +26,7 @@ export const receivedBy = (sql: Sql, { receiver, now }: Receiver, { after, limit
   cross join lateral (select * from organizations h where h.organization_id = v.owner limit 1) h
   order by v.invitation_id desc`;
 
-/** Reads a page of what an organization receives for one of its users; of another organization's user, nothing is read. */
+/** Reads a page of the invitations that an organization receives for one of its users; for another organization's user, none. */
 export const receivedForUser = (sql: Sql, { receiver, userId, now }: ForUser, { after, limit }: PagePart) => sql<
   ReceivedRow[]
 >`
@@ -55,7 +55,7 @@ export const receivedRead = (sql: Sql) =>
              join organizations h on h.organization_id = v.owner and not h.deleted and not ${isHidden("v.recipient_id")}`,
   });
 
-/** An invitation as whoever receives it sees it. */
+/** An invitation as its receiver sees it. */
 export function receivedShown(row: ReceivedRow): MessageInitShape<typeof ReceivedInvitationSchema> {
   const { id, userId, organizationName, expirationDate } = row;
   return {

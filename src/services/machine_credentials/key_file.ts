@@ -7,7 +7,7 @@ import { storedKey } from "../applications/application_key.ts";
 
 const generateKeyPair = promisify(generate);
 
-// Each keeps one of Node's few threads busy for as long as several password hashes take, which would wait behind all of them.
+// Each generation keeps one of Node's few threads busy for as long as several password hashes, which would all wait behind it.
 const places = { limit: 1, waitMs: 30_000 };
 
 /** A new key: its public part to store, and its private part for the file. */
@@ -32,13 +32,13 @@ async function newKey(): Promise<NewKey> {
   };
 }
 
-/** What the file says besides the key. */
+/** The members of the file besides the key. */
 export type KeyFile = Readonly<Record<"clientId" | "issuer" | "privateKey", string>> & {
   readonly keyId: string | undefined;
   readonly expirationDate: Date | undefined;
 };
 
-/** The file with all that a client needs to get tokens. */
+/** The file with everything that a client needs to get tokens. */
 export const keyFile = ({ clientId, keyId, privateKey, issuer, expirationDate }: KeyFile): string =>
   JSON.stringify(
     {

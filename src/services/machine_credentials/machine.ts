@@ -20,7 +20,7 @@ export type CredentialRow = Versioned & {
   readonly lastUsedOrigin: Origin | null;
 };
 
-/** A machine with its credentials, the oldest first; the client id is null until it has its first one. */
+/** A machine with its credentials, the oldest first; the client id is null until it has its first credential. */
 export type Machine = Versioned & {
   readonly clientId: string | null;
   readonly credentials: readonly CredentialRow[];
@@ -47,7 +47,7 @@ export const credentialsOf = (sql: Sql, userId: string): Fragment => sql`
   left join machine_proofs p on p.credential_id = m.credential_id
   where m.user_id = ${userId} order by m.credential_id`;
 
-/** Makes the read of a machine with its credentials; fails for users who are none. */
+/** Makes the read of a machine with its credentials; fails for users who are not machines. */
 export function machineRead({ sql }: Pick<Deps, "sql">) {
   const rowsOf = load<{ owner: string; id: string }, Row>(sql, {
     asked: "owner text, id text",
@@ -71,8 +71,8 @@ export function machineRead({ sql }: Pick<Deps, "sql">) {
 }
 
 /**
- * Fails for a machine that would create a credential for itself: with a token that ends, it could get tokens for ever, and nobody would
- * answer for them.
+ * Fails for a machine that would create a credential for itself: with a token that ends, it could get tokens forever, and nobody would be
+ * responsible for them.
  */
 export function refuseOwn(userId: string, call: Call): void {
   if (callerOf(call).userId === userId) throw refuse.because("OWN_MACHINE_CREDENTIAL");
@@ -92,20 +92,20 @@ type Identified = { readonly clientId: string; readonly assigned: readonly NewFa
 export const removal = (row: CredentialRow, time: Date): NewFact =>
   factOf("machineCredential", next(row, time), { case: "removed", value: { userId: row.userId } });
 
-/** Makes the step that takes back a new credential of a call that fails. */
+/** Makes the step that removes the new credential of a call that fails. */
 export function withdrawing({ log, clock }: Pick<Deps, "log" | "clock">) {
   return async ({ at, userId }: NewCredential, call: Call): Promise<void> => {
     const { owner, stream: id, version, time } = at;
     const last = next({ owner, id, version, created: time, changed: time }, clock());
     const removed = factOf("machineCredential", last, { case: "removed", value: { userId } });
-    // What it lost the race against may have ended the credential, too.
+    // The change that the call lost its race to may have ended the credential, too.
     await log.append(aside(call), [removed], true).catch(lostRace);
   };
 }
 
 /**
- * Makes the last step of calls that create credentials: if the machine was given more meanwhile than the caller may do, removes the new
- * credential and fails the call.
+ * Makes the last step of calls that create credentials: if the machine was given more roles meanwhile than the caller covers, removes the
+ * new credential and fails the call.
  */
 export function confirming(deps: Pick<Deps, "log" | "sql" | "clock">) {
   const gained = gainedRead(deps.sql);

@@ -1,7 +1,7 @@
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { machineTokensEnd } from "../sessions/sign_ins_end.ts";
 
-/** The folds of facts about a client secret or key: they write its row and what proves it. */
+/** The folds of facts about a client secret or key: they write its row and its hash or public key. */
 export const machineCredentialFolds = {
   created: {
     views: [
@@ -29,7 +29,7 @@ export const machineCredentialFolds = {
   },
   tokenRevoked: {
     views: [touch("machine_credentials", "credential_id")],
-    // It reads the facts, so that they are written before a token is locked. In the other order it could deadlock with a removal.
+    // It reads the facts, so that they are written before a token is locked. In the opposite order it could deadlock with a removal.
     credentials: [
       `delete from machine_tokens where hash = any(array(
   select decode(i.secret->>'hash', 'hex') from $facts f join $input i on i.stream = f.stream))`,

@@ -14,7 +14,7 @@ import { hrefOf } from "../callers/resource_in_force.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { machineRead } from "./machine.ts";
 
-/** For which APIs machines accept tokens of users, and for which they may exchange them. */
+/** The APIs for which machines accept tokens of users, and for which they may exchange them. */
 export const machineDelegations = (deps: Deps) => {
   const { log, sql, clock } = deps;
   const machineOf = machineRead(deps);
@@ -57,7 +57,7 @@ type Resources = Pick<ApiResource, "appId" | "uri">[];
 type Lists = { readonly servedResources: Resources; readonly targetResources: Resources };
 type Judged = Lists & { readonly violations: readonly Violation[] };
 
-/** Makes the function that finds the APIs of the organization by the URIs of a request, with a violation for each that it does not have. */
+/** Makes the function that finds the APIs of the organization by the URIs of a request, with a violation for each unknown URI. */
 function resourcesJudged(sql: Sql) {
   const read = loadOne<
     { owner: string; hrefs: readonly string[] },

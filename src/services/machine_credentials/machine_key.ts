@@ -51,7 +51,7 @@ export const machineKeys = (deps: Deps, settings: IssuerSettings) => {
     return publicKey ? { publicKey: storedKey(publicKey) } : newKey(signal);
   }
 
-  /** Takes a key back that others outran; of those added at once, the one that is written last sees all. */
+  /** Removes a key beyond the maximum; of keys added at once, the one written last sees all. */
   async function confirm(created: NewCredential, call: HandlerContext): Promise<void> {
     await confirmCovered(created, call);
     if (keysOf(await machineOf(created.userId, call)).length <= mostKeys) return;

@@ -33,7 +33,7 @@ export const machineSecrets = (deps: Deps) => {
     },
   } satisfies Partial<ServiceImpl<typeof MachineCredentialService>>;
 
-  /** Replaces all secrets but the newest: those created at once replaced none of each other, and the last one written sees all. */
+  /** Replaces all secrets but the newest: those created at once did not replace each other, and the one written last sees all. */
   async function replaceOlder(userId: string, overlap: Overlap, call: Call): Promise<void> {
     const { credentials } = await machineOf(userId, call);
     const lasting = credentials.filter((row) => isSecret(row) && row.expirationDate === null);
@@ -46,7 +46,7 @@ const isSecret = ({ jwk }: CredentialRow): boolean => jwk === null;
 
 type Overlap = { readonly time: Date; readonly ends: Date };
 
-/** What happens to a secret when another is created: it lasts for the overlap, unless it was already replaced. */
+/** The effect of a new secret on an earlier one: it lasts for the overlap, unless it was already replaced. */
 function replacement(row: CredentialRow, { time, ends }: Overlap): NewFact {
   if (row.expirationDate !== null || ends <= time) return removal(row, time);
   const value = { userId: row.userId, expirationDate: timestampFromDate(ends) };

@@ -4,7 +4,7 @@ import { type Role, roles } from "../../guards/permissions.ts";
 
 type Scope = Membership["scope"];
 
-/** Where each role can be held. */
+/** The scopes in which roles can be held. */
 const scopes = {
   INSTANCE_OWNER: "instance",
   INSTANCE_VIEWER: "instance",
@@ -20,7 +20,7 @@ const scopes = {
 
 const scopeByRole: ReadonlyMap<string, Scope> = new Map(Object.entries(scopes));
 
-/** Where a role can be held; undefined if there is no such role. */
+/** The scope in which a role can be held; undefined if there is no such role. */
 export const scopeOfRole = (role: string): Scope | undefined => scopeByRole.get(role);
 
 const shown = {

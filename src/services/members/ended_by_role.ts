@@ -11,15 +11,15 @@ import { membershipsRead } from "../callers/caller_lookups.ts";
 /** A role given to a user. */
 export type NewRole = { readonly userId: string; readonly target: Membership };
 
-/** What a new role ends: how much, and the secret with which its fact ends it. */
+/** The credentials that a new role ends: their number, and the secret with which its fact ends them. */
 export type Outgrown = {
   readonly count: number;
   readonly secret: { readonly userId: string; readonly keptCreators: string[] };
 };
 
 /**
- * Finds the tokens and codes that a user outgrows with a new role: those created by somebody who holds less than the role gives, and who
- * would gain it through them. Those whose creator is unknown end too.
+ * Finds the tokens and codes that a user outgrows with a new role: those whose creator holds less than the role gives, and would gain it
+ * through them. Those whose creator is unknown end too.
  */
 export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   const creationsOf = creationsRead(sql);
@@ -31,7 +31,7 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
     const ended = new Set(lesser.flat());
     const kept = created.filter((one) => !ended.has(one)).map(({ creatorId }) => creatorId);
     const count = [...ended].reduce((sum, one) => sum + one.count, 0);
-    // Whoever accepts for the user may hold less than what somebody else gives.
+    // A caller who accepts for the user may hold less than the role that somebody else gives.
     const caller = callerOf(call);
     const callers = uncovered(caller, [target]) ? [] : [caller.userId];
     return { count, secret: { userId, keptCreators: [userId, ...callers, ...kept] } };
@@ -42,7 +42,7 @@ export function outgrownBy({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   }
 }
 
-/** Finds what a user may do that the caller may not, among what it was given while the caller created something for it. */
+/** Finds a permission of a user that the caller lacks, among those that the user was given while the caller created something for it. */
 export function gainedRead(sql: Sql) {
   const membershipsOf = membershipsRead(sql);
   return async (userId: string, call: Call): Promise<Permission | undefined> => {
@@ -51,7 +51,7 @@ export function gainedRead(sql: Sql) {
   };
 }
 
-/** Makes the check whether somebody holds less than a user, and would gain by what they made for that user; so does who is unknown. */
+/** Makes the check whether the creator of something for a user holds less than the user, and would gain by it; unknown creators do. */
 export function holdsLessRead({ sql }: Pick<Deps, "sql">) {
   const membershipsOf = membershipsRead(sql);
   return async (id: string | null, userId: string): Promise<boolean> => {
@@ -61,12 +61,12 @@ export function holdsLessRead({ sql }: Pick<Deps, "sql">) {
   };
 }
 
-/** Makes the error for what a caller created for a user who was given more than the caller may do meanwhile. */
+/** Makes the error for a credential whose user was given more meanwhile than the caller may do. */
 export const gainedMeanwhile = (permission: Permission) =>
   refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });
 
 /**
- * Makes the last step of calls that create codes for users. The statement that gives a role ends the codes that are there; a code whose own
+ * Makes the last step of calls that create codes for users. The statement that gives a role ends the existing codes; a code whose own
  * statement ended later is found here: it ends too, and the call fails.
  */
 export function endingOutgrownCodes({ sql }: Pick<Deps, "sql">) {
@@ -85,18 +85,18 @@ const endCodes = (sql: Sql, userId: string, creatorId: string) => sql`
   with mailed as (delete from mail_codes where user_id = ${userId} and creator_id = ${creatorId})
   delete from phone_codes where user_id = ${userId} and creator_id = ${creatorId}`;
 
-/** SQL for the user who created the access token. Tokens of earlier releases lack the column; the log has the answer. */
+/** SQL for the user who created the access token. For tokens of earlier releases, the column is null, and the log has the answer. */
 export const creatorId = (token: string): string => `coalesce(${token}.creator_id, (
     select e.actor from events e where e.owner = ${token}.owner and e.stream = ${token}.token_id and e.version = 1))`;
 
 type Creations = {
   readonly creatorId: string;
   readonly count: number;
-  /** Whether the creator is a machine whose roles changed since: others may have held its credentials then, and have what it made. */
+  /** Whether the creator is a machine whose roles changed since: others may have held its credentials then, and hold what it created. */
   readonly isHeldByOthers: boolean;
 };
 
-// Tokens created with a token count as created by whoever created that one. Codes do not say when they were created, and end soon.
+// A token created with another counts as created by the creator of that one. Codes do not say when they were created, and end soon.
 const creationsRead = (sql: Sql) =>
   load<{ user: string; now: string }, Creations>(sql, {
     asked: `"user" text, now timestamptz`,
@@ -147,5 +147,5 @@ const codesOf = (table: string) => `delete from ${table} c using $input i
 const roleGiven = `insert into roles_given (member_id, user_id, kept_creators)
   select i.stream, i.secret->>'userId', i.secret->'keptCreators' from $input i where i.secret ? 'keptCreators'`;
 
-/** Credentials of a fact that gives a role: ends the codes that its user outgrows, and sees to it that nothing outgrown is left. */
+/** Credentials of a fact that gives a role: ends the codes that its user outgrows, and makes sure that nothing outgrown is left. */
 export const outgrownCodesEnd: readonly string[] = [codesOf("mail_codes"), codesOf("phone_codes"), roleGiven];

@@ -282,7 +282,7 @@ export const askedObject = `from asked
                and g.granted_organization_id = asked.owner and asked.project in ('', g.project_id)
                and ${organizationIsThere("g.owner")}`;
 
-/** The columns of an Acceptance of a membership. Whoever gives roles on the instance decides about every organization. */
+/** The columns of an Acceptance of a membership. An owner of the instance decides about every organization. */
 export const acceptanceOfMember = `case when asked.scope <> 'instance' then ${deciderOfUser('asked."user"', "asked.owner")} end as "decidedBy",
                ${offeredAs("member", { recipient: 'asked."user"', object: "asked.id", giver: "asked.owner" })} as "offeredAs"`;
 

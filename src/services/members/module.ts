@@ -7,7 +7,7 @@ import { userRoleLateRules, userRoleRules, userRoleService } from "./user_role.t
 
 type Parts = { readonly deps: Deps };
 
-/** Who administers what, and all roles of a user, wherever they come from. */
+/** Members and their roles on objects, and all roles of a user, whichever organization gave them. */
 export const members = {
   serves: [
     serving(MemberService, ({ deps }: Parts) => memberService(deps)),

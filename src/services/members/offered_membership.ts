@@ -20,7 +20,7 @@ export type MembershipFindings = Acceptance & {
   readonly projectId: string | null;
   /** Whether the user, or its organization, has ended the roles given by the organization that invites. */
   readonly isEnded: boolean;
-  /** The id of the membership that the user has there already. */
+  /** The id of the user's existing membership there. */
   readonly memberId: string | null;
 };
 
@@ -43,7 +43,7 @@ export const membershipQuestion = {
            ${askedObject}`,
 };
 
-/** Finds why a membership cannot be given, to anybody or to the user; `path` leads to it. */
+/** Finds why a membership cannot be given, to anybody or to this user; `path` leads to it. */
 export function refusedMembership(
   { projectId, projectGrantId }: OfferedMembership,
   findings: MembershipFindings | undefined,

@@ -7,13 +7,13 @@ import { roleKindName } from "../callers/ended_roles.ts";
 import { touchUser } from "../writing/touch_user.ts";
 import { isLastOwnerOf, keepsAnOwner } from "./last_owner.ts";
 
-/** A user with the roles of each kind that an organization gave it, or may no longer give it. */
+/** A user with the roles of each kind that an organization gave the user, or may no longer give. */
 export type Giver = Versioned & {
   readonly kinds: readonly {
     readonly kind: RoleKind;
     readonly isGiven: boolean;
     readonly endedBy: "user" | "administrator" | null;
-    /** Whether the roles in effect stayed, because only more of them were declined. */
+    /** Whether the roles in effect stayed, because only further ones were declined. */
     readonly isKept: boolean | null;
     /** The job that is removing them, if there were too many for one call. */
     readonly jobId: string | null;
@@ -65,7 +65,7 @@ const membershipsEnd = (scope: string): Step => ({
            from $input i join members m on ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)} and ${scope}`,
 });
 
-// Always ended by the fact itself, so that no membership which is only left for a job counts as an owner's.
+// Always ended by the fact itself, so that no membership left for a job counts as an owner's.
 const onOrganization = membershipsEnd("m.scope = 'organization'");
 
 /** The roles on projects and in them, which may be many. */
@@ -78,14 +78,14 @@ const whatRests: readonly Step[] = [
   },
 ];
 
-// Administrators may remove their users' roles elsewhere even if that leaves an organization without an owner; users may not leave one that
+// Administrators may remove their users' roles elsewhere even if that leaves an organization without an owner; users may not leave that
 // way.
 const keepsAnOwnerBehind = keepsAnOwner(
   "user.roles_ended",
   `not (i.payload->>'byAdministrator')::boolean and ${ends(RoleKind.MEMBERSHIP)} and ${memberships("i.stream", giver)}`,
 );
 
-// From then on, what rests gives nothing, unless only more of it was declined.
+// From then on, the remaining roles have no effect, unless only further ones were declined.
 const ended = [
   touchUser(),
   `insert into ended_roles as e (user_id, organization_id, kind, by_administrator, ended, kept)

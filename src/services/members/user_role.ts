@@ -82,7 +82,7 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
     return factOf("user", next(giver, clock()), { case: "rolesEnded", value });
   }
 
-  /** Ends roles that were written while they were being ended: the lock waits for every statement that did not see the end. */
+  /** Ends roles that were written while the others were being ended: the lock waits for every statement that did not see the end. */
   async function endLate(command: Command, call: Call): Promise<void> {
     await sql`select from users where user_id = ${command.id} for update`;
     for (let tries = 5; tries > 0; tries--) {
@@ -95,7 +95,7 @@ export const userRoleService = ({ log, sql, clock }: Deps) => {
   }
 };
 
-/** The user, the organization that gave the roles, and who asks. */
+/** The user, the organization that gave the roles, and the caller. */
 type Command = GiverKey & { readonly kind: RoleKind; readonly byAdministrator: boolean };
 
 type CommandRequest = { readonly userId: string; readonly organizationId: string; readonly kind: RoleKind };
@@ -113,7 +113,7 @@ const keyOf = ({ owner, id, giver }: Command): GiverKey => ({ owner, id, giver }
 const wantedOf = ({ kinds }: Giver, { kind }: Command) =>
   kinds.filter((one) => kind === RoleKind.UNSPECIFIED || one.kind === kind);
 
-/** Finds the kinds of roles to end. An organization that gave none counts as not found, whether it exists or not. */
+/** Finds the kinds of roles to end. An organization that gave none counts as not found, whether or not it exists. */
 function kindsToEnd(giver: Giver, command: Command): readonly RoleKind[] {
   if (!giver.kinds.some(({ isGiven, endedBy }) => isGiven || endedBy))
     throw refuse.notFound("organization", command.giver);
@@ -128,7 +128,7 @@ function kindsToEnd(giver: Giver, command: Command): readonly RoleKind[] {
     .map(({ kind }) => kind);
 }
 
-/** Whether ended roles are still there, which would come back if they were allowed again. */
+/** Whether ended roles still exist, which would come back if they were allowed again. */
 const isBeingEnded = ({ isGiven, endedBy, isKept }: Giver["kinds"][number]): boolean =>
   isGiven && endedBy !== null && !isKept;
 

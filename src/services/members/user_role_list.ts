@@ -86,7 +86,7 @@ type EndedRow = {
   readonly isMatch: boolean;
 };
 
-/** Reads a page of the organizations that may give a user no roles. */
+/** Reads a page of the organizations that may not give a user roles. */
 export function endedRolesOf(sql: Sql, userId: string, { after, limit }: PagePart) {
   const [organizationId = "", kind = ""] = after ?? [];
   return sql<EndedRow[]>`

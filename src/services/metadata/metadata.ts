@@ -1,10 +1,10 @@
 import type { MetadataEntry } from "../../../gen/postern/v1/metadata_pb.ts";
 import { refuse, type Violation } from "../../errors.ts";
 
-/** An entry as the tables have it. */
+/** An entry in the form of the tables. */
 export type Entry = { readonly key: string; readonly value: string; readonly shared: boolean };
 
-/** The most entries of a user or an organization, and the most bytes of their keys and values together. */
+/** The maximum number of entries of a user or an organization, and of the bytes of their keys and values together. */
 export const [mostEntries, mostBytes] = [50, 16_384] as const;
 
 /** A table of metadata, and its column for the id of the user or organization. */
@@ -18,7 +18,7 @@ export const entriesColumn = ({ table, id }: Table, value: string): string =>
   `coalesce((select json_agg(json_build_object('key', m.key, 'value', m.value, 'shared', m.shared) order by m.key) from ${table} m
                  where m.${id} = ${value}), '[]')`;
 
-/** Finds which of the wanted entries change anything; refuses what would be too much. */
+/** Finds which of the wanted entries change anything; refuses those that exceed the limits. */
 export function changesTo(before: readonly Entry[], wanted: readonly MetadataEntry[]): readonly MetadataEntry[] {
   const held = new Map(before.map(({ key, value }) => [key, value]));
   const isShared = new Map(before.map(({ key, shared }) => [key, shared]));

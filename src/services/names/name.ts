@@ -14,7 +14,7 @@ export const nameService = ({ sql }: Pick<Deps, "sql">) =>
     },
   }) satisfies ServiceImpl<typeof NameService>;
 
-/** Who reads names, in which organization. */
+/** The reader of names, and the organization. */
 type Reader = {
   readonly organization: string;
   /** The user whose own name is readable, and that user's organization. */
@@ -47,7 +47,7 @@ export const objectName = ({ loginName, owner, ...row }: NameRow) => ({
   organizationId: owner,
 });
 
-// Each id is looked up once in each table, whether anything has it or not; of an object of another organization at most its row is read, and
+// Each id is looked up once in each table, whether or not it exists there; of another organization's object, at most the row is read, and
 // left out.
 /** Reads the names of the objects that exist and that the reader may read, each by the primary key of its table. */
 async function namesOf(sql: Sql, ids: readonly string[], reader: Reader): Promise<readonly NameRow[]> {

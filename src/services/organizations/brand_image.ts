@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { Violation } from "../../errors.ts";
 import { rasterOf } from "../../security/raster.ts";
 
-/** The images of a branding. The bytes of each are kept in a table of their own, because no event contains them. */
+/** The images of a branding. Their bytes are stored in a table of their own, because no event contains them. */
 export type BrandImage = "logo" | "favicon";
 
-/** What is known of an image besides its bytes: its SHA-256 in hexadecimal, and its media type; empty without one. */
+/** The metadata of an image: its SHA-256 in hexadecimal, and its media type; empty without one. */
 export type ImageOf = { readonly hash: string; readonly type: string };
 
 const noImage: ImageOf = { hash: "", type: "" };
@@ -17,7 +17,7 @@ export function imageAfter(before: ImageOf, bytes: Uint8Array | undefined): Imag
   return type === undefined ? noImage : { hash: createHash("sha256").update(bytes).digest("hex"), type };
 }
 
-/** The bytes of new images as an event's secret holds them. */
+/** The bytes of new images, in the form of an event's secret. */
 export const secretOf = (given: Partial<Readonly<Record<BrandImage, Uint8Array>>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(given).flatMap(([image, bytes]) =>
@@ -27,7 +27,7 @@ export const secretOf = (given: Partial<Readonly<Record<BrandImage, Uint8Array>>
 
 const mostPixels = 2_000;
 
-/** Refuses bytes that are no image, or one that would take a browser too much memory. */
+/** Refuses bytes that are no image, or an image that would take a browser too much memory. */
 export function wrongImage(field: BrandImage, bytes: Uint8Array | undefined): Violation[] {
   if (bytes === undefined || bytes.length === 0) return [];
   const raster = rasterOf(bytes);
@@ -42,7 +42,7 @@ const tables: Readonly<Record<BrandImage, string>> = { logo: "branding_logos", f
 /** The table of the bytes of an image. */
 export const tableOf = (image: BrandImage): string => tables[image];
 
-/** The SQL that stores the bytes of an image when a branding is set, and deletes those of one that it has no longer. */
+/** The SQL that stores the bytes of an image when a branding is set, and deletes those of a removed one. */
 export const keepImage = (image: BrandImage): readonly string[] => [
   `insert into ${tableOf(image)} as l (owner, hash, type, bytes)
        select i.owner, i.payload->>'${image}Hash', i.payload->>'${image}Type', decode(i.secret->>'${image}', 'base64')
@@ -51,6 +51,6 @@ export const keepImage = (image: BrandImage): readonly string[] => [
   `delete from ${tableOf(image)} l using $input i where l.owner = i.owner and coalesce(i.payload->>'${image}Hash', '') = ''`,
 ];
 
-/** The SQL that deletes the images of what the facts name in this column. */
+/** The SQL that deletes the images of the objects that the facts name in this column. */
 export const dropImages = (column: "owner" | "stream"): readonly string[] =>
   Object.values(tables).map((table) => `delete from ${table} l using $facts f where l.owner = f.${column}`);

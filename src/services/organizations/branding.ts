@@ -62,7 +62,7 @@ export const imagePathOf = (image: BrandImage, organization: string, hash: strin
 
 export const imagePaths = { logo: "/sign-in/logo", favicon: "/sign-in/favicon" } as const;
 
-/** The paths of the images of the branding in force, as a response has them. */
+/** The paths of the images of the branding in force, as a response shows them. */
 const pathsIn = (row: (StoredBranding & Versioned) | undefined) => ({
   logoPath: row?.logoHash ? imagePathOf("logo", row.owner, row.logoHash) : "",
   faviconPath: row?.faviconHash ? imagePathOf("favicon", row.owner, row.faviconHash) : "",
@@ -117,7 +117,7 @@ const brandingIn = ({ accentColor, backgroundColor, darkAccentColor, darkBackgro
 const isSame = (row: StoredBranding, stored: StoredBranding): boolean =>
   (Object.keys(stored) as (keyof StoredBranding)[]).every((key) => row[key] === stored[key]);
 
-/** The branding that a request results in, with the bytes of new images. */
+/** The branding that results from a request, with the bytes of new images. */
 function brandingAfter(row: OwnRow<StoredBranding>, { branding, logo, favicon }: SetBrandingRequest) {
   const before = row.isSet ? row : { logoHash: "", logoType: "", faviconHash: "", faviconType: "" };
   const logoAfter = imageAfter({ hash: before.logoHash, type: before.logoType }, logo);

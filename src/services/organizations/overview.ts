@@ -7,7 +7,7 @@ import { holding } from "../../guards/held_permissions.ts";
 import type { Permission } from "../../guards/permissions.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 
-/** What needs attention in an organization, and on the instance for those who may read it. */
+/** The counts of objects that need attention in an organization, and on the instance for callers who may read it. */
 export const organizationOverview = ({ sql, clock }: Pick<Deps, "sql" | "clock">) =>
   ({
     async getOverview(_request, call) {
@@ -37,7 +37,7 @@ function permissionsIn(call: Call) {
 const most = 100;
 const soonMs = 30 * 86_400_000;
 
-/** Counts rows, and stops at one more than are told. */
+/** Counts rows, but stops at one more than the response shows. */
 const counted = (sql: Sql, rows: Fragment): Fragment =>
   sql`(select count(*)::int from (select from ${rows} limit ${most + 1}) counted)`;
 
@@ -45,7 +45,7 @@ const count = (rows: number) => ({ count: Math.min(rows, most), more: rows > mos
 
 type Counts = Readonly<Record<"locked" | "invitations" | "tokens" | "secrets" | "notCompliant", number>>;
 
-/** Counts what needs attention in an organization; the order of each part is that of the index that counts it. */
+/** Counts the objects in an organization that need attention; the order of each part is that of the index that counts it. */
 async function countsOf(sql: Sql, owner: string, now: Date): Promise<Counts> {
   const soon = new Date(now.getTime() + soonMs);
   const [counts] = await sql<[Counts]>`
@@ -93,7 +93,7 @@ const ofApplications = ({ secrets, notCompliant }: Counts) => ({
 
 type Instance = Readonly<Record<"mails" | "sms" | "signOuts" | "migrationCount", number>> & {
   readonly latestMigration: string;
-  /** The keys that sign, and those that will. */
+  /** The current signing keys, and the next ones. */
   readonly keys: readonly { readonly kid: string; readonly algorithm: string; readonly signsFrom: string }[];
 };
 

@@ -2,7 +2,7 @@ import { inOrder, type Step } from "../../events/fold.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
 import { invitationsEnd } from "../writing/offer.ts";
 
-// A user or project may have a lot, which is deleted before them, so this selects just the next ones to delete.
+// A user or project may have a lot, which is deleted first, so this selects only the next ones to delete.
 const nextUsers = "(select * from users where owner = i.stream order by user_id limit 200)";
 const nextProjects = "(select * from projects where owner = i.stream order by project_id limit 20)";
 
@@ -74,7 +74,7 @@ const ofProjects: readonly Step[] = [
   },
 ];
 
-/** What is deleted with an organization, in order; the organization itself goes last. */
+/** The objects deleted with an organization, in order; the organization itself goes last. */
 export const whatItHas: readonly Step[] = [
   {
     makes: "domain.removed",

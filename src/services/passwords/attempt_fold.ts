@@ -3,7 +3,7 @@ import { keepMailCodeOf } from "../verification/mail_code.ts";
 
 const keepCode = keepMailCodeOf("i.payload->>'userId'");
 
-/** The folds of facts about attempts. They change no table; only requests have a mail, which for a reset or a sign-in brings a code. */
+/** The folds of facts about attempts. They change no table; only requests have a mail, which for a reset or a sign-in contains a code. */
 export const attemptFolds = {
   passwordRefused: {},
   factorRefused: {},

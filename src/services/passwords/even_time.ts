@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** For how long to remember whether any imported hashes exist. */
+/** How long to remember whether any imported hashes exist. */
 const rememberedMs = 10_000;
 
 // The cost limits of imported hashes keep a check under half a second, so on a machine with spare capacity every failure falls into the
@@ -9,8 +9,8 @@ const rememberedMs = 10_000;
 const stepMs = 1_000;
 
 /**
- * As long as any user has an imported hash, failed sign-ins are answered at fixed steps of time: checking one takes a different time from
- * ours and would reveal that a login name exists. Waiting takes no CPU and no slot in the hash queue.
+ * As long as any user has an imported hash, failed sign-ins are answered at fixed steps of time: checking such a hash takes a different
+ * time from ours, which would reveal that a login name exists. Waiting takes no CPU and no slot in the hash queue.
  */
 export function evenTime(sql: Sql) {
   const anyImported = remembered(() => hasImported(sql));

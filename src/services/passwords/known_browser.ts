@@ -8,7 +8,7 @@ export const knownSeconds = 90 * 86_400;
 /** The maximum number of known browsers per user; beyond it, those with the oldest sign-ins are forgotten. */
 const mostKnown = 10;
 
-/** How many wrong passwords in a row make a known browser unknown. */
+/** The number of wrong passwords in a row after which a known browser becomes unknown. */
 export const wrongUntilUnknown = 10;
 
 /** A user's known browser, and the number of the attempt counted for it. */
@@ -18,8 +18,8 @@ export type KnownAttempt = { readonly userId: string; readonly hash: string; rea
 export type UserBrowser = { readonly userId: string; readonly hash: string };
 
 /**
- * Counts an attempt from a known browser before the password is checked; undefined if none is left. Guesses by unknown callers have a count
- * of their own, so they cannot use these up.
+ * Counts an attempt from a known browser before the password is checked; undefined if none is left. Guesses by unknown callers are counted
+ * separately, so they cannot use these up.
  */
 export async function reserveKnown(sql: Sql, { userId, hash }: UserBrowser): Promise<KnownAttempt | undefined> {
   const [row] = await sql<{ attempt: number }[]>`
@@ -28,7 +28,7 @@ export async function reserveKnown(sql: Sql, { userId, hash }: UserBrowser): Pro
   return row && { userId, hash, ...row };
 }
 
-/** The counted attempts of a known browser: how to clear them, and how to give one back. */
+/** The counted attempts of a known browser: how to clear them, and how to take one back. */
 export const knownAttempts = (sql: Sql, { hash }: UserBrowser) => ({
   giveBack: () => sql`
     update known_browsers set attempts = attempts - 1 where hash = decode(${hash}, 'hex') and attempts > 0`,

@@ -3,12 +3,12 @@ import { refuse } from "../../errors.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** Whom a requested mail is for: an account by one of these texts, for a new password or to sign in with, and its organization. */
+/** The recipient of a requested mail: an account by one of these texts, for a new password or to sign in with, and its organization. */
 export type MailFor = Readonly<
   Record<"loginName" | "email" | "nameOrEmail" | "signInName" | "organizationId", string | null>
 >;
 
-/** Nobody's mail, to which one of the texts is added. */
+/** A mail to nobody, to which one of the texts is added. */
 export const forNobody: MailFor = {
   loginName: null,
   email: null,
@@ -17,7 +17,7 @@ export const forNobody: MailFor = {
   organizationId: null,
 };
 
-/** A request of anybody for a mail, with the hashes of the cookies by which the browser may be known, if it is to sign in with. */
+/** A request for a mail, open to anybody. One to sign in with has the hashes of the cookies by which the browser may be known. */
 export type MailRequest = {
   readonly id: string;
   readonly of: MailFor;
@@ -25,7 +25,7 @@ export type MailRequest = {
   readonly browsers?: readonly string[];
 };
 
-// The worker clears a hundred at a time, so this many wait only if it cannot work.
+// The worker clears a hundred at a time, so this many wait only if it does not run.
 const mostWaiting = 10_000;
 
 /** Queues the request for the worker, with the id of the call and where it came from, whether or not an account exists. */

@@ -6,7 +6,7 @@ import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.t
 import { instanceLockoutColumn, type Lockouts } from "../policies/policy.ts";
 import { knownBrowserOf } from "./known_browser.ts";
 
-/** The state of what was typed as a login name, whether it finds a user or not, for a browser that signs in with it. */
+/** The state of a text typed as a login name, whether or not it finds a user, for a browser that signs in with it. */
 export type Standing = {
   /** The user who is found; if nobody is, an HMAC of the text and the organization in which it was looked up. */
   readonly subject: string;
@@ -14,7 +14,7 @@ export type Standing = {
   readonly owner: string | null;
   /** The hash of the cookie by which the browser is known to the user. */
   readonly known: string | null;
-  /** When unknown callers may try again. */
+  /** The time at which unknown callers may try again. */
   readonly waitUntil: Date | null;
   /** The instance's policy, since a name that nobody has belongs to no organization. */
   readonly lockout: Lockouts;
@@ -46,7 +46,7 @@ type Key = NameKey & Readonly<Record<"nobody" | "browsers" | "now", string>>;
 // Under a policy that never locks, unknown callers get this many guesses per minute.
 const [mostWithoutLock, secondsWithoutLock] = [10, 60];
 
-/** After how many failures in a row unknown callers wait, how long at first, and how long at most. */
+/** The number of failures in a row after which unknown callers wait, the first wait, and the longest. */
 export type NameWait = { readonly most: number; readonly first: number; readonly longest: number };
 
 /** Finds how long unknown callers wait under a policy: as long as its lock lasts, up to an hour. */
@@ -80,7 +80,7 @@ export async function countFailure(sql: Sql, { subject, lockout }: Standing, now
   return counted.length > 0 ? undefined : waitOf(sql, subject, now);
 }
 
-/** Finds when unknown callers may try a subject again; undefined if they may now. */
+/** Finds the time at which unknown callers may try a subject again; undefined if they may now. */
 export async function waitOf(sql: Sql, subject: string, now: Date): Promise<Date | undefined> {
   const [row] = await sql<{ until: Date }[]>`
     select wait_until as until from sign_in_failures where subject = ${subject} and wait_until > ${now}`;

@@ -16,7 +16,7 @@ export function newPasswordHash(secrets: Secrets, { user, password, call }: Pass
   const { names, policy, hash, history } = user;
   refuseBroken({ field: "newPassword", password, names, policy }, secrets);
   const { historyDepth } = policy;
-  // The same check as when the old password is known: the current one, and as many earlier ones as the policy says.
+  // The same check as if the old password were known: the current one, and as many earlier ones as the policy says.
   const present = hash === null || historyDepth === 0 ? [] : [hash];
   const earlier = [...present, ...history.slice(0, historyDepth)];
   const work = secrets.passwords.inOnePlace(async (bench) => {

@@ -19,7 +19,7 @@ export type PasswordUser = Versioned & {
   /** Names that the password must not contain. */
   readonly names: readonly (string | null)[];
   readonly hash: string | null;
-  /** When the password was set, to distinguish it from a later one. */
+  /** The time at which the password was set, to distinguish it from a later one. */
   readonly since: string | null;
   readonly setAt: Date | null;
   readonly setByAdministrator: boolean | null;
@@ -70,7 +70,7 @@ export function isTried(user: PasswordUser): user is TriedUser {
 
 const dayMs = 86_400_000;
 
-/** Why the password must be changed at sign-in: it was created that way, or the policy says so. Undefined if it need not. */
+/** The reason why the password must be changed at sign-in: it was created that way, or the policy says so. Undefined if it need not be. */
 export function changeReason(
   { policy, setAt, setByAdministrator, mustChange }: PasswordUser,
   now: Date,
@@ -160,7 +160,7 @@ export const countSignIn: readonly string[] = [
 ];
 
 /**
- * Credentials of a token that a user creates in a session. A statement that ends both without seeing the token loses the race, as it does
+ * Credentials of a token that a user creates in a session. A statement that ends both without seeing the token loses its race, as it does
  * to a sign-in.
  */
 export const countOfSession = `

@@ -23,7 +23,7 @@ import {
 } from "./password.ts";
 import { takeBack } from "./take_back.ts";
 
-/** A guess at a password; what follows a correct one runs in the same job of the queue. */
+/** A guess at a password; `whenRight` runs in the same job of the queue. */
 export type Guess<T> = {
   readonly password: string;
   readonly call: Call;
@@ -77,7 +77,7 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
     return outcome ?? { is: "wrong" };
   }
 
-  /** Waits while pending guesses hold all attempts: they end in a lock, or in a correct one that clears the count. */
+  /** Waits while pending guesses hold all attempts: they end in a lock, or in a correct guess that clears the count. */
   async function late<T>(guess: Guess<T>, { owner, id }: TriedUser): Promise<GuessOutcome<T>> {
     const latest = performance.now() + longestWaitMs;
     for (;;) {
@@ -102,12 +102,12 @@ export function passwordGuesses(deps: Pick<Deps, "log" | "sql" | "clock" | "secr
   }
 }
 
-/** Counted attempts: how to clear them, and how to give one back. */
+/** Counted attempts: how to clear them, and how to take one back. */
 export type CountedAttempts = Readonly<Record<"giveBack" | "clear", () => PromiseLike<unknown>>>;
 
 type Verification = Pick<Secrets, "passwords"> & { readonly attempts: CountedAttempts };
 
-/** Checks a counted guess and runs what follows a correct one; undefined if it is wrong. */
+/** Checks a counted guess and runs the next step if it is correct; undefined if it is wrong. */
 export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords, attempts }: Verification) {
   let stage: "waiting" | "wrong" | "right" = "waiting";
   const work = async (bench: PasswordBench) => {
@@ -158,7 +158,7 @@ const clear = (sql: Sql, id: string, now: Date) => sql`
   with cleared as (delete from password_attempts where user_id = ${id})
   delete from sign_in_failures where subject = ${id} and (wait_until is null or wait_until <= ${now})`;
 
-/** Gives back an attempt that was never checked. */
+/** Takes back an attempt that was never checked. */
 const giveBack = (sql: Sql, id: string) => sql`
   update password_attempts set attempts = attempts - 1 where user_id = ${id} and attempts between 1 and ${spent - 1}`;
 

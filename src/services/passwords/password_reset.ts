@@ -28,8 +28,8 @@ export type ResetSettings = NoticeSettings & {
 };
 
 /**
- * The account to reset: by its login name, its address, or a text that may be either. An organization is where a login name is looked up,
- * and with an address alone, the only one whose accounts count.
+ * The account to reset: by its login name, its address, or a text that may be either. The organization is where a login name is looked up,
+ * and, with an address alone, the only one whose accounts count.
  */
 export type ResetOf = (
   | { readonly loginName: string }
@@ -92,7 +92,7 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
     },
   };
 
-  /** Finds the user of a code. The guess is counted before the lookup; a correct one is given back. */
+  /** Finds the user of a code. The guess is counted before the lookup; a correct one is taken back. */
   async function userOf(code: string, call: Call): Promise<UserOfCode> {
     const uncount = countNetwork(guesses, call);
     const macs = passwordCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
@@ -140,7 +140,7 @@ function mailFor(of: ResetOf): MailFor {
 
 type UserOfCode = PasswordUser & { readonly wasMailed: boolean };
 
-// The address may have changed while its code was written, which ends only the codes that there are.
+// The address may have changed while its code was being written; the change ended only the codes that existed then.
 const userByCodeRead = (sql: Sql) =>
   loadOne<{ macs: readonly string[]; now: string }, UserOfCode>(sql, {
     asked: "macs text[], now timestamptz",

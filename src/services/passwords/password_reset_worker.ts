@@ -43,10 +43,10 @@ async function answer(deps: Deps, settings: MailSettings, request: ResetRequest)
   if (!isAboutSomebody) deps.noteAttempt({ case: "passwordResetRequested", value: {} }, undefined, call);
 }
 
-/** What to look up, for the call that asked for it. */
+/** A lookup, for the call that asked for it. */
 type Asked = { readonly lookup: Lookup; readonly call: Call };
 
-/** Answers a lookup; false if it finds nobody. */
+/** Performs a lookup and sends the mail; false if it finds nobody. */
 async function answerLookup(deps: Deps, settings: MailSettings, asked: Asked): Promise<boolean> {
   // Another mail to the address may win the race.
   for (let tries = 0; tries < 5; tries++) {
@@ -69,7 +69,7 @@ async function lookupsOf(sql: Sql, request: ResetRequest): Promise<readonly Look
   const byName = { loginName: name.login_name, email: null, organizationId: name.organization, language };
   const [named] = await accountsOf(sql, byName);
   if (named?.email.toLowerCase() === nameOrEmail.toLowerCase()) return [byName];
-  // Whoever has a mailbox is reached in it, whichever organization's page they are on.
+  // The owner of a mailbox is reached there, whichever organization's page they are on.
   return [byName, { loginName: null, email: nameOrEmail, organizationId: null, language }];
 }
 
@@ -115,7 +115,7 @@ function factsFor(deps: Deps, { accounts, email, language, nth }: ResetMail) {
 type Lookup = {
   readonly loginName: string | null;
   readonly email: string | null;
-  /** Where the login name is looked up, and the only organization whose accounts count; null for the directory and all of them. */
+  /** The organization in which the login name is looked up, the only one whose accounts count; null for the directory and all of them. */
   readonly organizationId: string | null;
   readonly language: Language;
 };
@@ -131,7 +131,7 @@ type ResetRequest = Lookup & {
   readonly origin: Origin | null;
 };
 
-/** Leases requests. A minute later, another node may take one that was not answered because its node crashed. */
+/** Leases requests. A minute later, another node may take a request that was not processed because its node crashed. */
 const take = (sql: Sql, most: number) => sql<ResetRequest[]>`
   with due as materialized (
     select request_id from password_reset_requests where due <= now() order by due limit ${most} for update skip locked
@@ -150,8 +150,8 @@ const mostAccounts = 50;
 
 /**
  * Finds the accounts that have the address, verified, or the address of the account with the login name. That account comes first, and its
- * address need not be verified unless the policy says so; the others follow from the oldest. So nobody can crowd out older accounts by
- * giving the address to many users of another organization.
+ * address need not be verified unless the policy says so; the others follow, oldest first. So nobody can crowd out older accounts by giving
+ * the address to many users of another organization.
  */
 const accountsOf = (sql: Sql, { loginName, email, organizationId }: Lookup) => sql<Account[]>`
   with asked as (

@@ -16,7 +16,7 @@ import { knownBrowserOf } from "./known_browser.ts";
 /** How long a code to sign in with is valid. */
 export const signInCodeSeconds = 900;
 
-/** The SQL condition that the person `u` may sign in with mailed codes now, which go to a proven address only. */
+/** The SQL condition that the person `u` may sign in with mailed codes now, which are sent only to a proven address. */
 export const takesMailCodes = `u.kind = 'human' and ${userInForce} and ${emailIsProven("u")} and ${mailCodesOf("u")}`;
 
 /** A request for a mail to sign in with. */
@@ -32,7 +32,7 @@ type SignInRequest = {
 
 type Asked = { readonly request: SignInRequest; readonly call: Call };
 
-/** Mails a code to the only user whom a sign-in with the name would try, if that user takes codes. */
+/** Mails a code to the only user whom a sign-in with the name would try, if that user may use mailed codes. */
 export async function answerSignIn(deps: Deps, settings: MailSettings, asked: Asked): Promise<void> {
   const { signInName: loginName, organizationId, browsers } = asked.request;
   const userOf = userByName(deps.sql);
@@ -46,8 +46,8 @@ export async function answerSignIn(deps: Deps, settings: MailSettings, asked: As
 }
 
 /**
- * Writes the mail with the code, as a fact about an attempt; false if a race was lost. Mails that known browsers ask for count on their own,
- * so that strangers cannot use these up.
+ * Writes the mail with the code, as a fact about an attempt; false if a race was lost. Mails requested by known browsers are counted
+ * separately, so that strangers cannot use these up.
  */
 async function mailed(deps: Deps, settings: MailSettings, { request, call, user }: Asked & { readonly user: User }) {
   const { id: userId, email } = user;

@@ -103,7 +103,7 @@ export const retentionStream = "retention-policy";
 export const registrationStream = "registration-policy";
 export const signInStream = "sign-in-policy";
 
-/** The streams of policy facts, one of each in every organization, so no object may have one of them as its id. */
+/** The streams of policy facts, one of each in every organization, so no object may use one of them as its id. */
 export const policyStreams: readonly string[] = [
   passwordStream,
   lockoutStream,
@@ -177,15 +177,15 @@ export type PolicyInForce = {
   readonly maximumAgeDays: number;
   /** A reset by login name needs a verified address, as one by address always does. */
   readonly resetRequiresVerifiedEmail: boolean;
-  /** How many wrong passwords in a row lock a user; 0 never locks. */
+  /** The number of wrong passwords in a row that lock a user; 0 never locks. */
   readonly maximumAttempts: number;
   /** The duration of every lock; null if each lock lasts longer than the one before. */
   readonly lockSeconds: number | null;
-  /** If each lock lasts longer than the one before, how long it lasts at least; only for users with a role on the instance. */
+  /** The shortest lock if each lasts longer than the one before; only for users with a role on the instance. */
   readonly leastLockSeconds?: number | null;
   /** Locks last until an administrator ends them. */
   readonly untilUnlocked: boolean;
-  /** Which users need a second factor: a FactorRequirement, by its name in the contract. */
+  /** The users who need a second factor: a FactorRequirement, by its name in the contract. */
   readonly factorRequirement: string;
 };
 
@@ -210,9 +210,9 @@ export const policyColumn = (owner: string) => `(
 
 /**
  * The policies in force for a user `u` as one jsonb column, a PolicyInForce: normally those of its organization. For a user with a role on
- * the instance, each rule is the stricter one of the organization's and the instance's: an organization's administrators may weaken its
- * policies, but not the protection of the instance. Without the offsets, PostgreSQL would put the whole subquery in place of each field that
- * is read of it: thirty subqueries to plan, and to set up in each run.
+ * the instance, each rule is the stricter of the organization's and the instance's: an organization's administrators may weaken its
+ * policies, but not the protection of the instance. Without the offsets, PostgreSQL would inline the whole subquery for each field that is
+ * read from it: thirty subqueries to plan, and to set up in each run.
  */
 export const policyOfUserColumn = (user: string) => `(
   select case when exists (select from members m where m.user_id = ${user}.user_id and m.scope = 'instance')
@@ -229,7 +229,7 @@ const lesser = (rule: string) =>
 
 const lockSeconds = ["o", "i"].map((of) => `(${of}.policy->>'lockSeconds')::numeric`);
 
-// Without a fixed duration, each lock lasts longer. If one of the policies has one, a lock lasts at least as long as that.
+// Without a fixed duration, each lock lasts longer. If one of the policies has a fixed one, a lock lasts at least that long.
 const longer = `'lockSeconds', case when ${lockSeconds.join(" + ")} is not null then greatest(${lockSeconds.join()}) end,
       'leastLockSeconds', greatest(${lockSeconds.join()})`;
 
@@ -279,7 +279,7 @@ const passwords = `minimum_length as "minimumLength", requires_upper as "require
   reset_requires_verified_email as "resetRequiresVerifiedEmail"`;
 const lockouts = `maximum_attempts as "maximumAttempts", lock_seconds as "lockSeconds", until_unlocked as "untilUnlocked"`;
 
-/** The row of the organization's own policy, or else of the instance's; `instance` has to be among the tables. */
+/** The row of the organization's own policy, otherwise of the instance's; `instance` has to be among the tables. */
 export const nearest = (table: string, owner: string) =>
   `select q.* from ${table} q where q.owner in (${owner}, instance_id) order by q.owner = ${owner} desc limit 1`;
 

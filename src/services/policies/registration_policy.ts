@@ -54,7 +54,7 @@ export const registrationPolicyFolds = {
   registrationReset: { views: ["delete from registration_policies p using $facts f where p.owner = f.owner"] },
 } satisfies Pick<NounFolds<"policy">, "registrationSet" | "registrationReset">;
 
-/** The names of the audiences, as facts have them. */
+/** The names of the audiences, in the form of facts. */
 export type Audience = `REGISTRATION_AUDIENCE_${Exclude<keyof typeof RegistrationAudience, "UNSPECIFIED">}`;
 
 type Stored = { readonly audience: Audience };
@@ -73,6 +73,6 @@ const registrationTable: PolicyTable = {
   stream: registrationStream,
 };
 
-/** SQL for the organization if some people may register there, else null. */
+/** SQL for the organization if some people may register there, otherwise null. */
 export const whereRegistrationIsOpen = (organization: string): string => `(
   select p.owner from registration_policies p where p.owner = ${organization} and p.audience <> 'REGISTRATION_AUDIENCE_NOBODY')`;

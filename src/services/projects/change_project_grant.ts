@@ -52,7 +52,7 @@ export function projectGrantChangeLateRules({ sql }: Pick<Deps, "sql">) {
   ];
 }
 
-/** Refuses roles that a job is still taking from user grants: whoever held one must not have it again. */
+/** Refuses roles that a job is still taking from user grants: an earlier holder must not get one back. */
 function refusedDeletion(roleKeys: readonly string[], { beingDeleted: gone }: Roles): No | undefined {
   const at = roleKeys.findIndex((key) => gone.includes(key));
   return at < 0 ? undefined : beingDeleted(`roleKeys[${at}]`);

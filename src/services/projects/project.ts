@@ -100,7 +100,7 @@ const gone = [
 const roleGone = `delete from all_project_roles r using $facts f
        where r.project_id = f.stream and r.role_key = f.payload->>'key'`;
 
-/** What is deleted with a project. */
+/** The objects deleted with a project. */
 const whatRests: readonly Step[] = [
   ...connectionsEnd({ from: "join applications a on a.project_id = i.stream", app: "a.app_id" }),
   {
@@ -130,7 +130,7 @@ const whatRests: readonly Step[] = [
   invitationsEnd("join invitations v on v.project_id = i.stream"),
 ];
 
-/** The grants that lose a role when the project does. */
+/** The grants that lose a role when the project loses it. */
 const holdersLoseIt: readonly Step[] = [
   inOrder({
     makes: "user_grant.role_removed",

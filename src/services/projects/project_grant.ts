@@ -83,7 +83,7 @@ export const projectGrants = (deps: Deps, readable: ReadableProject) => {
 
 type Receiving = Pick<Offer, "receiver" | "offeredAs">;
 
-/** Makes the fact that grants a project, perhaps by an invitation that is accepted. */
+/** Makes the fact that grants a project, optionally by an accepted invitation. */
 export function grantedFact(
   at: At,
   { project: projectId, granted, keys }: ProspectKey,
@@ -119,7 +119,7 @@ const gone = [
   `delete from all_project_grant_roles r using $facts f where r.project_grant_id = f.stream`,
 ];
 
-/** What is deleted with a project grant. */
+/** The objects deleted with a project grant. */
 const whatRests: readonly Step[] = [
   {
     makes: "user_grant.removed",
@@ -152,7 +152,7 @@ const rolesAfter = [
 
 const lostRoles = `r.project_grant_id = f.stream and f.payload->'removedRoleKeys' ? r.role_key`;
 
-/** The user grants that lose roles when the project grant does: one fact may take several, and is made for the first of them. */
+/** The user grants that lose roles when the project grant does: one fact may remove several roles, and is made for the first of them. */
 const holdersLoseThem: Step = {
   makes: "user_grant.changed",
   select: `select i.n, g.owner, g.user_grant_id, g.version + 1, jsonb_build_object('roleKeys', array(
@@ -182,7 +182,7 @@ export const projectGrantFolds = {
     ],
   },
   changed: {
-    // Events of earlier releases name only the roles that are left.
+    // Events of earlier releases name only the remaining roles.
     views: [
       ...rolesAfter,
       `delete from project_grant_roles r using $facts f
@@ -230,7 +230,7 @@ type Prospect = Acceptance & {
   known: string[];
 };
 
-/** Reads what decides whether a project can be granted to an organization. */
+/** Reads the state that decides whether a project can be granted to an organization. */
 export const prospectRead = (sql: Sql) =>
   loadOne<ProspectKey, Prospect>(sql, {
     asked: "owner text, project text, granted text, keys jsonb",

@@ -24,7 +24,7 @@ type ProjectRoles = Pick<
 >;
 type RoleKey = { organization: string; id: string; key: string };
 type ProjectWithRole = Versioned & {
-  /** The key of the role that there is; null if there is none. */
+  /** The key of the existing role; null if there is none. */
   readonly key: string | null;
   /** Whether a job is still removing that role from its holders. */
   readonly isBeingDeleted: boolean;
@@ -86,7 +86,7 @@ export function projectRoleLateRules({ sql }: Pick<Deps, "sql">) {
 /** Reads a project with the role of a key. */
 const projectWithRoleRead = (sql: Sql) => readWhere(sql, "t.role_key = asked.key");
 
-/** Reads a project with the role whose key people would read as the given one. */
+/** Reads a project with the role whose key reads like the given one. */
 const projectWithAlikeRead = (sql: Sql) => readWhere(sql, `${asRead("t.role_key")} = ${asRead("asked.key")}`);
 
 const readWhere = (sql: Sql, condition: string) =>

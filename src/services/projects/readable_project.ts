@@ -9,7 +9,7 @@ export type ProjectRow = Versioned & {
   readonly name: string;
   readonly active: boolean;
   readonly grantRequired: boolean;
-  /** The project grant by which the organization has the project; null if it is its own. */
+  /** The project grant by which the organization has the project; null if the project is its own. */
   readonly grantId: string | null;
 };
 

@@ -29,7 +29,7 @@ export type NamedList = NamedQuery & {
   readonly columns: string;
   /** The table, under the alias that the columns use. */
   readonly table: Fragment;
-  /** The same rows if there are few: a subquery with an offset, so that the planner keeps it separate and does not read the rest. */
+  /** The same rows if they are few: a subquery with an offset, so that the planner keeps it separate and does not read the rest. */
   readonly few?: Fragment | undefined;
   readonly alias: string;
   readonly id: string;
@@ -37,7 +37,7 @@ export type NamedList = NamedQuery & {
   readonly name: string;
   /** A column that has the same value throughout the list, and the value. */
   readonly scope: { readonly column: string; readonly value: string } | undefined;
-  /** Whether it comes by age whatever its filters are, which no index covers then. */
+  /** Whether it is ordered by age whatever the filters, for which there is no index then. */
   readonly isByAgeAlone?: boolean;
   /** Whether the index by age compares bytes. */
   readonly isAgeByBytes?: boolean;
@@ -191,8 +191,8 @@ function byWord(sql: Sql, list: NamedList, { word, after }: { word: string; afte
 
 type ByEntry = { readonly entry: NonNullable<NamedQuery["entry"]>; readonly after: After };
 
-// An object that is hidden keeps its entries, and may be the last one that is read.
-/** Reads in the order of the ids of what has an entry of metadata. */
+// A hidden object keeps its entries, and may be the last one that is read.
+/** Reads the objects with an entry of metadata, in the order of their ids. */
 function byEntry(sql: Sql, list: NamedList, { entry, after }: ByEntry): Fragment {
   const { backwards, beyond } = directionOf(list.order);
   const order = sql.unsafe(`m.id ${backwards}`);
@@ -295,7 +295,7 @@ const mostWords = 8;
 
 /**
  * Cross-field rules of a list with a filter by text: the words of its search, and an order only if the filter does not determine it. Some
- * requests are answered by age alone: `ofAge` finds the field that makes it so.
+ * requests allow only the order by age: `ofAge` finds the field that causes this.
  */
 export const namedRule = <R extends NamedRequest>(
   type: GenMessage<R>,
@@ -312,7 +312,7 @@ export const namedRule = <R extends NamedRequest>(
     ["filter", "order"],
   );
 
-/** Refuses an order by name where only the order by age is known. */
+/** Refuses an order by name if only the order by age is possible. */
 function orderByAge({ order }: NamedRequest, other: string): Violation[] {
   const isByName = order === NameOrder.ASCENDING || order === NameOrder.DESCENDING;
   return isByName ? [{ field: "order", text: "ORDER_BY_AGE", params: { other }, reason: "MUTUALLY_EXCLUSIVE" }] : [];

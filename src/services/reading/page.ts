@@ -15,10 +15,10 @@ export type Page = {
   readonly query: () => string;
 };
 
-/** How many rows to read, and after which keys. */
+/** The number of rows to read, and the keys that they follow. */
 export type PagePart = Pick<Page, "after" | "limit">;
 
-/** The most rows that one page reads, however many it then skips; more than the largest page size. */
+/** The most rows that one page reads, however many of them it skips; more than the largest page size. */
 export const mostRead = 2000;
 
 /** The direction of a list by age, in SQL; ids sort by time. */

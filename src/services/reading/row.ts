@@ -49,7 +49,7 @@ type Sound<List extends string, Message extends string> = [Message] extends [nev
 
 /**
  * Checks the columns of an insert, and returns them unchanged. The compiler rejects a list with a column that the row lacks, and one that
- * omits a column of the row, unless the column is named among those that start with their defaults.
+ * omits a column of the row, unless it is named among those that start with their defaults.
  */
 export type Inserted<C extends Columns, Key extends string> = <
   const Default extends keyof C & string,

@@ -9,7 +9,7 @@ import type { Versioned } from "../../events/fact.ts";
 /** The fields that an update changes, with their new values; a removed message has no value. */
 export type Changes<T> = { readonly [K in Exclude<keyof T, keyof Message>]?: Exclude<T[K], undefined> };
 
-/** The fields that an update changes: those of its mask, with defaults for unset ones, or else the populated ones. */
+/** The fields that an update changes: those of its mask, with defaults for unset ones, otherwise the populated ones. */
 export function changesOf<D extends DescMessage>(
   type: D,
   content: MessageShape<D> | undefined,

@@ -16,7 +16,7 @@ import { type Admission, admissionColumns, refuseOutsiders } from "./registratio
 /** The maximum number of wrong codes from one address per minute on this node; 0 sets no limit. */
 export type CompletionSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
-/** A registration that can be completed, as whoever has its code sees it. */
+/** A registration that can be completed, as seen by somebody with its code. */
 export type OpenRegistration = Versioned &
   Admission & {
     readonly email: string;
@@ -48,7 +48,7 @@ export function registrationCompletions(deps: Deps, settings: CompletionSettings
 
   return { open, complete };
 
-  /** Finds a registration by its code. The guess is counted before the lookup; a correct one is given back. */
+  /** Finds a registration by its code. The guess is counted before the lookup; a correct one is taken back. */
   async function open(code: string, call: Call): Promise<OpenRegistration> {
     const uncount = countNetwork(guesses, call);
     const hash = joiningCodeHash(code).toString("hex");
@@ -65,7 +65,7 @@ export function registrationCompletions(deps: Deps, settings: CompletionSettings
 
   /** Creates the user and ends the registration in one statement, so that it is completed once. */
   async function complete(registration: OpenRegistration, person: NewPerson, call: Call): Promise<Registered> {
-    // Who has a code could ask for any name whether it is taken.
+    // Otherwise anybody with a code could ask for any name whether it is taken.
     const uncount = countNetwork(guesses, call);
     const username = person.username === "" ? registration.email : person.username;
     refuseNameOfOthers(registration, username);
@@ -80,8 +80,8 @@ export function registrationCompletions(deps: Deps, settings: CompletionSettings
 }
 
 /**
- * Refuses a name with which somebody would pass for the address `name@domain` in an organization that has proven the domain. Nobody vouches
- * for who registers, so their name is their address, or the part before the `@` if the domain is the organization's.
+ * Refuses a name that would pass for the address `name@domain` in an organization that has proven the domain. Nobody vouches for people who
+ * register, so their name is their address, or the part before the `@` if the domain is the organization's.
  */
 function refuseNameOfOthers({ hasDomain, isOwnDomain, email }: OpenRegistration, username: string): void {
   const own = [email, ...(isOwnDomain ? [email.slice(0, email.lastIndexOf("@"))] : [])];

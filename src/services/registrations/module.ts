@@ -17,7 +17,7 @@ import {
 
 type Parts = { readonly deps: Deps };
 
-/** People who create an account of their own. */
+/** Registrations: people create an account of their own. */
 export const registrations = {
   serves: [
     serving(RegistrationService, ({ deps }: Parts, settings: RequestSettings & CompletionSettings) =>

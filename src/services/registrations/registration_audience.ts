@@ -2,19 +2,19 @@ import { refuse } from "../../errors.ts";
 import { emailIsVouchedFor } from "../callers/login_name.ts";
 import type { Audience } from "../policies/registration_policy.ts";
 
-/** Whom an organization lets register, and what it knows of an address. */
+/** The people whom an organization lets register, and its relation to an address. */
 export type Admission = {
   /** Null if the organization is gone, inactive, or has no policy. */
   readonly audience: Audience | null;
   /** Whether the organization has proven the domain of the address. */
   readonly isOwnDomain: boolean;
-  /** The user of the organization who has the address, if there is one. */
+  /** The user of the organization who has the address, if any. */
   readonly knownAs: string | null;
 };
 
 /** The columns of an admission, for SQL expressions of the organization, the address and its domain. */
-// The first user from the address on, in the order of the index: compared as a row, the columns fit that index only, whatever the planner
-// knows of the table, and releases of PostgreSQL before 18 would go on behind an upper bound to the end of the organization.
+// The first user from the address on, in the order of the index: compared as a row, the columns fit only that index, whatever statistics
+// the planner has, and releases of PostgreSQL before 18 would read on past an upper bound to the end of the organization.
 export const admissionColumns = ({
   owner,
   email,
@@ -29,7 +29,7 @@ export const admissionColumns = ({
      order by u.owner, lower(u.email) limit 1) f
    where f.owner = ${owner} and f.email = lower(${email})) as "knownAs"`;
 
-/** Refuses who may not register. This depends on the domain of the address alone, so it tells nothing about persons. */
+/** Refuses an address that may not register. This depends only on its domain, so it reveals nothing about persons. */
 export function refuseOutsiders({ audience, isOwnDomain }: Admission): void {
   switch (audience) {
     case "REGISTRATION_AUDIENCE_EVERYBODY":

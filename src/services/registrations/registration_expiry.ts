@@ -14,7 +14,7 @@ export function expiredRegistrations({ log, sql, clock, ids }: Deps): Chore {
       const due = await expiredBefore(sql, clock());
       if (due.length === 0) return 0;
       const facts = due.map((row) => factOf("registration", next(row, clock()), { case: "expired", value: {} }));
-      // If somebody asks again for one of them at the same moment, the others wait for the next time.
+      // If somebody asks again for one of them at the same moment, the others wait for the next run.
       const isDone = await log.append(systemCall(ids()), facts, true).catch(lostRace);
       return isDone && due.length === atOnce ? most : 0;
     },

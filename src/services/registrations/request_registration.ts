@@ -30,14 +30,14 @@ export type RequestSettings = MailSettings & { readonly passwordResetsPerAddress
 /** The organization and the address to register, and the cookie of the browser that asks; a call has none. */
 export type AskedRegistration = Readonly<Record<"organizationId" | "email", string>> & { readonly browser?: string };
 
-/** How many mails of an organization one network can ask for within the window, on each node: a tenth of all of them. */
+/** The number of an organization's mails that one network can request within the window, on each node: a tenth of all. */
 const mostOfNetwork = mostMails / 10;
 
 export type RegistrationRequests = ReturnType<typeof registrationRequests>;
 
 /**
- * Makes the request for a mail with which somebody registers. Whether a user has the address changes neither the response nor what it costs:
- * one statement reads, and one writes the mail with its fact.
+ * Makes the request for a mail to register with. Whether a user has the address changes neither the response nor its cost: one statement
+ * reads, and one writes the mail with its fact.
  */
 export function registrationRequests(deps: Deps, settings: RequestSettings) {
   const { log, sql, clock, failureRate, noteAttempt } = deps;
@@ -67,7 +67,7 @@ const aboutOf = ({ knownAs: id }: Admission, owner: string) => (id === null ? un
 
 const domainOf = (email: string): string => canonicalDomain(email.slice(email.lastIndexOf("@") + 1)) ?? "";
 
-/** Makes the fact of a request, with its mail: a code for whoever has no account, and for the others that they have one. */
+/** Makes the fact of a request, with its mail: a code for people without an account; for others, the notice that they have one. */
 function requestFacts(deps: Deps, settings: MailSettings) {
   const { ids, clock } = deps;
   const mails = joiningMails(deps, settings);
@@ -92,7 +92,7 @@ function requestFacts(deps: Deps, settings: MailSettings) {
 type Pending = Versioned;
 type Nothing = { readonly [K in keyof Versioned]: null };
 
-/** What is known about a request: who may register, the registration that the address has, and the use of the limits. */
+/** The state that decides about a request: who may register, the existing registration of the address, and the use of the limits. */
 type Found = Admission &
   JoiningSends &
   (Pending | Nothing) & { readonly organizationName: string; readonly sent: number };

@@ -42,7 +42,7 @@ export type UsedFactor = {
   readonly amr: readonly string[];
 };
 
-/** The challenge that was answered, and when it expires. */
+/** The challenge that was answered, and its expiry. */
 export type Answered = { readonly challenge: Uint8Array; readonly until: Date };
 
 const codeAmr = ["otp", "mfa"];
@@ -103,7 +103,7 @@ function usedFactors({ sql, clock, secrets }: Deps, { proof, record }: Pick<Part
   const secretOf = factorSecretRead(sql);
   const codeIsLeft = recoveryCodeRead(sql);
 
-  // A lock ends what unknown callers began with a password, except with passkeys.
+  // A lock ends sign-ins that unknown callers began with a password, unless they continue with a passkey.
   return (user: PendingUser, answer: CompleteSessionRequest["answer"], call: Call): Promise<UsedFactor> => {
     if (answer.case !== "passkey" && !user.isKnown && isLocked(user, clock())) throw challengeOver("pendingToken");
     switch (answer.case) {

@@ -30,13 +30,13 @@ export type FirstStep = {
   readonly call: Call;
 };
 
-/** Refuses a sign-in without a new password if the user has to change the present one. */
+/** Refuses a sign-in without a new password if the user has to change the current one. */
 export function refuseUnchanged(user: PasswordUser, newPassword: string | undefined, now: Date): void {
   if (newPassword === undefined && changeReason(user, now) !== undefined)
     throw refuse.because("PASSWORD_CHANGE_REQUIRED");
 }
 
-/** Makes what follows the first step of every sign-in: a question for a second factor, or a session. */
+/** Makes the second step of every sign-in: a question for a second factor, or a session. */
 export const afterFirstStep = (deps: Deps, settings: PublicSettings & NoticeSettings) => {
   const { log, clock } = deps;
   const pending = pendingSessions(deps, settings);
@@ -68,7 +68,7 @@ export const afterFirstStep = (deps: Deps, settings: PublicSettings & NoticeSett
   }
 };
 
-/** Why a user without a factor may only enrol one: this user must have one, or the policy or the application wants it. */
+/** The reason why a user without a factor may only enrol one: this user must have one, or the policy or the application requires it. */
 export function enrolmentReason(
   user: Pick<PasswordUser, "policy" | "requiresFactor" | "isAdministrator">,
   { enrolment }: Pick<SessionKind<unknown>, "enrolment">,

@@ -14,7 +14,7 @@ import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { enrolmentReason } from "./first_step.ts";
 import { newSessions, passwordReplaced, type SessionKind, type UsedCode } from "./new_session.ts";
 
-/** The code of an administrator's link, and the password to set; without one, the user has none from then on. */
+/** The code of an administrator's link, and the password to set; without one, the user no longer has a password. */
 export type LinkToUse = {
   readonly code: string;
   readonly newPassword: string | undefined;
@@ -24,8 +24,8 @@ export type LinkToUse = {
 };
 
 /**
- * Signs an administrator in with a link that the first start or `recover` printed. The answer is undefined if a policy requires a factor: the
- * password is set, and a sign-in with it leads to the factor.
+ * Signs an administrator in with a link that the first start or `recover` printed. The answer is undefined if a policy requires a factor:
+ * the password is set, and a sign-in with it leads to the factor.
  */
 export type LinkSignIn = <A>(link: LinkToUse, kind: SessionKind<A>) => Promise<A | undefined>;
 
@@ -51,7 +51,7 @@ export const linkSignIn = (deps: Deps, settings: LinkSettings): LinkSignIn => {
     return log.append(call, [changed, made.created], made.answer);
   };
 
-  /** Finds the user of a link. The guess is counted before the lookup; a correct one is given back. */
+  /** Finds the user of a link. The guess is counted before the lookup; a correct one is taken back. */
   async function userOf({ code, isHere, call }: LinkToUse): Promise<UserOfLink> {
     const uncount = countNetwork(guesses, call);
     const macs = linkCodeMacs(secrets.keyring, code).map((mac) => mac.toString("hex"));
@@ -67,7 +67,7 @@ export const linkSignIn = (deps: Deps, settings: LinkSettings): LinkSignIn => {
     return user;
   }
 
-  /** Replaces the password as its user does: access tokens stay, as do those of the calls to try. */
+  /** Replaces the password like a change by its user: access tokens stay, including those of the calls to try. */
   async function replaced(user: PasswordUser, password: string, call: Call) {
     const hash = await newPasswordHash(secrets, { user, password, call });
     return passwordReplaced(user, hash, { now: clock(), notice: notice("password_changed", call), method: "pwd" });

@@ -21,7 +21,7 @@ import { afterFirstStep, refuseUnchanged, type SignInOutcome } from "./first_ste
 import { callSession, type SessionKind, type SessionLifetime } from "./new_session.ts";
 import { challengeOver, type Hashes } from "./pending_session.ts";
 
-/** The token of a sign-in by mail and the code that the mail brought, with a replacement if the password has to be changed. */
+/** The token of a sign-in by mail and the code in the mail, with a replacement if the password has to be changed. */
 type MailedCode = Readonly<Record<"challengeToken" | "code", string>> & {
   readonly newPassword: string | undefined;
   readonly call: Call;
@@ -29,12 +29,12 @@ type MailedCode = Readonly<Record<"challengeToken" | "code", string>> & {
 
 /** Sign-in with a mailed code, for calls and pages. */
 export type MailSignIn = {
-  /** Asks for the mail. The response is the same whether or not anybody gets one. */
+  /** Asks for the mail. The response is the same whether or not one is sent. */
   readonly start: (asked: AskedMail, call: Call, language?: Language) => Promise<StartedSignIn>;
   readonly complete: <A>(code: MailedCode, kind: SessionKind<A>) => Promise<SignInOutcome<A>>;
 };
 
-/** What was typed as the login name, and the hashes of the cookies by which the browser may be known; empty for a call. */
+/** The text typed as the login name, and the hashes of the cookies by which the browser may be known; empty for a call. */
 type AskedMail = TypedName & { readonly browsers: readonly string[] };
 
 type StartedSignIn = { readonly challengeToken: string; readonly until: Date };
@@ -75,7 +75,7 @@ export const mailSignIn = (deps: Deps, settings: MailSignInSettings): MailSignIn
     },
   };
 
-  /** Finds the user of a code. The guess is counted before the code is compared, and whether or not there is one. */
+  /** Finds the user of a code. The guess is counted before the code is compared, whether or not there is one. */
   async function guessed(asked: AskedCode, code: string, call: Call): Promise<PasswordUser> {
     const isLeft = await countGuess(sql, asked);
     const user = await userOf({ id: asked.id, now: clock().toISOString() }, call.signal);
@@ -131,13 +131,13 @@ async function countGuess(sql: Sql, asked: AskedCode): Promise<boolean> {
   return counted.length > 0;
 }
 
-/** Gives back the guess of a right code, which may have to be sent again with a new password. */
+/** Takes back the guess of a correct code, which may have to be sent again with a new password. */
 const giveBack = (sql: Sql, asked: AskedCode) => sql`
   update sign_in_failures set failures = failures - 1 where subject = ${subjectOf(asked)} and failures > 0`;
 
 type UserOfCode = PasswordUser & { readonly mac: Uint8Array; readonly email: string };
 
-/** Finds the user of a code that is still valid, at the address that it was mailed to. */
+/** Finds the user of a code that is still valid for the address that it was mailed to. */
 const userOfCode = (sql: Sql) =>
   loadOne<{ id: string; now: string }, UserOfCode>(sql, {
     asked: "id text, now timestamptz",

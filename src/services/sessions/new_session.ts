@@ -12,10 +12,10 @@ import { mostSessions, signOutSurplus } from "./session_limit.ts";
 
 export type SessionLifetime = { readonly sessionLifetimeSeconds: number };
 
-/** A user who signed in, and since when the password used has been set: null if it is being replaced or the user has none. */
+/** A user who signed in, and the time at which the password used was set: null if it is being replaced or the user has none. */
 export type SignedInUser = { readonly owner: string; readonly id: string; readonly since: string | null };
 
-/** A mailed code that a sign-in uses up, and until when it can be used. */
+/** A mailed code that a sign-in uses up, and its expiry. */
 export type UsedCode = { readonly id: string; readonly until: Date };
 
 /** How the user signed in, whether the session may only enrol a factor, and a new hash of the same password if its cost changed. */
@@ -43,8 +43,8 @@ export type SessionKind<A> = {
   /** Whether it is a browser session, which makes no calls. */
   readonly browser: boolean;
   /**
-   * When pages lead the user through an enrolment: only if the factor policy requires one, or, if the application asks for a factor,
-   * whenever the policy allows one. If unset, a browser never gets a session that may only enrol.
+   * The condition on which pages lead the user through an enrolment: only if the factor policy requires one, or, if the application asks
+   * for a factor, whenever the policy allows one. If unset, a browser never gets a session that may only enrol.
    */
   readonly enrolment?: "required" | "wanted" | undefined;
   readonly secret: JsonObject;
@@ -94,7 +94,7 @@ export type FirstMethod = "pwd" | "otp";
 
 /**
  * Makes the fact that a sign-in replaced the password. It also counts the sign-in: if one statement updates a row twice, only one update
- * takes effect. A mailed code takes an account back, as in a reset: who has it has not shown that they know the old password.
+ * takes effect. A mailed code takes an account back, as a reset does: it does not show that the user knows the old password.
  */
 export function passwordReplaced(user: PasswordUser, hash: string, { now, notice, method }: Told): NewFact {
   const secret = { ...passwordSecret(hash, user.policy), ...notice };

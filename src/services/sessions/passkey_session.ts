@@ -33,7 +33,7 @@ export type PasskeySignIn = {
   readonly complete: <A>(answer: PasskeyAnswer, kind: SessionKind<A>) => Promise<A>;
 };
 
-/** A challenge as a page or a caller gets it. */
+/** A challenge in the form that pages and callers get. */
 export type PasskeyQuestion = {
   readonly challengeToken: string;
   readonly options: ReturnType<typeof requestOptions>;
@@ -42,7 +42,7 @@ export type PasskeyQuestion = {
 
 type Parts = { readonly settings: PublicSettings & SignInLimits; readonly proof: PasskeyProof };
 
-/** Makes the only function that signs a user in with just a passkey. */
+/** Makes the only function that signs a user in with a passkey alone. */
 export const passkeySignIn = (deps: Deps, { settings, proof }: Parts): PasskeySignIn => {
   const { log, sql, clock, secrets, failureRate } = deps;
   const party: RelyingParty = relyingParty(settings);

@@ -56,7 +56,7 @@ export function pendingSessions({ sql, clock, secrets }: Deps, settings: PublicS
       return begin({ user, hashes: {}, method: methods.includes("pwd") ? "pwd" : "otp", isKnown: true }, call);
     },
 
-    /** Reads what a sign-in asks for, to ask again. */
+    /** Reads the question of a sign-in, to ask it again. */
     async again(token: string, call: Signalled) {
       const user = await find(token, call);
       return questionOf(user, { token, challenge: user.challenge, end: user.pendingUntil }, call);
@@ -143,7 +143,7 @@ const keep = (sql: Sql, { user, hashes, method, isKnown, usedCode, mac, challeng
     ${JSON.stringify(hashes)}::text::jsonb, ${now}::timestamptz, ${end}::timestamptz, ${isKnown}::boolean, ${method}::text
   where not exists (select from code) or exists (select from spent)`;
 
-// What a session in the browser began goes on: its sign-in was complete before.
+// A sign-in that a session in the browser began may continue: the session's own sign-in was complete.
 const takesFirstStep = `(s.method <> 'otp' or s.is_known or ${mailCodesOf("u")})`;
 
 /** Finds the user of a pending sign-in, unless the password was changed since, or mailed codes are no longer allowed and one began it. */

@@ -102,7 +102,7 @@ export const sessionFolds = {
           join browser_sessions e on e.hash = decode(value.hash, 'hex') and e.user_id = i.payload->>'userId'
           order by e.auth_time desc limit 1)
        from $input i where i.secret->>'cookie' is not null`,
-      // The code of a mail is spent once, so concurrent uses have one winner.
+      // The code of a mail is used once, so concurrent uses have one winner.
       `insert into spent_challenges (challenge, expiration_date)
        select convert_to(i.secret->'usedCode'->>'id', 'utf8'), (i.secret->'usedCode'->>'until')::timestamptz
        from $input i where i.secret->'usedCode' is not null`,
@@ -158,7 +158,7 @@ export const openConnections = (sql: Sql, userId: string, now: Date, { after, li
     and ${after ? sql`s.session_id < ${after[0] ?? ""}` : sql`true`}
   order by s.session_id desc limit ${limit}`;
 
-// Nobody has more sessions than one statement may end. If somebody ever does, the oldest go first.
+// Nobody has more sessions than one statement may end. If a user ever does, the oldest end first.
 const sessionsBeside = (sql: Sql, userId: string, kept: string) => sql<SessionRow[]>`
   select ${sql.unsafe(columns)} from sessions s
   where s.user_id = ${userId} and s.session_id <> ${kept} order by s.session_id limit 10000`;

@@ -4,7 +4,7 @@ import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { signedOutAt } from "./session_end.ts";
 
-/** How many sessions a user may have; a sign-in beyond that signs out the oldest. */
+/** The maximum number of sessions of a user; a sign-in beyond that signs out the oldest. */
 export const mostSessions = 1_000;
 
 // Concurrent sign-ins see each other's sessions: one of them ends the surplus, and the others look again.

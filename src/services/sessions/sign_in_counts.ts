@@ -1,11 +1,11 @@
-/** How many passwords of sign-ins were right, and at how many login names they were refused. */
+/** The number of sign-ins with a correct password, and of login names at which a password was refused. */
 export type SignInCounts = ReturnType<typeof signInCounts>;
 
-// Of more names in a minute, the others are not counted: this is a spray in any case.
+// If there are more names in a minute, the others are not counted: it is password spraying in any case.
 const mostNames = 1_000;
 
 /**
- * Counts sign-ins by password. A login name, whether a user has it or not, counts once a minute, so that many names stand out from many
+ * Counts sign-ins by password. A login name counts once a minute, whether or not a user has it, so that many names stand out from many
  * guesses at one.
  */
 export function signInCounts() {

@@ -7,7 +7,7 @@ import { countFailure, type Standing, standingRead, waitOf } from "../passwords/
 import type { GuessOutcome } from "../passwords/password_guess.ts";
 import type { SignInCounts } from "./sign_in_counts.ts";
 
-/** How many sign-ins may fail per minute on this node; 0 sets no limit. */
+/** The maximum number of failed sign-ins per minute on this node; 0 sets no limit. */
 export type SignInLimits = { readonly signInFailuresPerAddressPerMinute: number };
 
 /** A sign-in to try, with the hashes of the cookies by which its browser may be known. */

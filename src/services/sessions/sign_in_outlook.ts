@@ -8,22 +8,22 @@ import { changeReason, isLocked, isTried, type PasswordUser, passwordColumns } f
 import { takesMailCodes } from "../passwords/sign_in_mail.ts";
 import { enrolmentReason } from "./first_step.ts";
 
-/** A user who might sign in, as a sign-in reads it. */
+/** A user who might sign in, as read for a sign-in. */
 export type OutlookUser = PasswordUser & {
-  /** The state of the user alone, whatever that of the organization. */
+  /** The state of the user alone, regardless of the organization's. */
   readonly isItselfActive: boolean;
   readonly takesMailCodes: boolean;
   /** The username as it is unique in the instance. */
   readonly qualifiedName: string;
 };
 
-/** How a user would begin to sign in in an unknown browser, or why not, and until when. */
+/** How a user would begin to sign in in an unknown browser, or why they cannot, and until when. */
 export type FirstOutlook =
   | { readonly by: "password" | "passkey" | "mail" }
   | { readonly shut: "locked" | "waiting"; readonly until: Date | undefined }
   | { readonly shut: "empty" };
 
-/** What a sign-in in an unknown browser would ask a user for. */
+/** The steps that a sign-in in an unknown browser would ask of a user. */
 export type SignInOutlook = {
   readonly first: FirstOutlook;
   readonly change: ReturnType<typeof changeReason>;
@@ -31,14 +31,14 @@ export type SignInOutlook = {
   readonly factor: "entered" | "none" | Exclude<ReturnType<typeof enrolmentReason>, undefined>;
 };
 
-/** The user of a sign-in, its time, and whether its page would offer mailed codes to whoever types a name. */
+/** The user of a sign-in, its time, and whether its page would offer mailed codes for the name typed. */
 type Asked = {
   readonly of: Readonly<Record<"owner" | "id", string>>;
   readonly now: Date;
   readonly offersMail: (loginName: string) => Promise<boolean>;
 };
 
-/** Reads a user, and what a sign-in would ask for; it counts nothing. */
+/** Reads a user, and the steps that a sign-in would ask for; it counts nothing. */
 export function signInOutlookRead(sql: Sql, settings: PublicSettings) {
   const read = outlookUserRead(sql);
   const takesPasskeys = hasName(relyingParty(settings));
@@ -62,7 +62,7 @@ const outlookUserRead = (sql: Sql) =>
 
 type Moment = { readonly now: Date; readonly waitUntil: Date | undefined; readonly takesPasskeys: boolean };
 
-/** Decides by the rules of the sign-in what it would ask for. With a passkey, nothing is left to ask. */
+/** Decides by the rules of the sign-in what it would ask for. After a passkey, it asks for nothing else. */
 export function outlookOf(user: OutlookUser, moment: Moment): SignInOutlook {
   const first = firstOf(user, moment);
   if ("by" in first && first.by === "passkey") return { first, change: undefined, factor: "none" };

@@ -27,7 +27,7 @@ export const credentialsEnd: Cascade = {
 
 /**
  * Deletes the access tokens of the client secrets and keys that a select finds, in the order of their hashes, so that two deletions cannot
- * deadlock. A token that is being written meanwhile stays; it is in force only as long as its secret or key is there.
+ * deadlock. A token that is being written meanwhile stays; it is valid only as long as its secret or key exists.
  */
 export const machineTokensEnd = (select: string): string => `delete from machine_tokens where hash = any(array(
   select hash from machine_tokens where credential_id = any(array(${select}))))`;

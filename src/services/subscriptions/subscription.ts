@@ -81,7 +81,7 @@ type Deliveries = Pick<
   "pauseSubscription" | "resumeSubscription" | "replaySubscription" | "rotateSubscriptionSecret"
 >;
 
-/** What concerns the deliveries of a subscription. */
+/** The calls about the deliveries of a subscription. */
 export const subscriptionDeliveries = ({ log, sql, clock, secrets }: Deps) => {
   const found = subscriptionOf(sql);
 
@@ -138,7 +138,7 @@ const full = () => refuse.because("SUBSCRIPTION_LIMIT", { params: { limit: Strin
 
 type Followed = Pick<SubscriptionRow, "owner" | "instance" | "types">;
 
-/** The place in the log after which deliveries begin, for the fold. */
+/** The position in the log after which deliveries begin, for the fold. */
 async function placeAfter(sql: Sql, { owner, instance, types }: Followed, after: string) {
   const { at } = await begun(sql, { ...unfiltered, owner: instance ? "" : owner, types }, after);
   return { number: String(at.number), batch: at.batch };

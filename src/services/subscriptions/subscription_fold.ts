@@ -8,12 +8,12 @@ const endOfLog = "(select last, id from event_batches order by first desc limit 
 
 const afresh = "due = now(), attempts = 0, failure = null, failing_since = null, dead = null";
 
-// What has nothing to deliver has an old position, and what it missed until now does not concern it.
+// A subscription with nothing to deliver has an old position, and the events that it skipped do not concern it.
 const toTheEnd = `
   number = case when d.due = 'infinity' and d.dead is null then e.last else d.number end,
   batch = case when d.due = 'infinity' and d.dead is null then e.id else d.batch end`;
 
-/** The folds of facts about a subscription: its row, its secrets, and where its deliveries go on. */
+/** The folds of facts about a subscription: its row, its secrets, and the position of its deliveries. */
 export const subscriptionFolds = {
   created: {
     views: [

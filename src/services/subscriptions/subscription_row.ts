@@ -20,7 +20,7 @@ export type SubscriptionRow = Versioned &
     readonly previousEnd: Date | null;
   };
 
-// What has nothing to deliver has had everything up to the end of the log.
+// A subscription with nothing to deliver has received everything up to the end of the log.
 const columns = `s.subscription_id as id, s.owner, s.url, s.types, s.instance, s.paused, s.version, s.created, s.changed,
   case when d.due = 'infinity' and d.dead is null and not s.paused then e.last else d.number end as number,
   case when d.due = 'infinity' and d.dead is null and not s.paused then e.id else d.batch end as batch,
@@ -45,7 +45,7 @@ export const subscriptionsOf = (sql: Sql, owner: string, { after, limit }: Page)
 
 export const mostSubscriptions = 100;
 
-/** Reads whether an organization has as many subscriptions as it may. */
+/** Reads whether an organization has the maximum number of subscriptions. */
 export async function isFull(sql: Sql, owner: string): Promise<boolean> {
   const rows = await sql`select from subscriptions where owner = ${owner} offset ${mostSubscriptions - 1} limit 1`;
   return rows.length > 0;

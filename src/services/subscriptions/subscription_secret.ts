@@ -4,7 +4,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import type { Keyring } from "../../security/seal.ts";
 import { newWebhookSecret, shownWebhookSecret, subscriptionSecretContext } from "../../security/webhook_secret.ts";
 
-/** Generates a subscription's secret: as it is shown once, and sealed for the database. */
+/** Generates a subscription's secret: the text that is shown once, and its sealed form for the database. */
 export function newSecret(keyring: Keyring, subscriptionId: string) {
   const secret = newWebhookSecret();
   const sealed = keyring.seal(secret, subscriptionSecretContext(subscriptionId));

@@ -3,7 +3,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { numbered, type Unnumbered } from "../audit/event.ts";
 import type { PagePart } from "../reading/page.ts";
 
-/** The next events about a user, or caused by the user, oldest first; each with the keys of its place, which the next page follows. */
+/** The next events about a user, or caused by the user, oldest first; each with the keys of its place, after which the next page begins. */
 export async function userEvents(sql: Sql, asked: PagePart & { readonly userId: string; readonly isActor: boolean }) {
   const { userId, isActor, after, limit } = asked;
   const [seconds = "", position = ""] = after ?? [];
@@ -20,6 +20,6 @@ export async function userEvents(sql: Sql, asked: PagePart & { readonly userId: 
   return all.map((row) => ({ row, keys: [row.seconds, String(row.position)] as const }));
 }
 
-/** Whether keys are those of a place among a user's events. */
+/** Whether these are the keys of a place among a user's events. */
 export const arePlace = ([seconds = "", position = ""]: readonly string[]): boolean =>
   /^\d{1,12}\.\d{1,6}$/.test(seconds) && /^\d{1,18}$/.test(position);

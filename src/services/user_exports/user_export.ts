@@ -5,7 +5,7 @@ import { refuse } from "../../errors.ts";
 import { notAToken, pageOf, pageRule, tokenOf } from "../reading/page.ts";
 import { type Kept, type OfUser, type Section, sections } from "./user_record.ts";
 
-/** Everything that is kept about a user, section by section. */
+/** Everything that is stored about a user, section by section. */
 export const userExportService = ({ sql, clock }: Pick<Deps, "sql" | "clock">) =>
   ({
     async exportUser(request, call) {
@@ -21,7 +21,7 @@ export const userExportService = ({ sql, clock }: Pick<Deps, "sql" | "clock">) =
 
 export const userExportRules = [pageRule(ExportUserRequestSchema, 3)];
 
-/** How far an export has got: a section, and the keys of its last record on the page; undefined if the section has not begun. */
+/** The progress of an export: a section, and the keys of its last record on the page; undefined if the section has not begun. */
 type Place = { readonly section: number; readonly keys: readonly string[] };
 
 function placeIn(after: readonly string[] | undefined): Place | undefined {
@@ -32,7 +32,7 @@ function placeIn(after: readonly string[] | undefined): Place | undefined {
   return { section: Number(number), keys };
 }
 
-/** Reads sections one after the other until a page is full. A section without more rows than asked for is over. */
+/** Reads sections one after the other until a page is full. A section with no more rows than asked for is complete. */
 async function recordsAfter(user: OfUser, start: Place | undefined, size: number) {
   const found: Kept[] = [];
   for (let section = start?.section ?? 0; section < sections.length; section++) {

@@ -24,7 +24,7 @@ type RecordInit = MessageInitShape<typeof UserRecordSchema>;
 /** The user whose records are read. */
 export type OfUser = { readonly sql: Sql; readonly owner: string; readonly userId: string; readonly now: Date };
 
-/** A row of a section: its keys, by which the next page continues, and its record if it has one to show. */
+/** A row of a section: its keys, from which the next page continues, and its record if it has one to show. */
 export type Kept = { readonly keys: readonly string[]; readonly record?: RecordInit | undefined };
 
 /** One kind of record, in the order of its two keys. */
@@ -46,7 +46,7 @@ type SectionOf<C extends Case, R extends object> = {
   readonly shown: (row: R, user: OfUser) => ValueOf<C>;
 };
 
-/** A section of which users have few rows: its place is how many of them have been read. */
+/** A section of which users have few rows: its place is the number of rows already read. */
 function few<C extends Case, R extends object>(
   name: C,
   { select, shown }: { select: (user: OfUser) => Fragment; shown: SectionOf<C, R>["shown"] },
@@ -78,7 +78,7 @@ function many<C extends Case, R extends object>(
   };
 }
 
-/** The events about the user. Where somebody else called from is about that person. */
+/** The events about the user. If somebody else caused them, the origin of the call is that person's, and left out. */
 const events: Section = {
   isPlace: arePlace,
   async read({ sql, userId }, part) {
@@ -90,7 +90,7 @@ const events: Section = {
   },
 };
 
-/** The other events that the user caused. What they say is about others, but where the user called from is not. */
+/** The other events that the user caused. Their content is about others, but the origin of the call is the user's. */
 const acts: Section = {
   isPlace: arePlace,
   async read({ sql, userId }, part) {
@@ -122,7 +122,7 @@ const signOn = ({ created, expires, lastUsed, lastUsedOrigin, ...row }: SignOnRo
   ...(lastUsedOrigin ? { lastUsedOrigin } : {}),
 });
 
-/** Everything that is kept about a user, in the order of the export. */
+/** Everything that is stored about a user, in the order of the export. */
 export const sections: readonly Section[] = [
   few<"user", UserRow>("user", {
     select: ({ sql, owner, userId }) => sql`
@@ -218,7 +218,7 @@ export const sections: readonly Section[] = [
   }),
   events,
   acts,
-  // Page tokens have the number of their section, so new ones come last.
+  // Page tokens contain the number of their section, so new sections come last.
   few<"metadata", Entry>("metadata", {
     select: ({ sql, userId }) =>
       sql`select key, value, shared from user_metadata where user_id = ${userId} order by key`,

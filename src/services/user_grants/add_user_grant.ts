@@ -30,7 +30,7 @@ export type GrantFindings = Acceptance & {
   readonly owned: boolean | null;
   /** Whether the project itself is active; null if it does not exist. */
   readonly projectActive: boolean | null;
-  /** Whichever is deactivated: the organization that grants, or the one that owns the project. */
+  /** The deactivated one: the organization that grants, or the one that owns the project. */
   readonly inactiveOrganization: string | null;
   readonly projectGrantId: string | null;
   readonly userId: string | null;
@@ -40,7 +40,7 @@ export type GrantFindings = Acceptance & {
   readonly isEnded: boolean;
   /** The requested roles that exist. */
   readonly roleKeys: readonly string[];
-  /** Whether nothing stands against the grant. */
+  /** Whether nothing prevents the grant. */
   readonly holds: boolean;
 };
 
@@ -60,11 +60,10 @@ export const wantedOf = (owner: string, item: AddUserGrantRequest): WantedGrant 
 export const findingsQuestion = {
   asked: "owner text, user_id text, project_id text, project_grant_id text, role_keys text[]",
   // Scalar subselects use index scans whatever the size of the tables; joins over a hundred keys fell back to hashing them. With a row
-  // comparison and its order, an existing grant fits only the unique index, and is the first one there: before PostgreSQL 18, a comparison
-  // with an upper bound reads on through all grants of the user. A grant of an own project has no project grant, and nulls come last.
-  // Among indexes on user and project the planner chose the project's while the table was new, and read every grant of the project for
-  // each key until the next analyze. The findings are a subquery of their own, so that each is
-  // computed once.
+  // comparison and its order, an existing grant fits only the unique index, and comes first there: before PostgreSQL 18, a comparison with
+  // an upper bound reads on through all grants of the user. A grant of an own project has no project grant, and nulls come last. Among
+  // indexes on user and project the planner chose the project's while the table was new, and read every grant of the project for each key
+  // until the next analyze. The findings are a subquery of their own, so that each is computed once.
   select: `select found.*, coalesce(
       coalesce("projectGrantId", '') = "askedGrantId" and (owned or "projectGrantId" is not null)
       and "projectActive" and "inactiveOrganization" is null and "userId" is not null and existing is null
@@ -134,7 +133,7 @@ export function refusalOf(wanted: WantedGrant, findings: GrantFindings | undefin
   );
 }
 
-/** Finds what is wrong with a grant's project and roles, whoever the user is; nothing if the project is not found. */
+/** Finds the problems of a grant's project and roles, whoever the user is; none if the project is not found. */
 export function wrongInProject(
   wanted: WantedGrant,
   findings: GrantFindings | undefined,
@@ -195,7 +194,7 @@ export const grantAnswer = ({ type, at }: NewFact) =>
     ? { userGrantId: "", details: detailsAfter(at), invitationId: at.stream }
     : { userGrantId: at.stream, details: detailsAfter(at) };
 
-/** Makes the fact that adds a grant, perhaps by an invitation that is accepted. */
+/** Makes the fact that adds a grant, optionally by an accepted invitation. */
 export function addedFact(at: At, wanted: WantedGrant, invitationId?: string): NewFact {
   const { userId, projectId, projectGrantId, roleKeys, expirationDate } = wanted;
   const granted = {
@@ -235,7 +234,7 @@ function refusedInactive(
 const refusedUser = ({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined =>
   findings?.userId ? undefined : missing("user", userId, `${path}userId`);
 
-/** An organization that reads this has given the user a role before, so the reason reveals no user that it did not know. */
+/** An organization that gets this reason has given the user a role before, so it reveals no user that the organization did not know. */
 function refusedEnded({ userId }: WantedGrant, findings: GrantFindings | undefined, path: string): No | undefined {
   return findings?.isEnded ? { reason: "ENDED_BY_RECEIVER", field: `${path}userId`, params: { userId } } : undefined;
 }

@@ -99,7 +99,7 @@ export const userGrantService = (deps: Deps) => {
     },
   } satisfies Partial<ServiceImpl<typeof UserGrantService>>);
 
-  /** The fact that offers a grant; the one that adds it, if nobody else has to accept it. */
+  /** The fact that offers a grant; if nobody else has to accept it, the fact that adds it. */
   async function offered(offer: Offer | undefined, added: NewFact): Promise<NewFact> {
     if (!offer) return added;
     const [one] = await offering(deps)([offer]);

@@ -39,7 +39,7 @@ export const userGrantExpiration = ({ log, sql, clock }: Deps) => {
 
 const endOf = (ms: number | undefined): number => ms ?? Number.POSITIVE_INFINITY;
 
-/** The rules that a date on which a grant ends is in the future. */
+/** The rules that the end of a grant is in the future. */
 export const userGrantExpirationRules = ({ clock }: Pick<Deps, "clock">) => [
   messageRule(AddUserGrantRequestSchema, ({ expirationDate }) => pastExpiration(expirationDate, clock())),
   messageRule(SetUserGrantExpirationRequestSchema, ({ expirationDate }) => pastExpiration(expirationDate, clock())),

@@ -10,7 +10,7 @@ import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 type Partial = Exclude<Reach, { whole: true }>;
 type Paging = Page & { readonly backwards: string; readonly beyond: string };
 
-/** Rows `g` in the order of `id`, with the condition that no index covers: rows that miss it are read and then left out of the page. */
+/** Rows `g` in the order of `id`, with the condition that no index covers: rows that miss it are read, but left out of the page. */
 type Source = { readonly from: Fragment; readonly id: string; readonly rest?: Fragment | undefined };
 
 export function userGrantList(sql: Sql) {
@@ -25,7 +25,7 @@ const isAllOfUser = (request: ListUserGrantsRequest): boolean =>
 const isAllOfRole = (request: ListUserGrantsRequest): boolean =>
   request.userId === "" && request.projectId !== "" && request.roleKey !== "" && isAny(request);
 
-/** Whether grants are listed whatever their state and end. */
+/** Whether grants are listed regardless of their state and end. */
 const isAny = ({ state, expiresBefore }: ListUserGrantsRequest): boolean =>
   isActive(UserGrantState, state) === undefined && expiresBefore === undefined;
 
@@ -43,7 +43,7 @@ function userGrantsByAge(sql: Sql, listed: Listed, page: Page): Promise<UserGran
 
 const flaggedColumns = `${userGrantColumns}, g."isMatch", g."isLast"`;
 
-/** What to select for a page, and the most rows that it reads. */
+/** The columns to select for a page, and the maximum number of rows to read. */
 type Selected = { readonly columns: string; readonly paging: Paging; readonly most?: number };
 
 function paged(sql: Sql, { from, id, rest }: Source, { columns, paging, most = mostRead }: Selected): Fragment {
@@ -93,7 +93,7 @@ function sourceOf(sql: Sql, listed: Listed): Source {
   return { from: sql`user_grants g where g.owner = ${listed.owner}`, id: "g.user_grant_id", rest };
 }
 
-/** The condition of the partial indexes for grants that end, and for inactive ones, if a request asks for these. */
+/** The condition of the partial indexes for grants that end, or for inactive ones, if a request asks for them. */
 function rare(sql: Sql, { state, expiresBefore }: ListUserGrantsRequest): Fragment | undefined {
   if (expiresBefore) return sql`g.expiration_date is not null`;
   return isActive(UserGrantState, state) === false ? sql`not g.active` : undefined;
@@ -105,7 +105,7 @@ function restOf(sql: Sql, request: ListUserGrantsRequest): Fragment | undefined 
   return isActive(UserGrantState, request.state) ? sql`g.active` : undefined;
 }
 
-/** Inactive grants, or those that end, from the partial indexes that hold only them. */
+/** Inactive grants, or those that end, from the partial indexes that contain only them. */
 function rareSource(sql: Sql, listed: Listed, few: Fragment): Source {
   const { owner, reach, request } = listed;
   const { userId, projectId, roleKey } = request;
@@ -194,8 +194,8 @@ function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
 type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Partial };
 
 /**
- * The newest grants of each project and project grant within reach, and the newest of all these. Of each, no more is read than fills the
- * page, or than its part of what a page may read.
+ * The newest grants of each project and project grant within reach, and the newest of all these. Of each, no more are read than fill the
+ * page, or than its share of the rows that a page may read.
  */
 function ofSome(sql: Sql, { owner, request, reach }: ListedOfSome, paging: Paging): Fragment {
   const most = Math.max(paging.limit, Math.ceil(mostRead / (reach.projects.length + reach.projectGrants.length)));

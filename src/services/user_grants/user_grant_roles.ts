@@ -42,7 +42,7 @@ export const userGrantRoles = ({ log, sql, clock }: Deps) => {
     return row;
   }
 
-  /** Records the new roles. They were only added to or removed from, so an equal number means that nothing changed. */
+  /** Records the new roles. Roles were only added or only removed, so an equal number means that nothing changed. */
   function replaced(row: ChangingGrant, roleKeys: string[], call: Call) {
     if (roleKeys.length === row.roleKeys.length) return log.append(call, [], { details: details(row) });
     const at = next(row, clock());

@@ -131,7 +131,7 @@ export const userBatch = (deps: Deps, settings: PhoneSettings & MailSettings) =>
   }
 };
 
-/** The item with its login name where the organization wants it. */
+/** The item, with its login name in the directory or as the organization's own. */
 const placedBy = <T extends Pick<Creatable, "extras">>(item: T, { ownLoginNames }: NewUserFindings) => ({
   ...item,
   extras: { ...item.extras, ownLoginName: ownLoginNames },

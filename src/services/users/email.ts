@@ -107,7 +107,7 @@ const setEmail = `email = f.payload->>'email', email_verified = (f.payload->>'ve
 const byMail = `email_verified = true,
   proven_email = case when (f.payload->>'byMail')::boolean then lower(t.email) else t.proven_email end`;
 
-/** The folds of facts about a user's e-mail address: they write its row, its code and the mail that brings it. */
+/** The folds of facts about a user's email address: they write its row, its code and the mail with it. */
 export const emailFolds = {
   emailChanged: {
     views: [touchUser(setEmail)],
@@ -117,7 +117,7 @@ export const emailFolds = {
       ...keepUndoCode,
       ...sendNotice("i.stream"),
       ...dropMailCodes("password", "sign_in"),
-      // What a code to the former address began.
+      // Sign-ins that a code to the former address began.
       `delete from pending_sessions p using $input i where p.user_id = i.stream and p.method = 'otp'`,
       `delete from mail_codes c using $input i
        where c.user_id = i.stream and c.purpose = 'email' and i.secret->'mailCode' is null`,

@@ -16,13 +16,13 @@ import { type NoticeSettings, noticeSeconds, notices } from "../verification/not
 import { dropPhoneCode } from "../verification/phone_code.ts";
 import { touchUser } from "../writing/touch_user.ts";
 
-/** A user whose verified address is being replaced, and what decides whether that can be undone. */
+/** A user whose verified address is being replaced, and the state that decides whether that can be undone. */
 export type FormerAddress = {
   readonly id: string;
   readonly qualifiedName: string;
   readonly email: string | null;
   readonly verified: boolean;
-  /** Who set the address; null if that is unknown. */
+  /** The user who set the address; null if that is unknown. */
   readonly emailSetter: string | null;
   /** The methods with which the call's session began (RFC 8176); null if the call has no session. */
   readonly amr: readonly string[] | null;
@@ -36,9 +36,9 @@ export type FormerAddress = {
 const mostUndoable = 10;
 
 /**
- * Makes the part of a changed address's secret that holds the notice to the old address, with a code to undo the change if users made it
- * without a second factor that they have had for longer than the code is valid: whoever took over an account could add one first. Whoever
- * set the old address counts as the creator of the code, because they may read it.
+ * Makes the part of a changed address's secret that holds the notice to the old address. It has a code to undo the change if users made it
+ * without a second factor that they have had for longer than the code is valid: somebody who took over an account could add one first. The
+ * user who set the old address counts as the creator of the code, because they may read it.
  */
 export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
   const notice = notices(deps, settings);
@@ -60,10 +60,10 @@ export function noticeOfChange(deps: Deps, settings: NoticeSettings) {
   };
 }
 
-// Rows of earlier releases lack the column, and so do those of restored addresses. Events of changes are few beside a user's others.
+// Rows of earlier releases lack the column, and so do those of restored addresses. Events of changes are few among a user's events.
 const mostEvents = 1_000;
 
-/** SQL for who set the address of the user `u`; null if that is unknown. */
+/** SQL for the user who set the address of the user `u`; null if that is unknown. */
 export const emailSetter = `coalesce(u.email_setter, (
     select e.actor from (
       select * from events where owner = u.owner and stream = u.user_id order by version desc limit ${mostEvents}) e
@@ -85,7 +85,7 @@ export const keepUndoCode: readonly string[] = [
 /** The maximum number of wrong codes from one address per minute on this node. */
 export type UndoSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
-/** Makes the restoring of a former address, by the code from its mail, unless whoever set it holds less than the user does by now. */
+/** Makes the restoring of a former address, by the code from its mail, unless its setter by now holds less than the user. */
 export function emailUndo(deps: Deps, settings: UndoSettings) {
   const { log, sql, clock, secrets, failureRate, noteAttempt } = deps;
   const userByCode = userByUndoCode(sql);
@@ -118,7 +118,7 @@ const gone = (table: string) => `delete from ${table} t using $facts f where t.u
 
 /**
  * The fold of a restored address ends whatever somebody else may have obtained by now, but neither the password nor any factor. Codes of
- * earlier changes remain valid: whoever took over the account may have set the restored address. Who set it is in the log.
+ * earlier changes remain valid: an attacker who took over the account may have set the restored address. The log records who set it.
  */
 export const emailRestored: Fold = {
   views: [touchUser(restored)],

@@ -43,7 +43,7 @@ export const userErasure = (deps: Deps) => {
   }
 };
 
-/** Makes the erasure of one's own account, where the policy allows that. */
+/** Makes the erasure of the caller's own account, where the policy allows that. */
 export const ownErasure = (deps: Deps, settings: NoticeSettings) => {
   const userToErase = erasureRead(deps.sql);
   const erased = erasing(deps);
@@ -56,14 +56,14 @@ export const ownErasure = (deps: Deps, settings: NoticeSettings) => {
       if (!row || row.isGone) throw refuse.because("TOKEN_INVALID");
       if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id } });
       if (!row.selfErasure) throw refuse.because("SELF_ERASURE_OFF");
-      // Whoever took over an account would take the way back from its owner.
+      // An attacker who took over an account would deprive its owner of the way back.
       if (row.undoUntil && row.undoUntil > deps.clock()) throw refuse.because("EMAIL_UNDOABLE");
       return erased(row, call, notice("account_deleted", call));
     },
   } satisfies Pick<ServiceImpl<typeof AccountService>, "eraseMe">;
 };
 
-/** Makes the function that erases a user, as soon as nobody can restore the user any more. */
+/** Makes the function that erases a user once nobody can restore the user any more. */
 function erasing(deps: Deps) {
   const { log, clock } = deps;
   const begin = erasureBegun(deps);
@@ -82,13 +82,13 @@ function erasing(deps: Deps) {
 
 const dayMs = 86_400_000;
 
-/** Until when a user can be restored. Erasing again gives no more time. */
+/** The time until which a user can be restored. Erasing again does not extend it. */
 function dateOf({ erasureDate, restoreDays }: UserToErase, now: Date): Date {
   const date = new Date(now.getTime() + restoreDays * dayMs);
   return erasureDate && erasureDate < date ? erasureDate : date;
 }
 
-/** Makes the function that deletes a user for good, with a job that erases what is personal from the log. */
+/** Makes the function that deletes a user for good, with a job that erases personal data from the log. */
 const erasureBegun =
   ({ log, clock }: Deps) =>
   (row: Versioned, call: Call, by?: string) => {
@@ -101,12 +101,12 @@ type UserToErase = Versioned & {
   /** Whether the user is deleted, or a job is deleting the user. */
   readonly isGone: boolean;
   readonly isErased: boolean;
-  /** Until when the user can be restored; null if the user is not waiting for erasure. */
+  /** The time until which the user can be restored; null if the user is not waiting for erasure. */
   readonly erasureDate: Date | null;
   readonly restoreDays: number;
   /** Whether people in the organization may erase their own accounts. */
   readonly selfErasure: boolean;
-  /** Until when a former address can undo its change; null if none can. */
+  /** The time until which a former address can undo its change; null if none can. */
   readonly undoUntil: Date | null;
   /** Null if the user is gone. */
   readonly kind: UserRow["kind"] | null;
@@ -135,7 +135,7 @@ const erasureRead = (sql: Sql) =>
 
 type Due = Versioned & { readonly actor: string | null; readonly requestId: string };
 
-/** Begins the erasure of users whom nobody can restore any more, in the name of whoever asked for it. */
+/** Begins the erasure of users whom nobody can restore any more, in the name of the user who asked for it. */
 export function dueErasures(deps: Deps): Chore {
   const begin = erasureBegun(deps);
   return {
@@ -152,7 +152,7 @@ export function dueErasures(deps: Deps): Chore {
 
 const atOnce = 100;
 
-// An organization that is being deleted cannot be gone before its users.
+// An organization that is being deleted cannot disappear before its users.
 const usersDue = (sql: Sql, now: Date, most: number) => sql<Due[]>`
   select u.owner, u.user_id as id, u.version, u.created, u.changed, e.actor, e.request_id as "requestId"
   from (

@@ -8,14 +8,14 @@ import { dropAllMailCodes } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
 import { dropPhoneCode } from "../verification/phone_code.ts";
 
-/** Composes the update of the row of a user whom no other read finds. */
+/** Composes the update of a user's row that other reads do not find. */
 const touchHidden = (columns: string): string =>
   `update all_users u set ${columns}, version = f.version, changed = f.time
    from $facts f where u.owner = f.owner and u.user_id = f.stream`;
 
 const mailsUnsent = "delete from mail_messages m using $facts f where m.user_id = f.stream";
 
-/** The folds of erasure. A user who is waiting for it keeps everything that gives no access by itself. */
+/** The folds of erasure. A user who is waiting for it keeps everything that by itself gives no access. */
 export const erasureFolds = {
   erasureScheduled: {
     views: [touchHidden("deleted = true, erasure_date = (f.payload->>'erasureDate')::timestamptz")],
@@ -33,7 +33,7 @@ export const erasureFolds = {
   erased: {},
 } satisfies Pick<NounFolds<"user">, "erasureScheduled" | "restored" | "erased">;
 
-/** Whether a deletion also erases what is personal from the log. */
+/** Whether a deletion also erases personal data from the log. */
 export const erasesUser = (deleted: JsonValue): boolean =>
   typeof deleted === "object" && deleted !== null && !Array.isArray(deleted) && deleted.erases === true;
 
@@ -54,12 +54,12 @@ const saysSo: Step = {
            where last.type <> 'user.erased'`,
 };
 
-/** What the job of a deletion does besides if it also erases: it visits every event about the user. */
+/** The additional steps of a deletion that also erases: the job visits every event about the user. */
 export const erasureSteps: readonly (Step | Walk)[] = [eventsOfUser, saysSo];
 
 const ofUser = (table: string): string => `delete from ${table} t using $facts f where t.user_id = f.stream`;
 
-/** What else is kept about a user for a while: who was sent what, which machine acted for them, which call was answered how, and where a job was begun from. */
+/** Other data about a user that is kept for a while: messages to them, machines that acted for them, responses, and origins of jobs. */
 export const leftBehind: readonly string[] = [
   ...[mailsUnsent, ofUser("mail_sends"), ofUser("phone_sends"), ofUser("acting_machines")],
   "delete from idempotency t using $facts f where t.caller = f.stream",

@@ -11,7 +11,7 @@ import { objectName } from "../names/name.ts";
 
 export type FindSettings = { readonly signInFailuresPerAddressPerMinute: number };
 
-/** Finds users by their login names, for those who give roles on a project or a project grant. */
+/** Finds users by their login names, for callers who give roles on a project or a project grant. */
 export const userFinding = ({ sql, failureRate }: Pick<Deps, "sql" | "failureRate">, settings: FindSettings) => {
   const find = findingRead(sql);
   const misses = failureRate("names of users", settings.signInFailuresPerAddressPerMinute);

@@ -12,10 +12,10 @@ import { createdFact, newUsers, refuseNew, wrongInUser } from "./new_user.ts";
 /** A new user, as they describe themselves. */
 export type NewPerson = Readonly<Record<"username" | "givenName" | "familyName" | "password", string>>;
 
-/** The organization that somebody joins, and the address that the code of a mail has proven. */
+/** The organization that somebody joins, and the address that a mailed code has proven. */
 type Joining = { readonly owner: string; readonly email: string };
 
-/** Makes the fact that creates a user who joins an organization with a mailed code, and who acts from then on. */
+/** Makes the fact that creates a user who joins an organization with a mailed code, and who is the caller from then on. */
 export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets">) {
   const { findings, refusal, place, credentials } = newUsers(deps);
   const rules = messageRules([messageRule(CreateHumanUserRequestSchema, wrongInUser)]);
@@ -25,14 +25,14 @@ export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
     // The rules of fields bring along those of the whole request, but only if one of them is broken.
     const wrong = [...(fields.length > 0 ? fields : wrongInUser(request)), ...othersAddress(request)];
     if (wrong.length > 0) throw refuse.invalid(wrong);
-    // Nobody knows who asks yet, so the hash takes the share of unknown callers, and not that of the organization.
+    // The caller is not known yet, so the hash takes the share of unknown callers instead of the organization's.
     const turn = placeOf(call);
     call.values.set(keys.organization, owner);
     const at = place(request, call);
     call.values.set(keys.caller, { userId: at.stream, organization: owner, memberships: [] });
     const found = await findings(request, call);
     const no = refusal(request, found, { call, path: "" });
-    // Whoever has a code may learn that a name is taken, and not by whom.
+    // Somebody with a code may learn that a name is taken, but not by whom.
     refuseNew(no?.reason === "LOGIN_NAME_TAKEN" ? takenName({ ...anonymous, name: person.username }) : no);
     const secret = { ...(await credentials(request, found, turn)), ownChoice: true };
     return createdFact(at, request, { secret, ownLoginName: found.ownLoginNames, byMail: true });
@@ -41,7 +41,7 @@ export function joiningUsers(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
 
 const anonymous = { reason: "LOGIN_NAME_TAKEN", field: "username" } as const;
 
-/** Refuses a login name that is an address other than the proven one: it would be tried when that address signs in. */
+/** Refuses a login name that is an address other than the proven one: a sign-in with that address would find it. */
 function othersAddress({ username, email }: Readonly<Record<"username" | "email", string>>): Violation[] {
   const key = nameKey({ loginName: username });
   if (key.domain === null || countedText(key) === countedText(nameKey({ loginName: email }))) return [];

@@ -28,22 +28,22 @@ import { loginNameTaken, nameHolder, ownLoginNames, wrongName } from "./username
 
 export type NewUserRequest = CreateHumanUserRequest | CreateMachineUserRequest;
 
-/** Which names of a new user are taken. */
+/** The names of a new user that are taken. */
 export type TakenNames = {
   /** The user who has the login name, and the user's organization. */
   readonly takenBy: string | null;
   readonly takenIn: string | null;
   /** Whether the chosen id was ever used. */
   readonly idUsed: boolean;
-  /** Whether names that are given in the organization are its own. */
+  /** Whether names given in the organization are its own. */
   readonly ownLoginNames: boolean;
 };
 
 /** The state that decides about a new user. */
 export type NewUserFindings = TakenNames & { readonly policy: PolicyInForce };
 
-// The log knows every id ever used, for users and everything else, but for users whose events are no longer kept; concurrent uses of an id
-// are decided by chosen_ids.
+// The log knows every id ever used, for users and everything else, except for users whose events are no longer kept; concurrent uses of an
+// id are decided by chosen_ids.
 const takenColumns = `l.user_id as "takenBy", l.owner as "takenIn", ${ownLoginNames},
                asked.user_id is not null and (exists (select from events e where e.stream = asked.user_id offset 0)
                  or exists (select from burned_ids b where b.id = asked.user_id offset 0)) as "idUsed"`;
@@ -56,7 +56,7 @@ export const newUserQuestion = {
              from ${withLoginName}`,
 };
 
-/** The condition of the fact that creates a user: its names are free, and the login name is where the organization wants it. */
+/** The condition of the fact that creates a user: its names are free, and the login name is where the organization's setting places it. */
 export const namesAreFree: Condition = {
   asked: `owner, payload->>'loginName' as login_name, case when (payload->>'idChosen')::boolean then stream end as user_id,
     coalesce((payload->>'ownLoginName')::boolean, false) as own`,
@@ -108,7 +108,7 @@ export type NewUserExtras = {
   readonly mail?: NewUserMail | undefined;
   /** Whether the login name is the organization's own. */
   readonly ownLoginName?: boolean;
-  /** Whether a mail of ours has reached the address. */
+  /** Whether one of our mails has reached the address. */
   readonly byMail?: boolean;
   readonly secret?: JsonObject;
 };
@@ -131,7 +131,7 @@ export function createdFact(at: At, request: NewUserRequest, extras: NewUserExtr
   return factOf("user", at, { case: "humanCreated", value }, secret);
 }
 
-/** How to reach a person, and what their sign-in requires, as the fact holds them. */
+/** A person's contact data, and the requirements of their sign-in, in the form of the fact. */
 const stated = (
   { address, isEmailVerified, requiresFactor, language }: CreateHumanUserRequest,
   { phone, phoneCodeId, mail, byMail }: NewUserExtras,
@@ -188,7 +188,7 @@ export function newUserLateRules(deps: Parameters<typeof newUsers>[0]) {
   return [lateRule(CreateHumanUserRequestSchema, [], find), lateRule(CreateMachineUserRequestSchema, [], find)];
 }
 
-/** The request without what only the database can judge and is already known to be invalid; `path` leads to it in a batch. */
+/** The request without fields known to be invalid that only the database could check further; `path` leads to it in a batch. */
 export function withoutWrong(request: NewUserRequest, found: readonly Violation[], path = ""): NewUserRequest {
   const isWrong = (name: string) => found.some(({ field }) => isWithin(field, `${path}${name}`));
   const sound = { ...request };
@@ -198,7 +198,7 @@ export function withoutWrong(request: NewUserRequest, found: readonly Violation[
   return sound;
 }
 
-/** Finds what is wrong with a new user without asking the database, except for its phone. */
+/** Finds the violations of a new user without asking the database, except those of its phone. */
 export function wrongInUser(request: NewUserRequest): Violation[] {
   const ofHuman = isHuman(request) ? [...wrongInEmail(request.email), ...wrongHash(request)] : [];
   return [...wrongName(request), ...reservedId(request), ...ofHuman];
@@ -226,7 +226,7 @@ function wrongHash({ password, passwordHash }: CreateHumanUserRequest): Violatio
 export const refusedNames = (request: NewUserRequest, found: TakenNames, { call, path }: Place): No | undefined =>
   joined([refusedName(request, found, { call, path }), refusedId(request, found, path)]);
 
-/** Whether only its names can refuse a new user, because it has neither password nor phone. */
+/** Whether only its names can cause the refusal of a new user, because it has neither password nor phone. */
 export const isOfNamesAlone = (request: NewUserRequest): boolean =>
   !isHuman(request) || !(request.password || request.passwordHash || request.phone || request.totpSecret);
 

@@ -60,7 +60,7 @@ const tokensEndBySetting = tokensEnd(
   "((i.payload->>'byAdministrator')::boolean or (i.payload->>'byCode')::boolean) and t.token_id is distinct from i.payload->>'keepTokenId'",
 );
 
-/** What others gave a user, deleted with the user. */
+/** Roles that others gave a user, deleted with the user. */
 const whatRests: readonly Step[] = [
   {
     makes: "member.removed",
@@ -75,7 +75,7 @@ const whatRests: readonly Step[] = [
   invitationsEnd("join invitations v on v.recipient_id = i.stream"),
 ];
 
-/** What was created during the deletion, before the row was marked. */
+/** Rows created during the deletion, before the user's row was marked. */
 const latecomers: readonly Step[] = [
   {
     makes: "session.ended",
@@ -109,7 +109,7 @@ const endMachineTokens = [
   gone("exchanged_tokens"),
 ];
 
-// A trigger removes what stands for a name of the directory in its organization.
+// A trigger removes the row that represents a name of the directory in its organization.
 const goneAtOnce = [
   ...[gone("login_names"), gone("factors"), gone("consents"), gone("ended_roles"), gone("user_metadata")],
   gone("machine_client_ids"),
@@ -185,7 +185,7 @@ export const userFolds = {
     credentials: [...[...endSignIns, ...unsendPhoneCode, ...dropAllMailCodes, browsersEnd], ...endMachineTokens],
     cascades: [sessionsEnd, keepsAnOwnerAtHome("user.deactivated")],
   },
-  // A token that was being written during the deactivation is there still.
+  // A token that was being written during the deactivation still exists.
   reactivated: { views: [touchUser("active = true")], credentials: endMachineTokens },
   clientIdAssigned: {
     views: [

@@ -25,7 +25,7 @@ type UserQuery = Pick<ListUsersRequest, "filter" | "order" | "userIds"> & {
   readonly now: Date;
 };
 
-/** The users of an organization, or without one, of all. */
+/** The users of an organization, or of all organizations. */
 export function userList(sql: Sql, owner: string | undefined, query: UserQuery): NamedList {
   const { filter, order, userIds, region, now } = query;
   const isByAgeAlone = owner === undefined || userIds.length > 0;
@@ -51,7 +51,7 @@ export function userList(sql: Sql, owner: string | undefined, query: UserQuery):
   };
 }
 
-/** The field that makes a list come by age alone. */
+/** The field that makes a list come in the order of age alone. */
 export function isOfAge({ userIds, instance }: ListUsersRequest): string | undefined {
   if (instance) return "instance";
   return userIds.length > 0 ? "userIds" : undefined;

@@ -7,8 +7,8 @@ import { factorKindOf } from "../factors/factor.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
 import type { Fragment } from "../reading/named_list.ts";
 
-// A sign-in writes the row of its password, and the factor that it uses; for others, there is a session.
-/** SQL for the time of the latest sign-in of the user `u`; null if there is none, or none that is remembered. */
+// A sign-in writes the row of its password or of the factor that it uses; for others, there is a session.
+/** SQL for the time of the latest sign-in of the user `u`; null if there is none, or none is remembered. */
 const lastSignIn = `greatest(
       (select p.last_sign_in from passwords p where p.user_id = u.user_id),
       (select max(f.last_used) from factors f where f.user_id = u.user_id),

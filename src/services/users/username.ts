@@ -37,7 +37,7 @@ export const usernameChange = ({ log, sql, clock }: Deps) => {
   } satisfies Pick<ServiceImpl<typeof UserService>, "changeUsername">;
 };
 
-/** Whether the new login name is the organization's own. A name of which only the case changes stays where it is. */
+/** Whether the new login name is the organization's own. If only the case changes, that stays as it is. */
 const isOwnIn = ({ ownLoginNames, ownLoginName, username }: Row, loginName: string): boolean =>
   ownLoginNames && (ownLoginName || loginName !== loginNameOf(username));
 
@@ -45,8 +45,8 @@ const isOwnIn = ({ ownLoginNames, ownLoginName, username }: Row, loginName: stri
 export const isOwnName = "coalesce((f.payload->>'ownLoginName')::boolean, false)";
 
 /**
- * One update of the login name, because the new one may differ from the old one only in case. A name leaves the directory with the first
- * one that is the organization's own.
+ * One update of the login name, because the new one may differ from the old one only in case. A name leaves the directory when the first of
+ * the organization's own replaces it.
  */
 export const usernameFolds = {
   usernameChanged: {
@@ -69,8 +69,8 @@ export const usernameRules = [messageRule(ChangeUsernameRequestSchema, wrongName
 const longestLoginName = 200;
 
 /**
- * Refuses a username whose compatibility form is too long, as it can be many times as long as the text typed, one that ends like the
- * qualified name of another organization's user, and one that may look like another because it mixes alphabets.
+ * Refuses a username whose compatibility form is too long, as it can be many times as long as the text typed; one that ends like the
+ * qualified name of another organization's user; and one that may look like another because it mixes alphabets.
  */
 export function wrongName({ username }: { readonly username: string }): Violation[] {
   const field = "username";
@@ -101,8 +101,8 @@ const mayKnowUserOf = (organization: string, call: Call): boolean =>
   );
 
 /**
- * SQL for whoever has `asked.login_name` among the names that a new one in `asked.owner` is compared with: those of the organization `h` if
- * its names are its own, else those of the directory.
+ * SQL for the user who has `asked.login_name` among the names that a new one in `asked.owner` is compared with: those of the organization
+ * `h` if its names are its own, otherwise those of the directory.
  */
 export const nameHolder = `left join organizations h on h.organization_id = asked.owner
              left join lateral (
@@ -116,7 +116,7 @@ export const ownLoginNames = `coalesce(h.own_login_names, false) as "ownLoginNam
 type Row = Versioned & {
   readonly username: string;
   readonly ownLoginName: boolean;
-  /** Whether names that are given in the organization are its own. */
+  /** Whether names given in the organization are its own. */
   readonly ownLoginNames: boolean;
   readonly takenBy: string | null;
   readonly takenIn: string | null;

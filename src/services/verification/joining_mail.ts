@@ -4,17 +4,17 @@ import type { JoiningPurpose } from "./joining_mail_limits.ts";
 import { type MailSettings, mailSecret, type NewMail } from "./mail.ts";
 import type { MailCodeSecret } from "./mail_code.ts";
 
-/** A mail by which somebody joins an organization. */
+/** A mail with which somebody joins an organization. */
 export type JoiningMail = Pick<NewMail, "email" | "nth" | "kind"> & {
   readonly purpose: JoiningPurpose;
   readonly organizationName: string;
-  /** For how long its code is valid; the text of the mail says so. */
+  /** The number of seconds for which its code is valid; the text of the mail states it. */
   readonly seconds: number;
   /** The hash of the cookie of the browser that asked for it, in hexadecimal, if a browser did. */
   readonly browser?: string | undefined;
 };
 
-/** Makes the code of such a mail and the mail that brings it, as its fact's secret holds them. */
+/** Makes the code of such a mail and the mail with it, in the form of its fact's secret. */
 export function joiningMails(deps: Pick<Deps, "ids" | "clock" | "secrets">, settings: MailSettings) {
   const make = (of: JoiningMail, call: Call, code: string | undefined) => {
     const { organizationName, seconds, browser: _, ...rest } = of;
@@ -41,16 +41,16 @@ export function joiningMails(deps: Pick<Deps, "ids" | "clock" | "secrets">, sett
       return { expirationDate, secret: { mailCode, mail } };
     },
 
-    /** A mail that only tells something. */
+    /** A mail without a code. */
     withoutCode: (of: JoiningMail, call: Call) => ({ mail: make(of, call, undefined).mail }),
   };
 }
 
 const longestName = 100;
 
-// Mail programs make links of addresses, and whoever names an organization must not have us mail theirs.
+// Mail programs turn addresses into links, and whoever names an organization must not make us mail theirs.
 const likeAnAddress = /[\p{L}\p{N}][.:@/][\p{L}\p{N}/]/u;
 
-/** The name of an organization as mails have it; empty if it is long or contains what may become a link. */
+/** The name of an organization for mails; empty if it is long or contains something that may become a link. */
 export const nameInMail = (name: string): string =>
   name.length > longestName || likeAnAddress.test(name) || /[\p{C}\n]/u.test(name) ? "" : name;

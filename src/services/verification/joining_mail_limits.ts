@@ -2,18 +2,18 @@ import type { No } from "../writing/batch_refusal.ts";
 import type { MailSettings, NewMail } from "./mail.ts";
 import { addressSendsColumns } from "./mail_limits.ts";
 
-/** What the mails are for by which people join an organization. */
+/** The purposes of the mails with which people join an organization. */
 export type JoiningPurpose = Extract<NewMail["purpose"], "invitation" | "registration">;
 
-/** How many mails of a purpose an organization can send within the window. */
+/** The maximum number of mails of a purpose that an organization can send within the window. */
 export const mostMails = 1_000;
 
-/** How many of them can go to the same address. */
+/** The maximum number of them that can go to the same address. */
 const mostToAddress = 3;
 
 /** The use of the sending limits by an organization's mails to an address. */
 export type JoiningSends = {
-  /** When the mail was sent that has to leave the window before the next one: of those to the address, and of the organization's to it. */
+  /** The time of the mail that has to leave the window before the next one: of those to the address, and of the organization's to it. */
   readonly addressLimit: Date | null;
   readonly ownLimit: Date | null;
   readonly nth: bigint;
@@ -25,7 +25,7 @@ export const joiningSendsColumns = (email: string, purpose: JoiningPurpose, sett
    order by s.n desc offset ${mostToAddress - 1} limit 1) as "ownLimit",
   ${addressSendsColumns({ email, purpose }, settings)}`;
 
-/** SQL for how many mails an organization has sent since a time, up to the most. */
+/** SQL for the number of mails that an organization has sent since a time, up to the maximum. */
 export const sentBy = (owner: string, purpose: JoiningPurpose, since: string): string => `
   (select count(*)::integer from (
     select from mail_sends s where (s.user_id, s.purpose, s.time)

@@ -6,22 +6,22 @@ import { type MailCodes, sealMail } from "../../security/mail_code.ts";
 
 /** Settings of mails. */
 export type MailSettings = {
-  /** The most codes sent to a user within the window. */
+  /** The maximum number of codes sent to a user within the window. */
   readonly mailSendsPerUser: number;
-  /** The most codes of one purpose sent to an address within the window. */
+  /** The maximum number of codes of one purpose sent to an address within the window. */
   readonly mailSendsPerAddress: number;
   readonly mailSendWindowSeconds: number;
   /** The language of mails if a request prefers none. */
   readonly mailLanguage: Language;
 };
 
-/** What a code is for. Those of `first_run` and `recovery` are links for administrators, which no mail carries. */
+/** The purpose of a code. Those of `first_run` and `recovery` are links for administrators, which no mail carries. */
 export type CodePurpose = "email" | "password" | "invitation" | "registration" | "sign_in" | "first_run" | "recovery";
 
 /** A mail requested by a fact. */
 export type NewMail = {
   readonly kind: Exclude<MailKind, NoticeKind>;
-  /** What it counts as. */
+  /** The purpose that it is counted under. */
   readonly purpose: CodePurpose | "sign_in_known";
   readonly email: string;
   readonly language: Language;
@@ -46,7 +46,7 @@ export const mailSecret = ({ secrets }: Pick<Deps, "secrets">, id: string, { cod
 export const sendsMail = ({ secret }: Pick<NewFact, "secret">): boolean =>
   secret !== null && typeof secret === "object" && "mail" in secret;
 
-/** SQL for the language of mails to a user: the one that the user prefers, if we have texts in it. */
+/** SQL for the language of mails to a user: the user's preference, if we have texts in it. */
 export const languageOf = (user: string, otherwise: string): string => `coalesce((
   select l.language from users u join unnest('{${languages.join()}}'::text[]) as l (language)
     on l.language = split_part(u.language, '-', 1) where u.user_id = ${user}), ${otherwise})`;

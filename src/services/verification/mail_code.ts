@@ -44,7 +44,7 @@ export type EmailSend = Pick<NewMail, "language" | "nth"> & { readonly loginName
 
 /**
  * Credentials of a fact whose secret may hold a code and the mail that carries it, for a SQL expression of the user's id. A code for an
- * address replaces the previous one, and a mail counts against the limits, of `counted` if that is not the user.
+ * address replaces the previous one, and a mail counts against the limits of the user, or of `counted` if that is given.
  */
 export const keepMailCodeOf = (user: string, counted = user): readonly string[] => [
   `insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mail_id, mac, expiration_date, creator_id, browser)

@@ -6,7 +6,7 @@ import type { MailSettings, NewMail } from "./mail.ts";
 export type MailSends = { readonly userLimit: Date | null; readonly addressLimit: Date | null; readonly nth: bigint };
 
 /** Composes the columns of the use of the limits, for SQL expressions of the user's id and the address. */
-// Compared as a row, the columns fit one index only, whatever the planner knows of the table.
+// Compared as a row, the columns fit only one index, whatever statistics the planner has.
 export const mailSendsColumns = (
   { user, email, purpose }: { user: string; email: string; purpose: NewMail["purpose"] },
   { mailSendsPerUser, mailSendsPerAddress }: MailSettings,
@@ -17,7 +17,7 @@ export const mailSendsColumns = (
    order by s.user_id desc, s.purpose desc, s.time desc offset ${mailSendsPerUser - 1} limit 1) as "userLimit",
   ${addressSendsColumns({ email, purpose }, { mailSendsPerAddress })}`;
 
-/** The same of the limit of an address alone. */
+/** The same for the limit of an address alone. */
 export const addressSendsColumns = (
   { email, purpose }: { email: string; purpose: NewMail["purpose"] },
   { mailSendsPerAddress }: Pick<MailSettings, "mailSendsPerAddress">,
@@ -26,7 +26,7 @@ export const addressSendsColumns = (
   (select coalesce(max(s.n), 0) + 1 from mail_sends s
    where s.email = lower(${email}) and s.purpose = '${purpose}') as nth`;
 
-/** A user, the address, and what a mail to it is for. */
+/** A user, the address, and the purpose of a mail to it. */
 type MailTo = { readonly userId: string; readonly email: string; readonly purpose: NewMail["purpose"] };
 
 /** Reads the use of the limits by mails of one purpose. */

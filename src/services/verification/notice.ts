@@ -9,7 +9,7 @@ export type NoticeSettings = MailSettings & {
   readonly mailNotices: readonly NoticeTopic[];
 };
 
-/** How long delivery of a notice is retried, and how long it can restore an address. */
+/** How long delivery of a notice is retried, and how long its code can restore an address. */
 export const noticeSeconds = 3 * 86_400;
 
 const topics = {

@@ -11,9 +11,9 @@ import { codeAttempts } from "./verification.ts";
 export type PhoneSettings = {
   /** The region of numbers without a prefix; without a region, such numbers are refused. */
   readonly phoneDefaultRegion: string | undefined;
-  /** The most codes sent to a user within the window. */
+  /** The maximum number of codes sent to a user within the window. */
   readonly phoneSendsPerUser: number;
-  /** The most codes sent to a number within the window. */
+  /** The maximum number of codes sent to a number within the window. */
   readonly phoneSendsPerNumber: number;
   readonly phoneSendWindowSeconds: number;
 };
@@ -40,7 +40,7 @@ type StoredCode = {
 };
 
 /** Composes the columns of the use of the limits, for SQL expressions of the user's id and the number. */
-// Compared as a row, user and time fit one index only: while the table was new the planner chose that of the time, and read all sends.
+// Compared as a row, user and time fit only one index: while the table was new the planner chose that of the time, and read all sends.
 export const sendsColumns = (
   user: string,
   phone: string,

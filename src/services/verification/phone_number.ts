@@ -33,7 +33,7 @@ const premiumRate: Violation = {
   reason: "PHONE_PREMIUM_RATE",
 };
 
-/** Finds what keeps a code from being sent to a number. */
+/** Finds the reasons why a code cannot be sent to a number. */
 export function wrongForSms(number: PhoneNumber | undefined): Violation[] {
   if (!number) return [notAPhone];
   return number.isPremiumRate ? [premiumRate] : [];

@@ -68,7 +68,7 @@ export function withoutCreation(at: At) {
   return rest;
 }
 
-/** A code that a user presented: undefined instead of its comparison if it had no attempt left. */
+/** A code that a user presented; the comparison is undefined if the code had no attempts left. */
 type Presented = { readonly isRight: boolean | undefined; readonly purpose: CodePurpose; readonly call: Call };
 
 /** Makes the refusal of codes that are wrong, or that had no attempt left. */
@@ -81,7 +81,7 @@ export const wrongCodes =
     throw error;
   };
 
-/** Makes the error for a code without attempts left; if the code has since gone, the command runs again. */
+/** Makes the error for a code without attempts left; if the code has disappeared since, the command runs again. */
 function noTryLeft({ codeAttempts: tries, codeExpiration }: CodeState, now: Date) {
   if (tries === null || codeExpiration === null || codeExpiration <= now) return refuse.because("CODE_EXPIRED");
   if (tries < codeAttempts) return refuse.because("CONFLICT");

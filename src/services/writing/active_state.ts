@@ -15,7 +15,7 @@ export function activeStates({ log, clock }: Pick<Deps, "log" | "clock">, factAt
   return { deactivate: to("deactivated"), reactivate: to("reactivated") };
 }
 
-/** The folds of both facts, and what else they set. */
+/** The folds of both facts, and the additional columns that they set. */
 export const activeStateFolds = (table: string, id: string, more?: string) => {
   const set = (active: boolean) => touch(table, id, [`active = ${active}`, ...(more ? [more] : [])].join(", "));
   return { deactivated: { views: [set(false)] }, reactivated: { views: [set(true)] } };

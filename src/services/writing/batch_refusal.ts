@@ -10,7 +10,7 @@ import {
   type Violation,
 } from "../../errors.ts";
 
-/** Why an item of a batch is refused, with the invalid field. */
+/** The reason why an item of a batch is refused, with the invalid field. */
 export type No = Refusal & { readonly reason: Reason; readonly field: string };
 
 export function refusedOutcome(call: Call) {

@@ -1,6 +1,6 @@
 import type { No } from "./batch_refusal.ts";
 
-/** Makes the error for a key whose last owner a job is still deleting: whoever held the old one must not get the new one. */
+/** Makes the error for a key that a job is still deleting: holders of the old one must not get the new one. */
 export function beingDeleted(field: string): No {
   const reason = "BEING_DELETED";
   return { reason, field, violations: [{ field, text: reason, reason }] };

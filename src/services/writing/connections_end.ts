@@ -1,10 +1,10 @@
 import { SignOnEnd, SignOnEndSchema } from "../../../gen/postern/v1/sign_on_pb.ts";
 import type { Step } from "../../events/fold.ts";
 
-/** The applications to be deleted: what joins them to `$input` i, and their id. */
+/** The applications to be deleted: their join to `$input` i, and their id. */
 export type Leaving = { readonly from?: string; readonly app: string };
 
-/** What users have at applications, which ends with them: consents and sign-ins, as many as the applications have users. */
+/** The users' connections to applications, which end with them: consents and sign-ins, as many as the applications have users. */
 export const connectionsEnd = ({ from = "", app }: Leaving): readonly Step[] => [
   {
     makes: "consent.withdrawn",

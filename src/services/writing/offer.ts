@@ -6,27 +6,27 @@ import { holdsThere } from "../../guards/missing_permission.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { No } from "./batch_refusal.ts";
 
-/** For how long an invitation that an organization receives can be accepted. */
+/** The number of days for which an invitation that an organization receives can be accepted. */
 const receivedDays = 30;
 
 export const receivedUntil = (now: Date): Date => new Date(now.getTime() + receivedDays * 86_400_000);
 
-/** How many invitations an organization can have. */
+/** The maximum number of invitations of an organization. */
 export const mostInvitations = 1_000;
 
-/** What an accepted invitation becomes. */
+/** The result of an accepted invitation. */
 export type Kind = "member" | "user_grant" | "project_grant";
 
 // As scalar subselects, both are looked up by their keys, whatever the size of the tables.
 /**
- * SQL for the organization of a user, if it is not the one that gives, and requires acceptance. Users who wait for their erasure count, too:
- * they may come back with what they were given meanwhile.
+ * SQL for the organization of a user, if it is not the one that gives, and requires acceptance. Users who wait for their erasure count,
+ * too: they may come back with roles given meanwhile.
  */
 export const deciderOfUser = (user: string, giver: string): string => `(select (
       select h.organization_id from organizations h where h.organization_id = u.owner and h.requires_acceptance)
     from all_users u where u.user_id = ${user} and u.owner <> ${giver})`;
 
-/** SQL for the id of the invitation by which an organization offers this already. */
+/** SQL for the id of the invitation by which an organization already offers this. */
 export const offeredAs = (kind: Kind, of: Readonly<Record<"recipient" | "object" | "giver", string>>): string => `(
     select v.invitation_id from invitations v
     where (v.recipient_id, v.kind, v.object_id, v.owner) = (${of.recipient}, '${kind}', ${of.object}, ${of.giver}))`;
@@ -35,7 +35,7 @@ export const offeredAs = (kind: Kind, of: Readonly<Record<"recipient" | "object"
 export type Acceptance = {
   /** The organization that has to accept first. */
   readonly decidedBy: string | null;
-  /** The id of the invitation that offers it already. */
+  /** The id of the invitation that already offers it. */
   readonly offeredAs: string | null;
 };
 
@@ -46,7 +46,7 @@ export function deciderIn({ decidedBy }: Pick<Acceptance, "decidedBy">, call: Ca
   return holdsThere(callerOf(call), "org.write", there) ? undefined : decidedBy;
 }
 
-/** Why a change cannot give more than the receiver has accepted, or why something is not given yet. */
+/** The reason for refusing a change that gives more than the receiver has accepted, or for not giving something yet. */
 export const unaccepted = (field: string): No => ({ reason: "ACCEPTANCE_REQUIRED", field });
 
 type OfferedMember = Readonly<Record<"projectId" | "projectGrantId", string>> & { readonly roles: readonly string[] };
@@ -58,28 +58,28 @@ type OfferedProject = Readonly<Record<"projectId" | "organizationId", string>> &
   readonly roleKeys: readonly string[];
 };
 
-/** Something to offer, and who has to accept it. */
+/** Something to offer, and the organization that has to accept it. */
 export type Offer = {
   readonly owner: string;
   readonly receiver: string;
   readonly offeredAs: string | null;
-  /** The path of it in the request. */
+  /** Its path in the request. */
   readonly path: string;
   /** The user who gets it, if it is not the receiver. */
   readonly userId?: string;
   readonly membership?: OfferedMember;
   readonly grant?: OfferedRoles;
   readonly projectGrant?: OfferedProject;
-  /** Whoever vouches for it; by default the caller. */
+  /** The inviter who vouches for it; by default the caller. */
   readonly inviterId?: string;
 };
 
-/** An offer and its outcome: the fact that invites, or why not. */
+/** An offer and its outcome: the fact that invites, or the reason for refusing it. */
 export type Offered =
   | { readonly fact: NewFact; readonly no?: undefined }
   | { readonly no: No; readonly fact?: undefined };
 
-/** Makes the decision about offers of one organization: there is one of each, and a limited number of all. */
+/** Makes the decision about offers of one organization: each can be offered once, and there is a limit to all. */
 export function offering({ sql, ids, clock }: Pick<Deps, "sql" | "ids" | "clock">) {
   return async (offers: readonly Offer[]): Promise<readonly Offered[]> => {
     const [some] = offers;
@@ -126,7 +126,7 @@ function refusedOffer({ offeredAs: id, path }: Offer, count: number): No | undef
   return count < mostInvitations ? undefined : { reason: "INVITATION_LIMIT", field, params };
 }
 
-/** The invitations `v` that end with what they are joined to: nobody can accept them any more. */
+/** The invitations `v` that end with the objects that they are joined to: nobody can accept them any more. */
 export const invitationsEnd = (from: string): Step => ({
   makes: "invitation.ended",
   select: `select i.n, v.owner, v.invitation_id, v.version + 1, jsonb_build_object()
