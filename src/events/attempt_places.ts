@@ -1,9 +1,9 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 
-/** Whom an attempt is about, without an id if that is nobody, and its type. */
+/** The user whom an attempt is about, without an id if that is nobody, and its type. */
 export type Attempted = { readonly owner: string; readonly userId: string; readonly type: string };
 
-// How many attempts become events in a minute. An organization gets three quarters, so that there is room for those of others.
+// The maximum number of attempts that become events in a minute. An organization gets three quarters, so that there is room for others.
 const most = { user: 10, owner: 75, instance: 100 };
 
 const userKey = ({ userId }: Attempted) => `user/${userId}`;
@@ -19,7 +19,7 @@ const keysOf = (of: Attempted) => [
 /** The start of the minute, in milliseconds. */
 export const minuteOf = (time: Date): number => time.getTime() - (time.getTime() % 60_000);
 
-/** The places that are taken in the current minute, as far as this node knows. */
+/** The places taken in the current minute, as far as this node knows. */
 export function attemptPlaces() {
   let minute = 0;
   let taken = new Map<string, number>();
@@ -37,10 +37,10 @@ export function attemptPlaces() {
       return true;
     },
 
-    /** Whether the user has used up the places of a user. */
+    /** Whether the user's own places are used up. */
     isUserFull: (of: Attempted): boolean => (taken.get(userKey(of)) ?? 0) >= most.user,
 
-    /** Learns how many places all nodes have asked for. */
+    /** Learns how many places all nodes have requested. */
     learn(inMinute: number, asked: ReadonlyMap<string, number>): void {
       if (inMinute !== minute) return;
       for (const [key, count] of asked) taken.set(key, Math.max(taken.get(key) ?? 0, count));
@@ -50,7 +50,7 @@ export function attemptPlaces() {
 
 type Reserved = { readonly key: string; readonly asked: number; readonly granted: number };
 
-/** Reserves places on all nodes, for as many attempts as there are left, the first ones first. */
+/** Reserves places across all nodes, for as many attempts as possible, the first ones first. */
 export async function reserve<A extends { readonly of: Attempted }>(sql: Sql, minute: number, asking: readonly A[]) {
   const users = Map.groupBy(asking, ({ of }) => of.userId);
   const wanted = [...users].map(([user_id, all]) => ({ user_id, owner: all[0]?.of.owner, wanted: all.length }));
@@ -65,8 +65,8 @@ export async function reserve<A extends { readonly of: Attempted }>(sql: Sql, mi
   return { granted, taken: new Map(rows.map(({ key, asked }) => [key, asked])) };
 }
 
-// Rows are written in one order by all nodes: those of users, of organizations, and that of the instance. Each says how many were asked
-// for, also of those that there was no place for.
+// All nodes write rows in one order: those of users, of organizations, and that of the instance. Each row counts all requests, including
+// those that got no place.
 const reserveAll = (sql: Sql, minute: Date, wanted: string) => sql<Reserved[]>`
   with wants as materialized (
     select user_id, owner, wanted from jsonb_to_recordset(${wanted}::text::jsonb) as w (user_id text, owner text, wanted integer)

@@ -14,7 +14,7 @@ export type NoteAttempt<C> = (attempt: FactInit<"attempt">, about: About, call: 
 
 export type Attempts<C> = {
   readonly note: NoteAttempt<C>;
-  /** Writes the events of what has been noted; with `all`, the counts of the current minute too. */
+  /** Writes the events of the noted attempts; with `all`, the counts of the current minute too. */
   readonly write: (all?: boolean) => Promise<void>;
 };
 
@@ -24,23 +24,23 @@ export type AttemptsOptions<C> = {
   readonly clock: () => Date;
   readonly ids: () => string;
   readonly instanceId: string;
-  /** What is kept of a call until its attempt is written. */
+  /** The part of a call that is kept until its attempt is written. */
   readonly keep: (call: C) => C;
   /** Makes the call that writes counts. */
   readonly own: () => C;
 };
 
-/** An event to write, whose id stays the same however often that is tried. */
+/** An event to write, whose id stays the same in every try. */
 type Written<C> = { readonly fact: NewFact; readonly call: C; readonly of?: Attempted };
 
 type Noted<C> = Written<C> & { readonly of: Attempted; readonly minute: number };
 
-// What a node holds at most while the database does not take it.
+// The maximum number that a node holds while the database does not accept them.
 const mostNoted = 100;
 
 /**
- * Collects attempts and writes them in the background, so that whoever guesses passwords neither waits for them nor makes others wait. In a
- * minute, a limited number becomes events; the others are counted.
+ * Collects attempts and writes them in the background, so that a caller who guesses passwords neither waits for them nor makes others wait.
+ * In a minute, a limited number becomes events; the others are counted.
  */
 export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: AttemptsOptions<C>): Attempts<C> {
   const places = attemptPlaces();
@@ -72,7 +72,7 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
     },
   };
 
-  /** Asks for places on all nodes for what was noted; what gets none is counted. */
+  /** Requests places across all nodes for the noted attempts; those without one are counted. */
   async function reserveNoted(): Promise<void> {
     for (let [next] = noted; next; [next] = noted) {
       const { minute } = next;
@@ -88,8 +88,8 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
   }
 
   /**
-   * Writes what there is, and keeps what the database does not take at the moment. An event that it would never take only counts; returns
-   * the errors of these.
+   * Writes the events, and keeps those that the database does not accept at the moment. An event that it would never accept is only
+   * counted; returns the errors of these.
    */
   async function append(): Promise<unknown[]> {
     const trying = written;
@@ -113,7 +113,7 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
   }
 }
 
-/** Whether an event is refused because an earlier try wrote it, although its answer was lost. */
+/** Whether an event is refused because an earlier try wrote it, although its response was lost. */
 const isThere = (error: unknown): boolean => constraintOf(error) === "events_pkey";
 
 const isHopeless = ({ error }: { readonly error: unknown }): boolean => {
@@ -127,7 +127,7 @@ type Counted = Pick<Attempted, "owner" | "userId"> & { readonly since: Date; rea
 
 type Counting = { readonly isOfUser: boolean; readonly now: Date };
 
-// Of more organizations at once, the rest counts as the instance's.
+// If there are more organizations at once, the rest is counted for the instance.
 const mostCounts = 200;
 
 /** Counts attempts that get no event of their own: by user if the user's places are taken, otherwise by organization. */

@@ -11,7 +11,7 @@ export type Waiting<J> = {
   readonly job: J;
   /** Jobs of different groups rarely wait for the same rows. */
   readonly group: string;
-  /** Whose share of the connections it uses. */
+  /** The share of the connections that it uses. */
   readonly share: Share;
   readonly signal: AbortSignal | undefined;
   readonly resolve: () => void;
@@ -43,7 +43,7 @@ export type BatchOptions<J> = {
   readonly run: (batch: readonly Waiting<J>[]) => Promise<void>;
 };
 
-// A statement that takes longer may wait for a lock; then it must not keep the others of its kind waiting.
+// A statement that takes longer may be waiting for a lock, and then must not keep others of its kind waiting.
 const longMs = 20;
 
 /**
@@ -140,7 +140,7 @@ function loadOf(underWay: ReadonlySet<UnderWay>) {
   return { slow, quick };
 }
 
-/** Whether a statement may start: for anybody, or beside statements that take long for groups that are not in them. */
+/** Whether a statement may start: for any group, or beside slow statements for groups that are not in them. */
 function mayStart<J>(
   queue: readonly Waiting<J>[],
   { atOnce, worthwhile }: BatchOptions<J>,
@@ -166,7 +166,7 @@ function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhil
   return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest.startedAt >= longMs;
 }
 
-/** Takes the next statement's jobs out of a queue, and refuses those that nobody waits for any more. */
+/** Takes the next statement's jobs out of a queue, and refuses those whose callers have gone. */
 function taken<J>(queue: readonly Waiting<J>[], options: BatchOptions<J>, underWay: ReadonlySet<UnderWay>) {
   const { most, weights, keysOf } = options;
   const batch: Waiting<J>[] = [];
@@ -198,8 +198,8 @@ function inTurn<J>(queue: readonly Waiting<J>[]): readonly Waiting<J>[] {
 }
 
 /**
- * Whether a job may be in the next statement. The first one may if its group has fewer statements under way than are allowed; a group of
- * which one takes long shares its next with no other, because that one could take as long.
+ * Whether a job may be in the next statement. The first may if its group has fewer running statements than allowed; a group with a slow
+ * statement shares its next one with no other, because that one could take as long.
  */
 function company({ atOnce }: Pick<BatchOptions<unknown>, "atOnce">, underWay: ReadonlySet<UnderWay>) {
   const { slow, quick } = loadOf(underWay);

@@ -16,13 +16,13 @@ import type { Waiting } from "./batch.ts";
 export type BatchWrite<J> = {
   readonly write: (jobs: readonly J[]) => Promise<unknown>;
   readonly refusal?: (error: unknown, job: J) => unknown;
-  /** Whether the write of a call that has waited for a lock as long as it may lets others have its connection, and is tried again. */
+  /** Whether a write that has waited for a lock as long as it may gives up its connection to others, and is tried again. */
   readonly isPatient?: boolean;
 };
 
 /**
- * Makes the run of a batch of writes: if the batch fails, each job runs again by itself, so that one refused job does not fail the others. If
- * the database can serve nobody at the moment, all fail.
+ * Makes the run of a batch of writes: if the batch fails, each job runs again by itself, so that one refused job does not fail the others.
+ * If the database can serve nobody at the moment, all fail.
  */
 export function batchWrite<J>(options: BatchWrite<J>) {
   const { refusal = (error) => error } = options;
@@ -35,7 +35,7 @@ export function batchWrite<J>(options: BatchWrite<J>) {
     } catch (error) {
       if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error) || isOutage(error))
         for (const { job, reject } of batch) reject(refusal(error, job));
-      // Nobody waits for these, so others may take their place.
+      // Nobody waits for these any more, so others may take their place.
       else alone(batch);
     }
   };
@@ -50,10 +50,10 @@ const writeOf =
 
 // As long as a call may take, unless DEADLINE_MAX_MS says otherwise; a longer one reads again, and begins anew.
 const patienceMs = 60_000;
-// Those that waited for each other begin at different times.
+// Writes that waited for each other try again at different times.
 const rest = () => pause(200 + Math.random() * 100);
 
-/** Tries again until the lock is free, or nobody waits any more. The process itself waits for no answer: it comes back to what is left. */
+/** Tries again until the lock is free, or nobody waits any more. The process waits for no response: it does the remaining work later. */
 function patiently<J>(write: Write<J>) {
   const once = writeOf(write);
   return async (batch: readonly Waiting<J>[]): Promise<unknown> => {

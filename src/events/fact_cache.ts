@@ -1,19 +1,19 @@
 import type { StoredEvent } from "./follow.ts";
 
-/** What caches need to know of a fact. */
+/** The parts of a fact that caches need. */
 export type Happened = Pick<StoredEvent, "type" | "owner" | "stream">;
 
-/** A fact that ends every value. */
+/** A fact that evicts every value. */
 export const everything: unique symbol = Symbol("everything");
 
-/** What a fact ends: the values that depend on the object with this id, every value, or none. */
+/** The values that a fact evicts: those that depend on the object with this id, every value, or none. */
 export type Ended = string | typeof everything | undefined;
 
-/** A cache whose values end with the facts that make them wrong. */
+/** A cache whose values are evicted by the facts that make them wrong. */
 export type FactCache<T> = {
   /** A cached value; undefined if it has to be looked up. */
   readonly cached: (key: string) => T | undefined;
-  /** Looks a value up, and caches it unless it has ended meanwhile. Misses are not cached, because the object may be created next. */
+  /** Looks a value up, and caches it unless it was evicted meanwhile. Misses are not cached, because the object may be created next. */
   readonly look: (key: string, lookup: () => Promise<T | undefined>) => Promise<T | undefined>;
 };
 
@@ -21,7 +21,7 @@ export type FactCacheOptions<T> = {
   readonly endedBy: (fact: Happened) => Ended;
   /** The ids of the objects that a value depends on. */
   readonly idsOf: (value: T) => readonly string[];
-  /** Until when a value may be cached, in milliseconds since 1970. */
+  /** The time until which a value may be cached, in milliseconds since 1970. */
   readonly endOf: (value: T) => number;
   readonly most: number;
 };
@@ -32,15 +32,15 @@ type Opened = { readonly forget: (fact: Happened) => void; readonly forgetAll: (
 
 export type FactCachesOptions = {
   readonly clock: () => Date;
-  /** A monotonic clock in milliseconds: if the other one were set back, values would live longer by as much. */
+  /** A monotonic clock in milliseconds: if the wall clock were set back, values would live longer by as much. */
   readonly elapsed?: () => number;
   /** How long values are cached; 0 caches none. */
   readonly seconds: number;
 };
 
 /**
- * Makes the caches of a node. A fact drops the values that it ends immediately on this node, and on other nodes when they read the fact; no
- * value is cached for longer than the seconds, if none is read. What may end without a fact does not belong here.
+ * Makes the caches of a node. A fact drops the values that it evicts immediately on this node, and on other nodes when they read the fact;
+ * even if none is read, no value is cached for longer than the seconds. Values that may become wrong without a fact do not belong here.
  */
 export function factCaches(options: FactCachesOptions) {
   const all: Opened[] = [];
@@ -115,7 +115,7 @@ type Cached<T> = {
   readonly endsAt: number;
 };
 
-/** The values, also by the ids that they depend on: a fact costs what it ends, however many values there are. */
+/** The values, also by the ids that they depend on: the cost of a fact depends on the values that it evicts, not on how many there are. */
 function keptValues<T>(most: number) {
   const kept = new Map<string, Cached<T>>();
   const keysOf = new Map<string, Set<string>>();
@@ -126,7 +126,7 @@ function keptValues<T>(most: number) {
     dropOf(id: string): void {
       for (const key of keysOf.get(id) ?? []) drop(key);
     },
-    /** Drops the values that are over: those cached first. */
+    /** Drops expired values: those cached first. */
     dropOver(now: number): void {
       for (const [key, { until }] of kept) {
         if (until > now) return;
@@ -154,13 +154,13 @@ function keptValues<T>(most: number) {
   }
 }
 
-/** What ended while values were looked up: a lookup that began before a fact must not be cached after it. */
+/** The evictions during lookups: a lookup that began before a fact must not be cached after it. */
 function recentEnds(most: number) {
   const lastOf = new Map<string, number>();
   let [last, lastOfAll, underWay] = [0, 0, 0];
 
   return {
-    /** Returns the number of the last end before a lookup. */
+    /** Returns the number of the last eviction before a lookup. */
     begin(): number {
       underWay++;
       return last;

@@ -20,7 +20,7 @@ export type Cascade = {
 export type Later = {
   /** Whether a job does the work of a fact with this payload even if there is little of it. */
   readonly always?: (payload: JsonValue) => boolean;
-  /** Statements that replace `views` when the fact is appended, after which nothing gives access any more. */
+  /** Statements that replace `views` when the fact is appended, after which nothing gives access. */
   readonly begins: readonly string[];
   /** The facts that the job makes, step by step, so that what one step removes does not block the next; and walks in between. */
   readonly steps: readonly (Step | Walk)[];
@@ -35,31 +35,31 @@ export type Step = Pick<Cascade, "makes" | "select"> & {
   /** The select in the order of an index, after the owner and the stream that the previous batch ended with: `$10` as a JSON array, or null. */
   readonly next?: string;
   /**
-   * Whether the next step follows after just one batch, and all steps run again at the end: it reads what the earlier steps cleared the way
-   * for.
+   * Whether the next step follows after just one batch, and all steps run again at the end: it reads rows that the earlier steps made
+   * available.
    */
   readonly isOneBatch?: true;
-  /** Whether the step is taken for a fact with this payload; by default always. */
+  /** Whether the step runs for a fact with this payload; by default always. */
   readonly isFor?: (payload: JsonValue) => boolean;
 };
 
 /**
- * What a step selects in the order of an index: the table, the columns of the index that are the same for all rows with their values, the one
- * with the owner of the fact unless it is among these, and the one with its stream.
+ * The select of a step in the order of an index: the table, the columns of the index that are the same for all rows with their values, the
+ * one with the owner of the fact unless it is among these, and the one with its stream.
  */
 type Ordered = Pick<Step, "makes"> & {
   readonly table: string;
   readonly same: readonly (readonly [column: string, value: string])[];
   readonly owner?: string;
   readonly stream: string;
-  /** Composes the select with what joins the rows `r` of the table. */
+  /** Composes the select with a SQL text that joins the rows `r` of the table. */
   readonly select: (join: string) => string;
 };
 
 /**
- * Makes a step whose batches go on after the last row of the one before. While a transaction is open elsewhere, indexes keep the entries of
- * deleted rows, and looking from the beginning would read them all for each batch. As rows, the columns fit one index only, and where to
- * begin is looked up in it.
+ * Makes a step in which each batch continues after the last row of the one before. While a transaction is open elsewhere, indexes keep the
+ * entries of deleted rows, and searching from the beginning would read them all for each batch. As a row, the columns fit only one index,
+ * and the start is looked up in it.
  */
 export function inOrder({ makes, table, same, owner, stream, select }: Ordered): Step {
   const row = (texts: readonly string[]) => (texts.length > 1 ? `(${texts.join(", ")})` : texts.join());
@@ -80,7 +80,7 @@ export function inOrder({ makes, table, same, owner, stream, select }: Ordered):
 /** A step of a job that makes no facts, but visits many rows in batches. */
 export type Walk = Pick<Step, "isFor"> & {
   /**
-   * A select that visits at most $2 rows of the stream $1 after the place $3 (jsonb), and yields how many it visited as "count", and the
+   * A select that visits at most $2 rows of the stream $1 after the place $3 (jsonb), and yields the number visited as "count", and the
    * place of the last as "after".
    */
   readonly walks: string;
@@ -97,7 +97,7 @@ export type Fold = {
   readonly later?: Later;
   /** The time after which rows that this fold writes to a view table may be deleted without a fact. */
   readonly expiry?: { readonly table: string; readonly column: string };
-  /** A column that rows of nodes of an earlier release lack, so that it may differ from a replay. */
+  /** A column that is missing in rows written by nodes of an earlier release, so that it may differ from a replay. */
   readonly unknownBefore?: { readonly table: string; readonly column: string };
 };
 
@@ -119,7 +119,7 @@ export function foldsByType(parts: readonly Partial<Folds>[]): ReadonlyMap<strin
 export type Condition = {
   /** Columns of `asked` in addition to n, from the fact's row in `given`. */
   readonly asked: string;
-  /** A select from `asked` that yields n, "holds", and what the error is made from. */
+  /** A select from `asked` that yields n, "holds", and the values for the error. */
   readonly select: string;
 };
 
@@ -134,7 +134,7 @@ export type StatementOptions = {
   readonly isOfJob?: boolean;
   /** Additional CTEs, which may read `input`. */
   readonly parts?: readonly string[];
-  /** What it yields instead of an empty row. */
+  /** The result in place of an empty row. */
   readonly yields?: string;
 };
 
@@ -189,8 +189,8 @@ const recordsOf = (json: string) => `select * from jsonb_to_recordset(${json}) a
 const asJson = recordsOf("$1::text::jsonb");
 
 /**
- * The parameter of a statement that waits only so long for a row lock. The timeout is set before anything is read, but after the table locks
- * are taken, which a migration may hold up for longer.
+ * The parameter of a statement with a timeout for row locks. The timeout is set before anything is read, but after the table locks are
+ * taken, which a migration may hold up for longer.
  */
 const jsonOf = (lockTimeout: string) =>
   `(select $1::text::jsonb from set_config('lock_timeout', '${lockTimeout}', true))`;

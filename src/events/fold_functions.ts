@@ -37,7 +37,7 @@ end $fold$`;
 }
 
 function branchOf(type: string, views: readonly string[]): string {
-  // A replay deletes immediately what a job deletes in batches, so there is just one table of each name.
+  // A replay deletes immediately what a job deletes in batches, so there is only one table of each name.
   const ctes = views.map((text, at) => `"${type}/${at}" as (${ofType(text, type).replace(/\ball_(?=\w)/g, "")})`);
   return `when '${type}' then
     with ${["facts as (select * from unnest(given))", ...ctes].join(",\n")} select 1 into done;`;

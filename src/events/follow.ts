@@ -66,11 +66,11 @@ export async function isHeld(sql: Sql, position: Position): Promise<boolean> {
   return row?.held ?? false;
 }
 
-/** What a listener of the tail hears. */
+/** The callbacks of a listener of the tail. */
 export type Listener = {
   /** Called with every event from now on, in the order of the log. */
   readonly events: (events: readonly StoredEvent[]) => void;
-  /** Called if the log lost its last events, by a restore or a failover; the listener then hears of the history that there is now. */
+  /** Called if the log lost its last events, by a restore or a failover; the listener then receives the history that exists now. */
   readonly lost: () => void;
 };
 
@@ -80,7 +80,7 @@ export type Tail = AsyncDisposable & {
   readonly poke: () => void;
   /** Adds a listener; returns a function that removes it. */
   readonly listen: (listener: Listener) => () => void;
-  /** How long ago the end of the log was reached. */
+  /** The time since the end of the log was last reached. */
   readonly behindMs: () => number;
 };
 
@@ -100,7 +100,7 @@ export async function followTail({ number, read, everyMs, onError }: TailOptions
   const listeners = new Set<Listener>();
   let at = await read(endOfLog);
   let atEnd = performance.now();
-  // What other nodes have numbered is read even if this one cannot number events.
+  // Events numbered by other nodes are read even if this one cannot number any.
   const reading = lookAgain({ everyMs, restMs, ...reported(onError, look) });
   const numbering = lookAgain({ everyMs, restMs, ...reported(onError, () => number().finally(reading.poke)) });
 

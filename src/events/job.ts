@@ -48,10 +48,10 @@ export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
 
 const stepsOf = ({ steps }: Later, payload: JsonValue) => steps.filter(({ isFor }) => isFor?.(payload) ?? true);
 
-/** How far a job has got: its step, whether any batch since the first step made a fact, and how far the step has got. */
+/** The progress of a job: its step, whether any batch since the first step made a fact, and the position within the step. */
 export type Place = { readonly step: number; readonly wrote: boolean; readonly after?: string };
 
-/** Where every job starts, including one that another node has begun. */
+/** The start of every job, including one that another node has begun. */
 export const firstPlace: Place = { step: 0, wrote: false };
 
 /** A batch of a job, and the maximum number of facts that it may make. */
@@ -82,7 +82,7 @@ async function write(sql: Sql, { job, place, most, time }: Batch, text: string):
   return row ?? { count: 0, after: null };
 }
 
-/** Visits the next rows of a walk. Whatever the steps before it make later on is visited when they run again. */
+/** Visits the next rows of a walk. Rows that earlier steps make later are visited when the steps run again. */
 async function walk(sql: Sql, { job, place, most }: Batch, { walks }: Walk): Promise<Place> {
   const [row] = await sql.unsafe<{ count: number; after: string | null }[]>(
     `with walked as (${walks}), progress as (update jobs set went_on = now() where job_id = $4::text)
@@ -115,7 +115,7 @@ const plainInput = (select: string): string =>
     () => "(select 0 as n, $1::text as owner, $2::text as stream, $3::text::jsonb as payload)",
   );
 
-/** The statement of a batch: the next facts of a step, with everything that results from them. A batch removes what it reads. */
+/** The statement of a batch: the next facts of a step, with everything that results from them. A batch removes the rows that it reads. */
 const statementOf = ({ makes, select, next = select }: Step, folds: ReadonlyMap<string, Fold>): string =>
   statementFor([makes], folds, {
     given: `select (row_number() over () - 1)::integer as n, c.owner, c.stream, c.version, '${makes}'::text as type, c.payload,

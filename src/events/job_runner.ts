@@ -69,7 +69,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
     return !stopped && (await takeLease(sql, { work, holder, seconds }));
   }
 
-  /** Runs one batch of a job. If that fails, the job rests, so that others go on without it. */
+  /** Runs one batch of a job. If that fails, the job pauses, so that others continue without it. */
   async function goOn(job: Job): Promise<void> {
     const { place, most, races } = begun.get(job.id) ?? beginning;
     const since = performance.now();
@@ -78,7 +78,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
       if (next) begun.set(job.id, { ...beginning, place: next, most: suited(most, performance.now() - since) });
       else begun.delete(job.id);
     } catch (error) {
-      // Somebody changed one of the objects at the same moment, or added one, or another job has to end first.
+      // Somebody changed or added one of the objects at the same moment, or another job has to end first.
       const isRace = Boolean(unique(error) ?? foreignKey(error) ?? isLockLost(error));
       const restsUntil = isRace && races < mostRaces ? 0 : performance.now() + everyMs;
       begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1), races: races + 1, restsUntil });
@@ -87,7 +87,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
   }
 }
 
-/** A job's position, the size of its next batch, how many batches in a row lost a race, and the time until which it is left alone. */
+/** A job's position, the size of its next batch, the number of lost races in a row, and the time until which it pauses. */
 type Progress = {
   readonly place: Place;
   readonly most: number;
@@ -95,7 +95,7 @@ type Progress = {
   readonly restsUntil: number;
 };
 
-// After that many, the job rests until about the next poll, as it does after any other error.
+// After that many, the job pauses until about the next poll, as after any other error.
 const mostRaces = 3;
 
 const fewest = 10;
@@ -114,12 +114,12 @@ function suited(most: number, took: number): number {
 
 const organizationsAtOnce = 100;
 
-/** An organization with jobs, and the one whose turn it is; no job if all of them rest. */
+/** An organization with jobs, and the job whose turn it is; no job if all of them pause. */
 type Turn = Job | { readonly owner: string; readonly id: null };
 
 /**
- * Makes the function that finds whose turn it is: one job of each organization, for the next organizations after the given one. An
- * organization's next job is the one after its last, so that jobs that cannot go on hold up no others.
+ * Makes the function that finds the next job: one of each organization, for the next organizations after the given one. An organization's
+ * next job is the one after its last, so that jobs that cannot continue hold up no others.
  */
 function turns(sql: Sql) {
   const last = new Map<string, string>();

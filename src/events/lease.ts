@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from "../postgres/pool/connect.ts";
 
-/** A lease on work that one node does at a time. */
+/** A lease on work that only one node may do at a time. */
 export type Lease = { readonly work: string; readonly holder: string; readonly seconds: number };
 
 /**
@@ -19,7 +19,7 @@ export async function takeLease(sql: Sql, lease: Lease): Promise<boolean> {
   return taken.count === 1;
 }
 
-/** Whether another node holds the lease. Asking writes nothing, whereas a try to take it locks its row. */
+/** Whether another node holds the lease. This writes nothing, whereas an attempt to take it locks its row. */
 export async function isHeldByAnother(sql: Sql, lease: Lease): Promise<boolean> {
   const rows = await sql`select from leases where work = ${lease.work} and not ${isFree(sql, lease)}`;
   return rows.length > 0;

@@ -17,7 +17,7 @@ export type Question = {
    * a limit.
    */
   readonly isPlain?: true;
-  /** Whether it writes. Keys that share such a statement wait at most a second for each row that somebody else has locked. */
+  /** Whether it writes. Keys that share such a statement wait at most a second for each row locked by others. */
   readonly isWrite?: true;
   /** A select from `asked` (n and the key's columns) that yields asked.n as "n" in addition to its own columns. */
   readonly select: string;

@@ -8,7 +8,7 @@ import type { NewFact } from "./fact.ts";
 import { asLongJson, asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
 
-/** Where a call came from, as its events record it. */
+/** The origin of a call, as its events record it. */
 export type Origin = {
   readonly address?: string;
   /** The beginning of the User-Agent header. */
@@ -22,7 +22,7 @@ export type Origin = {
 export type CommandOrigin = {
   readonly actor: string | undefined;
   readonly requestId: string;
-  /** Where the call came from; absent if the process acts by itself. */
+  /** The origin of the call; absent if the process acts by itself. */
   readonly from?: Origin | undefined;
   readonly signal: AbortSignal | undefined;
   /** The record written with the events, so that a repeated command gets the same response. */
@@ -47,7 +47,7 @@ export type Log<C> = {
   append<A>(call: C, facts: readonly NewFact[], answer: A): Promise<A>;
   /**
    * Ends a write with one fact whose cascades may make many others. If these are too many for one statement, the fact is appended alone and
-   * a job does the rest; then the answer is made from the job's id.
+   * a job does the rest; the answer is then made from the job's id.
    */
   appendLong<A>(call: C, fact: NewFact, answerOf: (jobId: string | undefined) => A): Promise<A>;
   /**
@@ -73,14 +73,14 @@ export type LogOptions<C> = {
   readonly folds: ReadonlyMap<string, Fold>;
   readonly ids: () => string;
   readonly originOf: (call: C) => CommandOrigin;
-  /** Called with the call once a command of it has been written. */
+  /** Called with the call once one of its commands has been written. */
   readonly onWritten?: (call: C) => void;
   /** Called with the facts before their command is answered. */
   readonly onAppended?: (facts: readonly NewFact[]) => void;
 };
 
-// Each statement has a commit of its own, and costs as much as five of its commands, so fewer commands wait for the running one.
-// The facts of a large command are in no statement with those of others, which would wait for them.
+// Each statement has a commit of its own, and costs as much as five of its commands, so fewer commands wait for the running one. The facts
+// of a large command share no statement with others, which would wait for them.
 const shared = {
   atOnce: 2,
   worthwhile: 16,
@@ -155,7 +155,7 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
   }
 }
 
-/** Whose rows a command writes. */
+/** The owner of the rows that a command writes. */
 const ownerOf = ({ rows }: Command): string => String(rows[0]?.owner);
 
 type Found = { readonly n: number; readonly holds: boolean };

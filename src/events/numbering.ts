@@ -1,6 +1,6 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 
-/** A select of the events that the transaction sees and that have no number yet, found as those that get the next ones. */
+/** A select of the events without a number that the transaction sees: those that get the next ones. */
 export const unnumberedOf = (sql: Sql) => sql`
   select e.* from (select * from event_batches order by first desc limit 1) b cross join lateral (
     select e.* from pg_snapshot_xip(b.snapshot) as open (xid) cross join lateral (
@@ -9,9 +9,9 @@ export const unnumberedOf = (sql: Sql) => sql`
     select * from events where (epoch, xid) >= (b.epoch, pg_snapshot_xmax(b.snapshot))) e`;
 
 /**
- * About as many events as one call numbers. It numbers those of a transaction together, because a snapshot tells transactions apart and not
- * their parts: three seconds for a million, while later ones wait. Calls and jobs write a thousand at a time; only a deletion by a node of
- * release 0.1.0 writes more.
+ * The approximate number of events that one call numbers. It numbers those of a transaction together, because a snapshot distinguishes
+ * transactions but not their parts: three seconds for a million, while later ones wait. Calls and jobs write a thousand at a time; only a
+ * deletion by a node of release 0.1.0 writes more.
  */
 const batch = 5_000;
 
@@ -29,7 +29,7 @@ export async function numberAll(sql: Sql): Promise<void> {
   }
 }
 
-/** How many seconds the oldest event without a number has been waiting for one; 0 if there is none. */
+/** The number of seconds that the oldest event without a number has been waiting for one; 0 if there is none. */
 export async function unnumberedSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     select greatest(0, extract(epoch from now() - e.time))::float8 as seconds

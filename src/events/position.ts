@@ -1,4 +1,4 @@
-/** Where an event is stored: epochs, transactions and identities in the order in which they began, not in which they were committed. */
+/** The place of an event in the store: epochs, transactions and identities in the order in which they began, not were committed. */
 export type StoredAt = { readonly epoch: number; readonly xid: string; readonly position: bigint };
 
 /** A position in the log: the number of an event, and the random id of the batch in which it got the number. */

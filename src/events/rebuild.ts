@@ -25,8 +25,8 @@ export type Difference = {
 export type Rebuilt = { readonly equal: boolean; readonly differences: readonly Difference[] };
 
 /**
- * Replays the log into tables of its own and compares them with the real ones. Each step is a short transaction that says how far it got,
- * so a replay that was stopped goes on where it was. The last one compares all tables at one moment. The client must have at most one
+ * Replays the log into tables of its own and compares them with the real ones. Each step is a short transaction that records its progress,
+ * so a replay that was stopped continues from there. The last step compares all tables at one moment. The client must have at most one
  * connection.
  */
 export async function rebuild(
@@ -61,11 +61,11 @@ export async function rebuild(
   return { equal: differences.length === 0, differences };
 }
 
-// A replay that was killed delays the retention of events for this long.
+// A replay that was killed delays the deletion of events for this long.
 const keptSeconds = 600;
 const lease = { work: "replay", holder: "doctor" };
 
-/** Has all events kept until disposed: of an object whose end is deleted, a replay would keep what it has read before. */
+/** Keeps all events until disposed: if an object's last event were deleted, a replay would keep what it has read of it. */
 async function keepEvents(client: Sql) {
   let renewed = Number.NEGATIVE_INFINITY;
   await goOn();
@@ -81,7 +81,7 @@ async function keepEvents(client: Sql) {
   }
 }
 
-/** How many events were ever deleted. Waits for whoever is deleting some and does not know of the replay. */
+/** The number of events deleted so far. Waits for any deletion that does not know of the replay. */
 async function deletedEvents(client: Sql): Promise<string> {
   const rows = await client<{ deleted: string }[]>`
     select deleted::text as deleted from retention_progress order by kind for update`;
@@ -94,7 +94,7 @@ type CatchUp = {
   readonly tell: (replayed: Replayed) => Promise<void>;
 };
 
-/** Replays stretches of the log until only a few events are left, because others go on writing meanwhile. */
+/** Replays stretches of the log until only a few events are left, because others keep writing meanwhile. */
 async function catchUp(client: Sql, { schemas, replay, tell }: CatchUp): Promise<void> {
   await numberInTurn(client);
   let { number: of } = await endOfLog(client);
@@ -134,7 +134,7 @@ async function within<T>(client: Sql, { schemas, isolation }: Within, work: () =
     await client.unsafe("commit");
     return result;
   } catch (error) {
-    // The error tells more than that of a rollback on a connection that is gone.
+    // The error says more than that of a rollback on a lost connection.
     await client.unsafe("rollback").catch(() => {});
     throw error;
   }
@@ -144,7 +144,7 @@ async function within<T>(client: Sql, { schemas, isolation }: Within, work: () =
 const settings = {
   statement_timeout: "0",
   lock_timeout: "'10s'",
-  // The statement ends soon after the process that asked for it has been stopped.
+  // The statement ends soon after the process that sent it has stopped.
   client_connection_check_interval: "'1s'",
   // After a crash, the tables of the replay are empty anyway.
   synchronous_commit: "off",
@@ -175,7 +175,7 @@ const followers = ["terms", "used_client_ids"];
 
 const examples = 3;
 
-/** A table with its columns, and the column with the time after which its rows may be gone. */
+/** A table with its columns, and the column with the time after which its rows may be deleted. */
 type Compared = {
   readonly table: string;
   readonly columns: readonly string[];

@@ -13,10 +13,10 @@ export type Bases = ReadonlyMap<string, Base>;
 
 type Plan = Schemas & { readonly bases: Bases };
 
-/** How many events were ever deleted: a replay that has read some of them begins anew. */
+/** With the number of deleted events: a replay that has read some of them starts over. */
 type Design = Plan & { readonly deleted: string };
 
-/** The tables to replay the log into: statements that make them, and what tells whether those that exist are still the same. */
+/** The tables to replay the log into: the statements that make them, and a fingerprint by which existing ones are recognized. */
 export type Blueprint = { readonly statements: readonly string[]; readonly fingerprint: string };
 
 /** Finds the schemas; an unfinished replay is in the second one. The server would cut a name of more than 63 bytes to that of the first. */
@@ -48,7 +48,7 @@ export async function design(
   return { statements, fingerprint: createHash("sha256").update(told).digest("hex") };
 }
 
-/** Whether the schema has the tables of a replay, rather than being somebody else's. */
+/** Whether the schema contains the tables of a replay, and not somebody else's. */
 export async function hasReplay(client: Sql, replayed: string): Promise<boolean> {
   const [row] = await client<{ is: boolean }[]>`
     select to_regclass(${`${replayed}.replay_progress`}) is not null as is`;
@@ -75,7 +75,7 @@ export async function basesOf(client: Sql, names: readonly string[]): Promise<Ba
 
 /**
  * The triggers of tables, as statements that create them on the tables of the replay. Constraint triggers decide races, and the log only
- * contains what was decided.
+ * contains the results.
  */
 async function triggersOf(client: Sql, { schema, replayed, bases }: Plan) {
   const tables = [...bases.values()].map(({ base }) => base);

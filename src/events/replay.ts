@@ -7,19 +7,19 @@ import { beginning, type Position } from "./position.ts";
 /** A fact in the log, its type, and the object that it is about. */
 type Entry = FactKey & { readonly stream: string; readonly type: string };
 
-/** How far a replay got: the number of the last event, and that of the log's last one. */
+/** The progress of a replay: the number of the last event replayed, and of the last in the log. */
 export type Replayed = { readonly at: bigint; readonly of: bigint };
 
-/** How far a replay got, as it stands beside its tables, with the facts that wait for a name. */
+/** The progress of a replay, stored beside its tables, with the facts that wait for a name. */
 type Progress = { readonly at: Position; readonly late: readonly Entry[] };
 
 /** A replay of the log whose steps run in transactions of their own. */
 export type Replay = {
-  /** Writes down that the tables are new. */
+  /** Records that the tables are new. */
   readonly begin: (fingerprint: string) => Promise<void>;
   /** Replays the next stretch; returns the number of its last event. */
   readonly step: () => Promise<bigint>;
-  /** Replays all that the transaction sees, also what has no number yet. */
+  /** Replays everything that the transaction sees, including events without a number. */
   readonly finish: () => Promise<void>;
 };
 
@@ -56,11 +56,11 @@ export function openReplay(client: Sql, crossNoun: ReadonlySet<string>): Replay 
 export async function goesOn(client: Sql, fingerprint: string): Promise<boolean> {
   const [row] = await client<(Position & { fingerprint: string })[]>`
     select fingerprint, number, batch from replay_progress`;
-  // A crash of the server empties this table, like all that are unlogged.
+  // A crash of the server empties this table, like all unlogged tables.
   return row?.fingerprint === fingerprint && (await isHeld(client, row));
 }
 
-/** Reads how far the replay got, and keeps other processes from going on with it until the transaction ends. */
+/** Reads the progress of the replay, and keeps other processes from continuing it until the transaction ends. */
 async function progressOf(client: Sql): Promise<Progress> {
   const [row] = await client<(Position & { late: string })[]>`
     select number, batch, late from replay_progress for update nowait`;
@@ -118,7 +118,7 @@ function batchesOf(entries: readonly Entry[], { late, crossNoun }: Cut): readonl
   return late.length > 0 ? batches.slice(0, 1) : batches;
 }
 
-/** Folds the halves of a batch that failed as a whole because a name moves between its objects; returns what must wait. */
+/** Folds the halves of a batch that failed as a whole because a name moves between its objects; returns the facts that must wait. */
 async function foldApart(client: Sql, failed: readonly Entry[]): Promise<readonly Entry[]> {
   if (failed.length <= 1) return failed;
   const half = failed.length >> 1;
@@ -143,7 +143,7 @@ const stretch = 1_000;
 // The server keeps a batch's facts in memory, with payloads as large as messages may be.
 const largestBatch = 200;
 
-/** The next numbers, with their events unless somebody has deleted those. */
+/** The next numbers, with their events unless those have been deleted. */
 const numbersAfter = (client: Sql, number: bigint) => client<(Partial<Entry> & { number: string })[]>`
   select n.number::text as number, e.epoch, e.xid::text as xid, e.position::text as position,
     e.owner || '/' || e.stream as stream, e.type

@@ -6,15 +6,15 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import { personalFields } from "./personal.ts";
 import type { Chore } from "./sweep.ts";
 
-/** What the contract says about the events of a kind, for the function of the database that deletes them. */
+/** The contract's statements about the events of a kind, for the function of the database that deletes them. */
 export type Expiring = {
   /** The types of the last event of an object. */
   readonly ends: readonly string[];
-  /** The field of an object's first event that says when it ends, by noun. */
+  /** The field of an object's first event with its expiry, by noun. */
   readonly expires: Readonly<Record<string, string>>;
-  /** The nouns of objects that end with their user, also without an event of their own. */
+  /** The nouns of objects that end with their user, even without an event of their own. */
   readonly withUser: readonly string[];
-  /** The nouns of whose older events the personal fields of the origin go. */
+  /** The nouns whose older events lose the personal fields of the origin. */
   readonly blanks: readonly string[];
   /** The personal fields of an origin. */
   readonly origin: readonly string[];
@@ -33,7 +33,7 @@ function expiringOf(retentions: readonly Retention[]): Expiring {
     ends: nouns.flatMap((noun) => endsOf(noun).map(({ name }) => `${noun.name}.${name}`)),
     expires: Object.fromEntries(withExpiry.map((noun) => [noun.name, expiryOf(noun)])),
     withUser: nouns.filter((noun) => getOption(noun, lifetime).endsWithUser).map(({ name }) => name),
-    // What expires shows where it began as long as it is there.
+    // An object that expires keeps its origin for as long as it exists.
     blanks: nouns.filter((noun) => !withExpiry.includes(noun)).map(({ name }) => name),
     origin: personalFields().origin ?? [],
   };
@@ -51,7 +51,7 @@ function expiryOf(noun: DescField): string {
   return field.jsonName;
 }
 
-/** Deletes the events that the retention policy of the instance no longer keeps. There may be millions, so it rests as long as it works. */
+/** Deletes the events that the instance's retention policy no longer keeps: perhaps millions, so it pauses for as long as it works. */
 export const expiredEvents = (sql: Sql, clock: () => Date): readonly Chore[] =>
   Object.entries(expiring).map(([kind, contract]) => ({
     name: `events of kind ${kind}`,
@@ -72,18 +72,18 @@ async function expire(sql: Sql, { kind, contract, now, most }: Expire): Promise<
   return Math.max(row?.examined ?? 0, row?.gone ?? 0);
 }
 
-/** How the deletion of events of a kind is going. */
+/** The progress of the deletion of a kind of events. */
 export type RetentionHealth = {
   readonly kind: keyof typeof expiring;
   /** The days of the policy in force; null if every event is kept. */
   readonly days: number | null;
-  /** How many events of the kind were deleted so far. */
+  /** The number of events of the kind deleted so far. */
   readonly deleted: bigint;
-  /** For how long the oldest event to examine, or object to delete, has been past its days; 0 if there is none. */
+  /** The number of seconds for which the oldest event to examine, or object to delete, has been past its days; 0 if there is none. */
   readonly behindSeconds: number;
 };
 
-/** Reads how the deletion of events is going, by kind. */
+/** Reads the progress of the deletion of events, by kind. */
 export async function retentionHealth(sql: Sql): Promise<readonly RetentionHealth[]> {
   return await sql<RetentionHealth[]>`
     select k.kind, k.days, k.deleted, coalesce(greatest(0, extract(epoch from k.old - least(walk.time, wait.until))), 0)::float8 as "behindSeconds"

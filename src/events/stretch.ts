@@ -3,10 +3,10 @@ import { placesFor } from "../security/places.ts";
 import { batchOf, endOfLog, eventsIn, isHeld, type StoredEvent } from "./follow.ts";
 import type { Position } from "./position.ts";
 
-/** How many numbers one statement scans. */
+/** The number of event numbers that one statement scans. */
 export const stretchLength = 5_000n;
 
-/** Where a stretch of the log begins, the condition on `events` that its events match, and the maximum number of them. */
+/** The start of a stretch of the log, the condition on `events` that its events match, and the maximum number of them. */
 export type Wanted = { readonly at: Position; readonly where: Fragment; readonly most: number };
 
 /** The matching events of a stretch, and its end; no end if there may be more events in it. */
@@ -17,7 +17,7 @@ export type Stretch = {
   readonly isMore: boolean;
 };
 
-// Those who catch up take turns by organization, and wait as long as it takes.
+// Readers that catch up take turns by organization, and wait as long as necessary.
 const inPlace = placesFor({ limit: 4, waitMs: 2 ** 31 - 1 });
 
 /**
@@ -31,7 +31,7 @@ async function readAfter(sql: Sql, { at, where, most }: Wanted): Promise<Stretch
   const end = await endOfStretch(sql, at.number);
   const events = await sql<StoredEvent[]>`
     ${eventsIn(sql, { after: at.number, upTo: end.number, limit: most, where })}`;
-  // Asked last: what was read after a failover must not pass for what follows on the position.
+  // Checked last: events read after a failover must not pass for the continuation of the position.
   if (!(await isHeld(sql, at))) return undefined;
   const isFull = events.length === most;
   return { events, upTo: isFull ? undefined : end, isMore: isFull || !end.isLast };

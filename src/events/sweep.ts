@@ -12,7 +12,7 @@ export type Chore = {
 
 export type SweepOptions = {
   readonly sql: Sql;
-  /** The name of the lease on the chores, which no other sweep has. */
+  /** The name of the lease on the chores, which no other sweep uses. */
   readonly work?: string;
   readonly chores: readonly Chore[];
   readonly everyMs?: number;
@@ -24,7 +24,7 @@ export type SweepOptions = {
 
 const most = 1_000;
 
-// When a node stops, another one goes on after this.
+// If a node stops, another continues after this time.
 const longestPollMs = 5_000;
 
 /** Deletes expired data in small batches, on one node at a time. */
@@ -59,7 +59,7 @@ export function startSweep(options: SweepOptions): AsyncDisposable {
 
   async function mayGoOn(): Promise<boolean> {
     if (stopped) return false;
-    // Until the answer arrives, it may be held: the answer could get lost.
+    // Until the response arrives, the lease may be held: the response could get lost.
     mayHold = true;
     mayHold = await takeLease(sql, lease);
     return mayHold;
@@ -68,7 +68,7 @@ export function startSweep(options: SweepOptions): AsyncDisposable {
 
 const tolerableSeconds = 60;
 
-/** Throws if this node's clock is ahead: it would delete data that has not expired, which no later correction of the clock brings back. */
+/** Throws if this node's clock is ahead: it would delete data that has not expired, and correcting the clock would not bring it back. */
 async function refuseAhead(sql: Sql, clock: () => Date): Promise<void> {
   const [row] = await sql<{ now: Date }[]>`select clock_timestamp() as now`;
   const seconds = Math.floor((clock().getTime() - (row?.now.getTime() ?? 0)) / 1000);
@@ -117,7 +117,7 @@ export function deleteDue(sql: Sql, rows: DueRows, { from, until, most }: Stretc
     select count(*)::int as count, max(${at}) as last from gone`;
 }
 
-/** How long an idempotency key is kept. */
+/** The retention time of idempotency keys. */
 export type RetentionSettings = { readonly idempotencyRetentionSeconds: number };
 
 /** Deletes idempotency records whose keys may be reused. */

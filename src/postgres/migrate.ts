@@ -25,14 +25,14 @@ export type MigrateOptions = Readonly<{ url: string; log: ProcessLog; folder?: s
 
 type Applied = Readonly<{ name: string; checksum: string }>;
 
-/** What applies migrations: a connection, another one that sees how far an index is, and the log. */
+/** The means to apply migrations: a connection, another that watches the progress of an index, and the log. */
 type Means = Readonly<{ client: Client; watcher: () => Promise<Client>; log: ProcessLog }>;
 
 const ours = fileURLToPath(new URL("./migrations", import.meta.url));
 
 const connectMs = 10_000;
 const restMs = 1_000;
-// Calls wait for the rows of a batch so long at most, about, and half of the time is theirs alone.
+// Calls wait for the rows of a batch for about this long at most, and half of the time belongs to them alone.
 const batchMs = 200;
 const [leastRows, mostRows] = [10, 2_000];
 const reportMs = 10_000;
@@ -79,7 +79,7 @@ async function applyAll(means: Means, files: readonly Migration[]): Promise<read
 
 type Pace = { rows: number; reportedAt: number };
 
-/** Applies a step, or a batch of one, and rests as long as others need. */
+/** Applies a step, or a batch of one, and pauses for as long as others need. */
 async function advance(means: Means, place: Place, pace: Pace): Promise<Outcome | "going on"> {
   const { migration, progress } = place;
   const { log } = means;

@@ -2,7 +2,7 @@ import { isRefusedByServer, isUnavailable, StartError } from "./failure.ts";
 
 const oldest = 15;
 
-/** Turns an error of the database at the start into a sentence for the operator, by its code; other errors stay as they are. */
+/** Turns a database error at the start into a sentence for the operator, by its code; other errors stay as they are. */
 export function startErrorOf(error: unknown): unknown {
   if (!isRefusedByServer(error) && !isUnavailable(error)) return error;
   const { code, message } = error as { code?: unknown; message?: unknown };

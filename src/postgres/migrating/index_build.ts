@@ -4,7 +4,7 @@ import type { Client } from "./migration_step.ts";
 type Build = Readonly<{ index: string; migration: string; log: ProcessLog; everyMs: number }>;
 type Phase = Readonly<{ phase: string; done: number; total: number; waitsFor: number | null }>;
 
-/** Logs how far an index is, or for which process its build waits; the connection that sees it is made when it takes long. */
+/** Logs the progress of an index, or the process that its build waits for; the connection for that is opened only if it takes long. */
 export function watchIndexBuild(open: () => Promise<Client>, { index, migration, log, everyMs }: Build): Disposable {
   let client: Promise<Client> | undefined;
   const timer = setInterval(() => void report().catch(() => {}), everyMs);

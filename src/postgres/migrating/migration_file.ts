@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../failure.ts";
 
-/** A part of a migration that is applied, and remembered, by itself. */
+/** A part of a migration that is applied, and recorded, by itself. */
 export type Step =
   | Readonly<{ kind: "transaction"; text: string }>
   /** An index that is built while others write. */
@@ -11,10 +11,10 @@ export type Step =
   /** A statement that is repeated for a range of keys at a time. */
   | Readonly<{ kind: "batches"; text: string; table: string; keys: readonly string[] }>;
 
-/** A file of migrations. The first checksum is its own; another is that of a file that it replaces, and which counts as this one. */
+/** A file of migrations. The first checksum is its own; others belong to files that it replaces, and which count as this one. */
 export type Migration = Readonly<{ name: string; checksums: readonly [string, ...string[]]; steps: readonly Step[] }>;
 
-/** The migrations of a folder, in order. A hundred small files take six times as long by the pool of threads as one after the other. */
+/** The migrations of a folder, in order. The thread pool takes six times as long for a hundred small files as reading them one by one. */
 export function migrationsIn(folder: string): readonly Migration[] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".sql"))

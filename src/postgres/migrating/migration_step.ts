@@ -4,16 +4,16 @@ import type { Migration, Step } from "./migration_file.ts";
 
 export type Client = postgres.Sql<{ bigint: bigint }>;
 
-/** How far a migration of several steps is; in a step of batches, `after` is the last key that was done, as a row of literals. */
+/** The progress of a migration of several steps; in a step of batches, `after` is the last key that was done, as a row of literals. */
 export type Progress = Readonly<{ step: number; after: string | null; rows: number; moves: number }>;
 
-/** Where the database stands: the migration to apply, how far it is, and how many were applied before it. */
+/** The state of the database: the migration to apply, its progress, and how many were applied before it. */
 export type Place = Readonly<{ migration: Migration; progress: Progress; applied: number }>;
 
-/** What became of a step: another node may have done it, or running statements may hold its tables. */
+/** The outcome of a step: another node may have done it, or running statements may hold its tables. */
 export type Outcome = "ended" | "overtaken" | "locked";
 
-/** A batch that was done: the rows done so far in its step, about how many there are, and how long it took. */
+/** A finished batch: the rows done so far in its step, their approximate total, and how long the batch took. */
 export type Batch = Readonly<{ rows: number; total: number; tookMs: number }>;
 
 // The number is arbitrary, but must be the same for every node of every version.
@@ -24,7 +24,7 @@ const overtaken = "PT409";
 // Other statements queue up behind a migration that waits for a table, so it gives way and tries again, before those statements give up:
 // shared ones wait a second for a lock.
 const bounded = "set local lock_timeout = '500ms'";
-// What a wait ends with: the bound, or a statement that held one table and waited for another.
+// The errors that end a wait: the bound, or a deadlock with a statement that held one table and waited for another.
 const lockLost = new Set(["55P03", "40P01"]);
 
 /** Creates the table of applied migrations if it is missing. */
@@ -36,7 +36,7 @@ export async function prepare(client: Client): Promise<void> {
       (name text primary key, checksum text not null, applied_at timestamptz not null default now())`);
 }
 
-/** How far a migration is; the table of the one that is under way has one row at most. */
+/** The progress of a migration; the table has at most one row, for the migration that is under way. */
 export async function progressOf(client: Client, { name, checksums }: Migration): Promise<Progress> {
   const [made] = await client`select to_regclass('migration_under_way') is not null as made`;
   if (!made?.made)
@@ -54,14 +54,14 @@ export async function progressOf(client: Client, { name, checksums }: Migration)
   return row;
 }
 
-/** Does the statements of the step that is due, and says that it ended. */
+/** Runs the statements of the step that is due, and records that it ended. */
 export function applyStep(client: Client, place: Place, text: string): Promise<Outcome> {
   return transact(client, place, `${text}\n;${ended(place)}`);
 }
 
 /**
- * Builds an index while others write. Its waits hold up nobody, so they have no bound. A build that was killed leaves an index that is
- * invalid; it is dropped, but not while a node that builds it holds its lock on the table.
+ * Builds an index while others write. Its waits hold up nobody, so they have no bound. A build that was killed leaves an invalid index; it
+ * is dropped, but not while a node that builds it holds its lock on the table.
  */
 export async function buildIndex(client: Client, place: Place, step: Step & { kind: "index" }): Promise<Outcome> {
   const { index, table, text } = step;
@@ -88,7 +88,7 @@ export async function buildIndex(client: Client, place: Place, step: Step & { ki
 // A table that was small when it was last analyzed would be read as a whole for each batch.
 const byIndex = "set local enable_seqscan = off; set local max_parallel_workers_per_gather = 0";
 
-/** Does the next rows of a step of batches, or says that the step ended when there are none. */
+/** Runs a step of batches for the next rows, or records that the step ended when there are none. */
 export async function applyBatch(
   client: Client,
   { place, step, most }: { place: Place; step: Step & { kind: "batches" }; most: number },
@@ -108,7 +108,7 @@ export async function applyBatch(
       (select reltuples::float8 from pg_class where oid = '${table}'::regclass) as total
     from first, last`);
   const batch = (condition: string) => step.text.replaceAll(":batch", () => condition);
-  // Without rows too, so that a statement that cannot be planned fails on every new database.
+  // Also without rows, so that a statement that cannot be planned fails on every new database.
   if (!page) return applyStep(client, place, batch(`((${keys}) is null and false)`));
   const done = rows + page.rows;
   const text = batch(`(${between(step.keys, page)})`);

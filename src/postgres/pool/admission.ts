@@ -7,7 +7,7 @@ import type { Client } from "./client.ts";
 import { type Admit, onEnd, type Statement } from "./driver.ts";
 import type { Pool } from "./pool.ts";
 
-/** Callbacks for a statement that is sent and ends. */
+/** Callbacks for a statement: when it is sent and when it ends. */
 export type Observed = Readonly<{ sent: () => void; ended: (error?: unknown) => void }>;
 
 /** Admits statements to connections. */
@@ -15,7 +15,7 @@ export type Gate = Readonly<{
   limiter: Limiter;
   pool: Pool;
   waitMs: number;
-  /** After how long a statement is cancelled from here, where the server does not do it. */
+  /** The time after which we cancel a statement ourselves, where the server does not. */
   cancelMs: number | undefined;
   readOnly: (() => void) | undefined;
   diskFull: (() => void) | undefined;
@@ -23,7 +23,7 @@ export type Gate = Readonly<{
   observe: ((text: string) => Observed | undefined) | undefined;
 }>;
 
-/** Gives each statement a connection of its own as one becomes free. */
+/** Gives each statement a connection of its own as soon as one is free. */
 export function admission(gate: Gate): Admit {
   const { limiter, observe, waitMs, cancelMs } = gate;
   return (statement) => {
@@ -53,14 +53,14 @@ export function admission(gate: Gate): Admit {
       again(error) {
         clearTimeout(timer);
         if (!client || statement.state || !isConnectionsExhausted(error) || performance.now() > until) return false;
-        // An open connection will do, or one that replaces another pool's.
+        // An open connection is enough, or one that replaces another pool's.
         if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
         gate.pool.drop(client, "unopened");
         client = undefined;
         limiter.retreat(entry, until, share);
         return true;
       },
-      // A cancel request ends the wait for a synchronous standby too: the commit is answered, and a failover may lose it.
+      // A cancel request also ends the wait for a synchronous standby: the commit is acknowledged, and a failover may lose it.
       distrusted: () => (isCanceled ? canceledLate() : undefined),
       ended(error) {
         clearTimeout(timer);

@@ -5,28 +5,28 @@ import { type Candidates, findServer } from "./find_server.ts";
 import { cancelOn, createLink, hungUp, type Link } from "./link.ts";
 import type { Watched } from "./watchdog.ts";
 
-/** One connection for statements one at a time, to the first of the servers that is what is needed. */
+/** One connection for statements one at a time, to the first server in the needed state. */
 export type Client = Watched & {
   readonly madeAt: number;
   expiresAt: number;
   readonly socket: Socket | undefined;
   askedAt: number | undefined;
-  /** The server's process for the last statement; undefined before there is one. */
+  /** The server's process of the last statement; undefined before the first. */
   readonly pid: number | undefined;
-  /** The connection has ended. */
+  /** Whether the connection has ended. */
   readonly closed: boolean;
   readonly send: (statement: Statement, share: Share) => void;
-  /** Asks the server to end the statement that runs; the connection is not used again. */
+  /** Asks the server to end the running statement; the connection is not used again. */
   readonly cancel: (statement: Statement) => void;
-  /** Ends the connection, cleanly where that can be done in a moment. */
+  /** Ends the connection, cleanly if that takes only a moment. */
   readonly end: () => Promise<void>;
 };
 
-/** How to make a client; the callback is called when its connection has ended. */
+/** The options of a client; the callback is called when its connection has ended. */
 export type ClientOptions = Candidates &
   Readonly<{
     closed: (client: Client) => void;
-    /** The longest time for which the pool takes it. */
+    /** The longest time for which the pool uses it. */
     lifetimeMs: number;
   }>;
 
@@ -43,7 +43,7 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
     if (isEnding) throw hungUp();
     link = one;
   };
-  // Nothing has to be asked of the only server of which nothing is needed.
+  // If there is only one server and no state is needed, nothing has to be asked.
   if (servers.length === 1 && need === "any") {
     link = createLink(servers[0], ended);
     send = senderOn(link);
@@ -78,7 +78,7 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
       );
     },
     cancel(statement) {
-      // It may arrive after the statement's end.
+      // The cancellation may arrive after the statement's end.
       client.expiresAt = 0;
       if (link) cancelOn(link, serverKeyOf(statement));
     },
@@ -98,7 +98,7 @@ function senderOn(link: Link): Client["send"] {
   };
 }
 
-/** Whether the connection can take one more statement, as far as its socket shows. */
+/** Whether the connection can take another statement, as far as its socket shows. */
 export function isOpen({ socket, closed }: Client): boolean {
   return !closed && socket !== undefined && !socket.destroyed && !socket.readableEnded && !socket.writableEnded;
 }

@@ -19,10 +19,10 @@ import { watchSilence } from "./watchdog.ts";
 /** Runs statements written as tagged templates, one at a time; without transactions and reserved connections. */
 export type Sql = postgres.ISql<{ bigint: bigint }>;
 
-/** A piece of SQL to put into others. */
+/** A piece of SQL to insert into others. */
 export type Fragment = postgres.Fragment;
 
-/** Connection options; silenceMs is the time past the statement's limit that an answer may take, connectMs that of connecting. */
+/** Connection options; silenceMs is how long a response may take beyond the statement's limit, connectMs how long connecting may take. */
 export type ConnectOptions = Readonly<{
   connections: number;
   waitMs: number;
@@ -30,27 +30,27 @@ export type ConnectOptions = Readonly<{
   log: ProcessLog;
   silenceMs?: number;
   connectMs?: number;
-  /** Longest silence of a connection whose answer is due; by default all of these times together. */
+  /** The longest silence of a connection whose response is due; by default all of these times together. */
   answerMs?: number;
-  /** The longest time for which a connection is used, and half of it the shortest; that of the driver by default. */
+  /** The longest time for which a connection is used, by default the driver's; the shortest is half of it. */
   lifetimeMs?: number;
-  /** The pool that asks whether a silent statement still runs, where statements may run for long. */
+  /** The pool that asks whether a silent statement still runs, if statements may run for long. */
   asking?: Sql | undefined;
-  /** The pooler between this program and the database, where there is one. */
+  /** The pooler between this program and the database, if there is one. */
   pooler?: Pooler | undefined;
-  /** Called when a write was refused because the database takes none. */
+  /** Called when the database refused a write because it is read-only. */
   readOnly?: (() => void) | undefined;
-  /** Called when the database had no room on its disk. */
+  /** Called when the database's disk was full. */
   diskFull?: (() => void) | undefined;
-  /** The servers that are tried last, which pools share. */
+  /** The servers that are tried last; pools share them. */
   aside?: Aside | undefined;
-  /** Called when the server has no room for the only connection; returns whether another pool gave one up. */
+  /** Called if the server has no room for the only connection; returns whether another pool gave one up. */
   makeRoom?: (() => boolean) | undefined;
   /** Called with each statement's text before it waits for a connection; the result is called when it is sent and ends. */
   observe?: ((text: string) => Observed | undefined) | undefined;
 }>;
 
-/** A pool of connections, with the numbers of statements that run and wait. */
+/** A pool of connections, with the numbers of running and waiting statements. */
 export type Connection = AsyncDisposable &
   Readonly<{
     sql: Sql;
@@ -59,15 +59,15 @@ export type Connection = AsyncDisposable &
     renew: (ageMs?: number) => void;
     /** Ends an idle connection; returns whether there was one. */
     shrink: () => boolean;
-    /** Refuses waiting and new statements, and ends the connections of those that still run after the grace. */
+    /** Refuses waiting and new statements, and ends the connections of those still running after the grace period. */
     refuse: (graceMs: number) => Promise<void>;
   }>;
 
 /**
- * A plan lives as long as its connection. Made while a table was small it read the whole table, or hashed a whole index, and
- * went on to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant. A bitmap reads all
- * that matches before its first row: a page of 20 events of one caller sorted 785,000. Left to choose, the database plans a list of many
- * rows for each call anew, by its values, which took as long as reading it.
+ * A plan lives as long as its connection. If it was made while a table was small, it read the whole table, or hashed a whole index, and
+ * continued to do so while the table grew: until the next analyze the database spent three times as long on AddUserGrant. A bitmap scan
+ * reads all matches before its first row: a page of 20 events of one caller sorted 785,000. If it may choose, the database plans a list of
+ * many rows anew for each call, by its values, which took as long as reading it.
  */
 export const planning = {
   enable_seqscan: "off",
@@ -100,11 +100,11 @@ export function connect(url: string, options: ConnectOptions): Connection {
   const clients = new Set<Client>();
   const make = (closed: (client: Client) => void) => createClient({ ...candidates, aside, closed, lifetimeMs });
   const pool = createPool({ most: connections, make, clients });
-  // Long statements are silent while they run, and are asked about instead.
+  // Long statements are silent while they run; the database is asked about them instead.
   const watchdog = watchSilence(clients, answerMs, options.asking ? answerMs : undefined);
   // The processes that a pooler names are its own.
   const lost = options.asking && !pooler ? watchLost(clients, { sql: options.asking, everyMs: silenceMs }) : undefined;
-  // Makes the statements, and has no connection.
+  // Composes the statements, and has no connection.
   const [{ url: any, driver }] = candidates.servers;
   const maker = postgres(any, { ...driver, max: 1 });
   const refuse = async (graceMs: number) => {
@@ -127,7 +127,7 @@ export function connect(url: string, options: ConnectOptions): Connection {
   };
 }
 
-/** How to open connections to the servers of a URL; connectMs is shared out among them. */
+/** Options for connecting to the servers of a URL; connectMs is divided among them. */
 export type CandidatesOptions = Readonly<{
   url: string;
   log: ProcessLog;
@@ -140,11 +140,11 @@ export type CandidatesOptions = Readonly<{
 
 /** A pooler between this program and the database, whose sessions take no settings from us. */
 export type Pooler = Readonly<{
-  /** The pooler keeps prepared statements apart, as PgBouncer does since 1.21 with `max_prepared_statements`. */
+  /** Whether the pooler keeps prepared statements apart, as PgBouncer does since 1.21 with `max_prepared_statements`. */
   prepares: boolean;
 }>;
 
-/** The servers of a URL, and how to connect to each. */
+/** The servers of a URL, with the options for connecting to each. */
 export function candidatesOf({ url, log, connectMs, connection, prepare = true }: CandidatesOptions): Candidates {
   const { urls, need } = serversOf(url);
   const [first, ...more] = urls;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
-// All that postgres.js 3.4.9 keeps to itself and that we read, replace or imitate. package.json pins its version, and
-// test/postgres/pool/driver.test.ts names each field: another version is taken only with both.
+// Everything private to postgres.js 3.4.9 that we read, replace or imitate. package.json pins its version, and
+// test/postgres/pool/driver.test.ts names each field: an upgrade has to change both.
 
 /** The properties of a statement that is sent. */
 export type Statement = {
@@ -24,10 +24,10 @@ type DriverStatement = Statement & {
   cursor: () => never;
 };
 
-/** Called when a statement is awaited, to give it to a connection. */
+/** Called when a statement is awaited, to assign it to a connection. */
 export type Admit = (statement: Statement) => void;
 
-/** Gives a statement that any client made to the connections of this one. */
+/** Sends a statement that any client made over the connections of this one. */
 export function senderOf(client: (text: TemplateStringsArray) => unknown): (statement: Statement) => void {
   const made = client`select 1`;
   if (!isStatement(made)) throw new Error("the driver makes no statements");
@@ -40,7 +40,7 @@ export type Course = Readonly<{
   ended: (error?: unknown) => void;
   /** Whether the statement, which failed, is sent again instead of being rejected. */
   again: (error: unknown) => boolean;
-  /** A failure to be rejected with, where an answer cannot be trusted. */
+  /** The error to reject with if a response cannot be trusted. */
   distrusted: () => Error | undefined;
 }>;
 
@@ -80,8 +80,8 @@ function admitted(statement: DriverStatement, admit: Admit): DriverStatement {
 }
 
 /**
- * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 pretenures; until the next
- * full collection they would keep the rows, and everything that waited for them: a fifth of the cost of a statement.
+ * The driver's own promise never settles. Its constructor assigns functions to properties, which V8 pretenures; until the next full
+ * collection they would retain the rows, and everything that waited for them: a fifth of the cost of a statement.
  */
 async function awaited(statement: DriverStatement): Promise<unknown> {
   if (statement.executed) throw new Error("a statement is awaited once");
@@ -100,13 +100,13 @@ function noCursor(): never {
 // These properties would keep memory alive after the statement's end.
 const spent = { resolve: ignore, reject: ignore, args: [], parameters: [] };
 
-/** The server's process for a statement that was sent, and the secret that cancels what it runs. */
+/** The server's process for a statement that was sent, and the secret that cancels it. */
 export type ServerKey = { readonly pid?: number | null; readonly secret?: number | null };
 
-/** Reads the key of the server's process that a connection left on its statement; empty before there is one. */
+/** Reads the key of the server's process that a connection stored in its statement; empty before there is one. */
 export const serverKeyOf = (statement: Statement | undefined): ServerKey => (statement?.state ?? {}) as ServerKey;
 
-/** Names the server on its socket, where the driver looks for the name to ask of a certificate. */
+/** Notes the server's name on its socket, where the driver looks for the name that the certificate must have. */
 export const nameServer = (socket: Socket, server: { readonly host: string; readonly port: number }): Socket =>
   Object.assign(socket, server);
 
@@ -132,9 +132,9 @@ const areTexts = (args: unknown): args is readonly string[] =>
 type Settle = (settled: unknown) => void;
 
 /**
- * A prepared statement of one text, with texts as its parameters: a shared read or write. It stands where the driver's own statement
- * would, with the fields that a connection reads and writes. The driver's is a promise of a class of its own, and its whole text is
- * the key among the statements that a connection has prepared, hashed and compared for each call.
+ * A prepared statement of one text, with texts as its parameters: a shared read or write. It takes the place of the driver's own statement,
+ * with the fields that a connection reads and writes. The driver's is a promise of a class of its own, and its whole text is the key among
+ * the prepared statements of a connection, hashed and compared for each call.
  */
 class PreparedStatement implements Statement, PromiseLike<unknown> {
   readonly strings: readonly string[];
@@ -205,7 +205,7 @@ const prepared = { prepare: true, simple: false };
 
 const keys = new Map<string, string>();
 
-/** The key of a text in this process; the texts are those of the program. */
+/** The key of a text in this process; the program has a fixed number of texts. */
 function keyOf(text: string): string {
   const known = keys.get(text);
   if (known !== undefined) return known;

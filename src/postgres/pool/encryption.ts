@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import { StartError } from "../failure.ts";
 
-/** The parameters of a database's URL that are about encryption, as libpq names them. */
+/** The parameters of a database's URL for encryption, as libpq names them. */
 export const encryptionParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 
 /**

@@ -3,7 +3,7 @@ import { createLink, type Link, type Server } from "./link.ts";
 import type { SessionNeed } from "./servers.ts";
 import type { Aside } from "./slow_servers.ts";
 
-/** The servers to try in order, those that were put aside last, and what one has to be. */
+/** The servers to try in order, those set aside last, and the state that one has to be in. */
 export type Candidates = Readonly<{
   servers: readonly [Server, ...Server[]];
   need: SessionNeed;
@@ -19,9 +19,9 @@ export type Found = Readonly<{ link: Link; version: number; encoding: string }>;
 type State = Readonly<{ standby: boolean; readOnly: boolean; version: number; encoding: string }>;
 
 /**
- * Opens a connection to the first server that can be reached and is what is needed; rejects with the failure that tells most.
- * Unlike libpq it goes on after the refusal of one server too: a standby may have no room while the primary has. The driver's
- * own `target_session_attrs` asks by a statement whose failure nobody catches (`fetchState` of postgres.js 3.4.9).
+ * Opens a connection to the first reachable server in the needed state; rejects with the most informative failure. Unlike libpq it also
+ * continues after the refusal of one server: a standby may have no room while the primary has. The driver's own `target_session_attrs` asks
+ * with a statement whose failure nobody catches (`fetchState` of postgres.js 3.4.9).
  */
 export async function findServer({ servers, need, aside }: Candidates, events: LinkEvents): Promise<Found> {
   let failure: unknown;

@@ -4,10 +4,10 @@ import { pause } from "../../security/pieces.ts";
 import { noShare, type Share } from "../../security/turns.ts";
 import { nameServer, type ServerKey } from "./driver.ts";
 
-/** The options of the driver, with the types that statements of ours have. */
+/** The options of the driver, with the types of our statements. */
 export type DriverOptions = postgres.Options<{ bigint: postgres.PostgresType<bigint> }>;
 
-/** A server to connect to: its URL and options as the driver takes them. */
+/** A server to connect to: its URL and options for the driver. */
 export type Server = Readonly<{ url: string; driver: DriverOptions }>;
 
 /**
@@ -20,19 +20,19 @@ export type Link = {
   /** The URL of the server. */
   readonly url: string;
   socket: Socket | undefined;
-  /** Where the socket leads. */
+  /** The address that the socket leads to. */
   target: Target | undefined;
-  /** Whom the last statement was for. */
+  /** The share that the last statement was for. */
   share: Share;
-  /** The connection has ended; the driver would open another one. */
+  /** Whether the connection has ended; the driver would open another one. */
   closed: boolean;
-  /** Ends the connection, cleanly where that can be done in a moment. */
+  /** Ends the connection, cleanly if that takes only a moment. */
   readonly end: () => Promise<void>;
 };
 
 type Target = Readonly<{ path: unknown; host: readonly string[]; port: readonly number[] }>;
 
-// So long may the peer take to accept a cancel request and to close.
+// The time that the peer may take to accept a cancel request and to close.
 const cancelMs = 5_000;
 // By the driver's own clock a connection would end while a statement is on its way to it.
 const oneConnection = { max: 1, max_pipeline: 0, max_lifetime: null };
@@ -72,8 +72,8 @@ export function createLink({ url, driver }: Server, ended: (link: Link) => void)
 }
 
 /**
- * Sends a cancel request for what runs on the link, by the key that the server gave it ("Canceling Requests in Progress"
- * in the manual of PostgreSQL). It needs no encryption. The driver's own `cancel` can hit another statement of its pool.
+ * Sends a cancel request for the statement running on the link, by the key that the server gave it ("Canceling Requests in Progress" in the
+ * manual of PostgreSQL). It needs no encryption. The driver's own `cancel` can hit another statement of its pool.
  */
 export function cancelOn({ target }: Link, { pid, secret }: ServerKey): void {
   if (!target || typeof pid !== "number" || typeof secret !== "number") return;
@@ -81,26 +81,26 @@ export function cancelOn({ target }: Link, { pid, secret }: ServerKey): void {
   for (const [index, word] of [16, 80_877_102, pid, secret].entries()) request.writeUInt32BE(word, index * 4);
   const socket = dialTo(target);
   socket.setTimeout(cancelMs, () => void socket.destroy()).on("error", () => {});
-  // The server closes. PgBouncer 1.18 forgets the request when the client closes first, and may end over it.
+  // The server closes. PgBouncer 1.18 forgets the request if the client closes first, and may crash over it.
   socket.resume().write(request);
 }
 
-// The driver starts talking at once: a socket buffers what is written before it is connected.
+// The driver writes at once: a socket buffers that until it is connected.
 function open(target: Target): Socket {
   const [[host = "localhost"], [port = 5432]] = [target.host, target.port];
   const socket = nameServer(dialTo(target), { host, port });
-  // A proxy without a server accepts and closes, upon which the driver would dial again without end.
+  // A proxy without a server accepts and closes, whereupon the driver would reconnect forever.
   return socket.once("end", () => {
     if (socket.bytesRead === 0) socket.destroy(hungUp());
   });
 }
 
-// A few hundred rows. Reading a socket goes on for as long as the server fills it, up to two megabytes.
+// A few hundred rows. A socket is read for as long as the server fills it, up to two megabytes.
 const largeBytes = 16_384;
 
 /**
- * Lets others have the event loop between the parts of a large answer, whose rows the driver decodes as they arrive. Under TLS the driver
- * removes this listener, and such an answer is decoded at once.
+ * Lets other work use the event loop between the parts of a large response, whose rows the driver decodes as they arrive. Under TLS the
+ * driver removes this listener, and such a response is decoded at once.
  */
 export function readInPieces(socket: Socket, link: Pick<Link, "share">): void {
   socket.on("data", (part: Buffer) => {
@@ -115,7 +115,7 @@ function dialTo({ path, host: [host = "localhost"], port: [port = 5432] }: Targe
   return typeof path === "string" ? dial(path) : dial({ host, port });
 }
 
-/** The failure of a connection that ended before anything was said. */
+/** The error of a connection that ended before any data arrived. */
 export function hungUp(): Error {
   return Object.assign(new Error("the server hung up"), { code: "ECONNREFUSED" });
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "./connect.ts";
 
-/** How long the oldest of the statements that are waiting for a lock in this database has been running; 0 if none is waiting. */
+/** The running time of the oldest statement that is waiting for a lock in this database; 0 if none is waiting. */
 export async function lockWaitSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     select coalesce(max(extract(epoch from clock_timestamp() - query_start)), 0)::float as seconds

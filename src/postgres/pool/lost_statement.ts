@@ -3,15 +3,15 @@ import type { Client } from "./client.ts";
 
 type Sql = postgres.ISql<{ bigint: bigint }>;
 
-/** How often to ask, and by which pool. */
+/** The interval between questions, and the pool for them. */
 export type WatchLostOptions = Readonly<{ sql: Sql; everyMs: number }>;
 
 /**
- * Destroys connections whose statement the server does not run, although it was not answered: the network lost one or the other.
- * Where statements may run for minutes, silence alone says nothing.
+ * Destroys connections whose statement has no response, but is not running on the server: the network lost one or the other. Where
+ * statements may run for minutes, silence alone proves nothing.
  */
 export function watchLost(clients: Iterable<Client>, { sql, everyMs }: WatchLostOptions): Disposable {
-  // An answer can be on its way while the server is asked: a connection is lost when it is found so twice for one statement.
+  // A response can be on its way while the server is asked: a connection counts as lost if that is found twice for one statement.
   let suspected = new Map<Client, number>();
   let isAsking = false;
 
@@ -48,7 +48,7 @@ function isSilent({ askedAt, pid }: Client, everyMs: number): boolean {
 }
 
 async function runningOf(sql: Sql, pids: readonly number[]): Promise<ReadonlySet<number>> {
-  // A server that reads has the text of the statement, and waits for the values or for the end of the message.
+  // A server that is reading has the text of the statement, and waits for the values or the end of the message.
   const rows = await sql<{ pid: number }[]>`
     select pid from pg_stat_activity where pid in (select jsonb_array_elements_text(${JSON.stringify(pids)}::text::jsonb)::int)
       and state in ('active', 'fastpath function call', 'disabled') and wait_event is distinct from 'ClientRead'`;

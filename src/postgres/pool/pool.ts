@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, isOpen } from "./client.ts";
 
-/** A client for one statement; `ready` comes first, where its connection has to wait before it is opened. */
+/** A client for one statement; wait for `ready` first, if its connection has to wait before it is opened. */
 export type Taken = Readonly<{ client: Client; ready: Promise<void> | undefined }>;
 
 /** Connections, each for one statement at a time. */
 export type Pool = Readonly<{
-  /** Takes an idle connection, or a new one; the caller ensures that not more than `most` are taken. */
+  /** Takes an idle connection, or a new one; the caller ensures that no more than `most` are taken. */
   take: () => Taken;
   /** Returns a connection to the pool after its statement. */
   give: (client: Client) => void;
@@ -28,12 +28,12 @@ export type PoolOptions = Readonly<{
   clients: Set<Client>;
 }>;
 
-// A connection younger than this is considered current: at a read-only database each is opened at most twice a second.
+// A younger connection is considered current: at a read-only database each is opened at most twice a second.
 const youthMs = 500;
 
 /** Makes a pool; connections are opened when first needed. */
 export function createPool({ most, make, clients }: PoolOptions): Pool {
-  // The last one used comes first: what its process holds in caches is worth more than half the cost of a lone statement.
+  // The last one used comes first: the caches of its process are worth more than half the cost of a lone statement.
   const idle: Client[] = [];
   const ending = new Set<Promise<void>>();
   let renewedAt = Number.NEGATIVE_INFINITY;
@@ -95,7 +95,7 @@ export function createPool({ most, make, clients }: PoolOptions): Pool {
     ending.add(ended);
   }
 
-  /** Waits until a connection may be opened; the server counts one until it has ended. */
+  /** Waits until a connection may be opened; the server counts a connection until it has ended. */
   function turnToDial(): Promise<void> | undefined {
     const pauseMs = dialAt - performance.now();
     const full = clients.size + ending.size >= most;

@@ -7,13 +7,13 @@ import type { Link } from "./link.ts";
 
 type Answer = Readonly<{ timeout: string; hasSettings: boolean; names: readonly string[] | null }>;
 
-// A value that no server has by itself.
+// A value that no server has by default.
 const mark = 86_399_871;
 const connectMs = 10_000;
 
 /**
- * Finds out whether a pooler stands before the database that would mix sessions up. PgBouncer refuses settings in the startup
- * message (08P01), or ignores them where `ignore_startup_parameters` says so; in both cases they are not in effect afterwards.
+ * Detects a pooler in front of the database that would mix sessions up. PgBouncer refuses settings in the startup message (08P01), or
+ * ignores them if `ignore_startup_parameters` says so; in both cases they are not in effect afterwards.
  */
 export async function findPooler(url: string, log: ProcessLog): Promise<Pooler | undefined> {
   const settings = { statement_timeout: mark, ...planning };
@@ -26,7 +26,7 @@ export async function findPooler(url: string, log: ProcessLog): Promise<Pooler |
   const { answer, name } = await ask({ url, log, connection: {} }).catch((error: unknown) => {
     throw startErrorOf(error);
   });
-  // A pooler that keeps statements apart gives each a name of its own on the server.
+  // A pooler that keeps statements apart renames each on the server.
   const prepares = !answer.names?.includes(name);
   announce(log, { prepares, plans: answer.hasSettings });
   return { prepares };

@@ -9,7 +9,7 @@ const encryptionModes = ["disable", "allow", "prefer", "require", "verify-ca", "
 // Each server gets its share of the time for connecting.
 const mostServers = 16;
 
-// Section 34.1.2 of the PostgreSQL 18 manual. Other names are settings of the server, which are sent to it.
+// Section 34.1.2 of the PostgreSQL 18 manual. Other names are settings of the server, and are sent to it.
 const unknownParameters = new Set([
   ...["hostaddr", "dbname", "user", "password", "passfile", "require_auth", "channel_binding", "connect_timeout"],
   ...["client_encoding", "fallback_application_name", "keepalives", "keepalives_idle", "keepalives_interval"],
@@ -54,10 +54,10 @@ function needOf(parameters: URLSearchParams): SessionNeed {
   throw new Error(`must have a target_session_attrs of ${needs.join(", ")}, not ${JSON.stringify(written)}`);
 }
 
-/** A host, or a folder of Unix-domain sockets, and a port where one is named. */
+/** A host, or a folder of Unix-domain sockets, and a port, if one is named. */
 type Address = Readonly<{ host: string; port: string }>;
 
-// The parameters win over the hosts in front of the path.
+// The parameters take precedence over the hosts before the path.
 function addressesOf(authority: string, parameters: URLSearchParams): Address[] {
   const named = authority.split(",").map(addressOf);
   const hosts = parameters.get("host")?.split(",") ?? named.map(({ host }) => host);

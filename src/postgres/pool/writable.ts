@@ -3,7 +3,7 @@ import type { ProcessLog } from "../process_log.ts";
 import { type Connection, connect, type Pooler, type Sql } from "./connect.ts";
 import type { Aside } from "./slow_servers.ts";
 
-/** Options of the check whether the database can be written. */
+/** Options of the check whether the database is writable. */
 export type WritableOptions = Readonly<{
   url: string;
   log: ProcessLog;
@@ -15,29 +15,29 @@ export type WritableOptions = Readonly<{
   aside?: Aside | undefined;
 }>;
 
-/** Checks whether the database can be written; rejects if it cannot be reached. */
+/** Checks whether the database is writable; rejects if it cannot be reached. */
 export type Writable = AsyncDisposable &
   Readonly<{
     ask: () => Promise<boolean>;
     /** Runs a short read on the connection of the check, so that it does not wait for the statements of calls. */
     read: <T>(statement: (sql: Sql) => Promise<T>) => Promise<T>;
-    /** Tells that a statement found no room on the disk of the database. */
+    /** Reports that a statement found the database's disk full. */
     diskFull: () => void;
-    /** How many did. */
+    /** The number of such reports. */
     fullDisks: () => number;
   }> &
   Pick<Connection, "renew" | "shrink">;
 
-// The room on a full disk cannot be asked for: a small write may find room where the next one finds none. So calls are
-// let in again after this time, and the first that finds none closes the node anew.
+// Nobody can ask for the room on a full disk: a small write may succeed where the next one fails. So calls are admitted again after this
+// time, and the first that finds no room closes the node again.
 const fullMs = 10_000;
 
 const answerMs = 1_000;
 const bounds = { connections: 1, waitMs: answerMs, statementTimeoutMs: answerMs, connectMs: answerMs, answerMs };
 
 /**
- * Opens a connection for the check alone. In the common queue the check would be late on a node that is busy and healthy, and a
- * lock that holds up every connection of the pool would look like an outage of the database.
+ * Opens a connection for the check alone. In the common queue the check would be late on a busy but healthy node, and a lock that holds up
+ * every connection of the pool would look like an outage of the database.
  */
 export function openWritable({ url, log, pooler, pools, own, aside }: WritableOptions): Writable {
   const [first] = pools;
@@ -56,7 +56,7 @@ export function openWritable({ url, log, pooler, pools, own, aside }: WritableOp
       last = false;
       const answer = await read(isWritable);
       last = answer;
-      // A connection keeps the `default_transaction_read_only` that it was opened with: once writes are taken again, no older one is.
+      // A connection keeps the `default_transaction_read_only` that it was opened with, so older ones are replaced once writes work.
       if (!answer || !before) for (const pool of [...pools, asking]) pool.renew(answer ? 0 : undefined);
       return answer && performance.now() - fullAt > fullMs;
     },
