@@ -18,11 +18,11 @@ export type Deps = {
   readonly clock: () => Date;
   readonly ids: () => string;
   readonly secrets: Secrets;
-  /** Opens a cache whose values end with facts. */
+  /** Opens a cache whose values are dropped by facts. */
   readonly factCache: OpenFactCache;
   /** Makes the failure counts for a limit of the node. */
   readonly failureRate: MakeFailureRate;
-  /** Notes what was refused, for the log. */
+  /** Notes a refused attempt, for the log. */
   readonly noteAttempt: NoteAttempt<Call>;
 };
 
@@ -63,7 +63,7 @@ export type Caller = {
   readonly tokenId?: string;
   /** The client secret or key of a machine that the call's access token was issued for; absent for other tokens. */
   readonly machineCredentialId?: string;
-  /** The browser session that the token of the console hangs on; absent for other tokens. */
+  /** The browser session that the console's token depends on; absent for other tokens. */
   readonly consoleSessionId?: string;
   /** Whether the access token is limited to some permissions, and so lacks its user's rights over their own account. */
   readonly isLimited?: true;
@@ -87,7 +87,7 @@ export type Reach =
 /** A rate limit of which more than half is used, and the headers that say so. */
 export type NearLimit = { readonly share: number; readonly fields: Readonly<Record<string, string>> };
 
-/** Why a request to a route failed: one of a fixed set of reasons, which never quotes the request. */
+/** The reason why a request to a route failed: one of a fixed set, which never quotes the request. */
 export type RequestFailure = {
   readonly reason: string;
   readonly level: "info" | "warn" | "error";
@@ -128,7 +128,7 @@ export const keys = {
 export const shownRequestId = (values: Call["values"]): string =>
   values.get(keys.callerRequestId) ?? values.get(keys.requestId);
 
-/** A call made by the process itself, without a caller; or later, for a call that came from somewhere. */
+/** A call made by the process itself, without a caller; or made later, on behalf of a call with this origin. */
 export const systemCall = (requestId: string, { address, userAgent = null }: ClientOrigin = {}): Call => ({
   values: createContextValues().set(keys.requestId, requestId).set(keys.address, address),
   signal: new AbortController().signal,
@@ -148,7 +148,7 @@ export function callerOf(call: Pick<Call, "values">): Caller {
 export const organizationOf = (call: Pick<Call, "values">): string => call.values.get(keys.organization);
 
 /**
- * Whose share of capacity the call uses: first the organization worked in, or that of the application, then the caller; unknown callers
+ * The share of capacity that the call uses: first the organization worked in, or that of the application, then the caller; unknown callers
  * form one group, divided by network.
  */
 export function shareOf({ values }: Pick<Call, "values">): Share {
@@ -157,10 +157,10 @@ export function shareOf({ values }: Pick<Call, "values">): Share {
   return [values.get(keys.organization) || caller.organization, caller.userId];
 }
 
-/** How much of a User-Agent header is kept. */
+/** The maximum length of a stored User-Agent header. */
 export const userAgentMax = 200;
 
-/** Where the call came from; undefined if the process makes it. */
+/** The origin of the call; undefined if the process makes it. */
 export function callOrigin({ values, requestHeader }: Call): Origin | undefined {
   const address = values.get(keys.address);
   const userAgent = requestHeader.get("user-agent")?.slice(0, userAgentMax);

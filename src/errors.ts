@@ -24,7 +24,7 @@ import { errorText, isTextKey, type Language, type TextKey, type TextParams, tex
 
 export { cutText, isWithin, maxTextLength, maxViolations, pathsAround } from "@postern/gateway";
 
-/** An invalid field of a request, with the text that says why. The gateway reports its own violations with our texts. */
+/** An invalid field of a request, with the text that explains it. The gateway reports its own violations with our texts. */
 export type Violation = GatewayViolation<TextKeyWith<ViolationKey>>;
 
 /** The compiler rejects gateway keys for which we have no text. */
@@ -206,7 +206,7 @@ export type MessageRule = {
   /** The fields that the rule compares; if one of them breaks a rule of its own, this rule is not checked. */
   readonly weighs: readonly string[];
   broken(message: Message): readonly Violation[];
-  /** The same, item by item, so that others can have the event loop in between. */
+  /** The same, item by item, so that other work can use the event loop in between. */
   steps?(message: Message): Iterable<readonly Violation[]>;
 };
 

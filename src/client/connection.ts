@@ -15,7 +15,7 @@ import { readSecret } from "../config/secret_file.ts";
 import { ConfigError } from "../config/setting.ts";
 import type { Door } from "./call_protocols.ts";
 
-/** The service that a command calls, and as whom; options of the command. */
+/** The service that a command calls, and the token for it; options of the command. */
 export type Target = {
   /** The service; by default, the one with these settings on this machine. */
   readonly url?: string | undefined;
@@ -26,7 +26,7 @@ export type Target = {
   readonly caFile?: string | undefined;
 };
 
-/** What calls to one service need. */
+/** The means to call one service. */
 export type Connection = AsyncDisposable & {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

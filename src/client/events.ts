@@ -21,7 +21,7 @@ export type EventFilter = {
 /** How a watch ends, and how its caller learns of a broken stream. */
 export type WatchOptions = {
   readonly signal: AbortSignal;
-  /** Called when the stream broke and is being reopened; with the position to go on after if the log lost the end of its history. */
+  /** Called when the stream broke and is being reopened; with the position to continue after if the log lost the end of its history. */
   readonly onLost: (position?: string) => void;
   /** The positions of events that were seen before, the latest last. */
   readonly seen?: readonly string[];
@@ -32,8 +32,8 @@ const pauseMs = 1_000;
 const mostSeen = 10_000;
 
 /**
- * Yields events as they happen. A broken stream resumes after the last event, so none is missed; if the log lost that event, after the
- * last one seen that the log still has.
+ * Yields events as they happen. A broken stream resumes after the last event, so none is missed; if the log lost that event, after the last
+ * seen one that the log still has.
  */
 export async function* watchEvents(
   connection: Connection,
@@ -67,7 +67,7 @@ export async function* watchEvents(
   }
 }
 
-/** The last position seen that the log still has, or its beginning, if the log lost the end of its history. */
+/** The last seen position that the log still has, or its beginning, if the log lost the end of its history. */
 function heldPosition(error: ConnectError, seen: ReadonlySet<string>): string | undefined {
   const info = error.findDetails(ErrorInfoSchema)[0];
   if (info?.reason !== "POSITION_LOST") return undefined;

@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import type { Config } from "../config/config.ts";
 import { type ListenSettings, localUrl } from "../config/local_address.ts";
 
-/** The outcome of a health check: whether the node with these settings can serve, and a line that says where it was asked. */
+/** The outcome of a health check: whether the node with these settings can serve, and a line that names the URL. */
 export type HealthCheck = { readonly ok: boolean; readonly line: string };
 
 type HealthSettings = ListenSettings & Pick<Config, "operationsPort">;

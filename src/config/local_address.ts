@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Config } from "./config.ts";
 
-/** Where this machine reaches a node: its URL, and the options that curl needs for it. */
+/** The address of a node for this machine: its URL, and the options that curl needs for it. */
 export type LocalAddress = { readonly url: string; readonly curl: readonly string[] };
 
 export type ListenSettings = Pick<Config, "host" | "port" | "tlsCertFile">;

@@ -11,12 +11,12 @@ export function createLogger(config: Pick<Config, "logLevel" | "logFormat">, wor
   const base = worker === undefined ? null : { worker };
   const options = { level: config.logLevel, base, serializers: { err: loggedError } };
   if (!isPretty(config)) return pino(options);
-  // Its thirty modules are only loaded for people.
+  // Its thirty modules are only loaded if people read the log.
   const pretty = createRequire(import.meta.url)("pino-pretty") as typeof PinoPretty;
   return pino(options, pretty({ sync: true, singleLine: true }));
 }
 
-/** An error as the log shows it. The details of a refusal are left out: with their descriptors they are fifty times as long as all else. */
+/** An error as the log shows it. The details of a refusal are left out: with their descriptors they are fifty times as long as the rest. */
 export function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (!(error instanceof ConnectError)) return pino.stdSerializers.err(error);

@@ -125,7 +125,7 @@ function addressLimit(method: DescMethod, rates: KnownCallers["rates"]): (networ
   };
 }
 
-// The same error as from the handler: a sign-in by password has one of its own.
+// The same error as the handler's: sign-in by password has one of its own.
 const refusedByCount = (name: string, waitMs: number) =>
   refuse.because(name === "sign-ins by address" ? "PASSWORD_ATTEMPTS" : "RATE_LIMIT", {
     retrySeconds: Math.max(1, Math.ceil(waitMs / 1000)),

@@ -72,7 +72,7 @@ async function inTurn(ofWhole: readonly Find[], ofItem: readonly Find[], { batch
   return found;
 }
 
-/** Searches a batch as if it had no items; a rule may trim other fields of the message, so it is no copy that is searched. */
+/** Searches a batch as if it had no items; a rule may trim other fields of the message, so the message itself is searched, not a copy. */
 function withoutItems<T>(find: () => T, { batch, list, items }: Batch): T {
   try {
     batch[list.localName] = [];

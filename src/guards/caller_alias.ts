@@ -13,7 +13,7 @@ export function resolveAlias(input: DescMessage): (request: Message, call: Call)
 type Fields = Record<string, unknown>;
 type Replace = (message: Fields, id: string) => void;
 
-/** Made at start, so that requests without such a field, which are most, cost nothing. */
+/** Made at start, so that the many requests without such a field cost nothing. */
 function replacement(type: DescMessage): Replace | undefined {
   const all = type.fields.flatMap((field) => ofField(field) ?? []);
   if (all.length === 0) return undefined;

@@ -25,7 +25,7 @@ export type CallerCacheOptions = {
   readonly most?: number;
 };
 
-/** Caches callers until a fact revokes them. Whoever can be revoked without a fact is looked up each time. */
+/** Caches callers until a fact revokes them. Callers who can be revoked without a fact are looked up each time. */
 export function callerCache({ lookup, factCache, clock, most = 10_000 }: CallerCacheOptions): CallerCache {
   const callers = factCache<FoundCaller>({ endedBy, idsOf, endOf, most });
   // The tokens found most recently, whether or not they are still cached.
@@ -56,7 +56,7 @@ export function callerCache({ lookup, factCache, clock, most = 10_000 }: CallerC
 const endOf = ({ caller, expires }: FoundCaller): number =>
   caller.consoleSessionId === undefined ? (expires?.getTime() ?? Number.POSITIVE_INFINITY) : 0;
 
-/** The ids of what can revoke a caller, if it ends or changes. */
+/** The ids of the objects whose end or change can revoke a caller. */
 const idsOf = ({ caller }: FoundCaller): readonly string[] => {
   const { userId, sessionId, tokenId, machineCredentialId, application } = caller;
   const { signOnId, appId, projectId, sessionId: ofBrowser } = application ?? {};
@@ -69,7 +69,7 @@ function endedBy({ type, stream }: Happened): Ended {
   return revoked === those ? stream : revoked === everyone ? everything : undefined;
 }
 
-/** Whom a fact revokes: those who call by the object that it is about, everyone, or nobody. */
+/** The callers that a fact revokes: those who call by the object that it is about, everyone, or nobody. */
 type Revoked = "those" | "everyone" | "nobody";
 
 const [those, everyone, nobody] = ["those", "everyone", "nobody"] as const;
@@ -104,7 +104,7 @@ const revokedByFact = {
   "user.locked": those,
   "user.unlocked": those,
   "user.erasure_scheduled": those,
-  // Their sessions and access tokens have ended, and a user who was erased has none.
+  // Their sessions and access tokens have ended, and erased users have none.
   "user.restored": nobody,
   "user.erased": nobody,
   "user.email_restored": those,
@@ -113,13 +113,13 @@ const revokedByFact = {
   "user.roles_allowed": nobody,
   "user.metadata_set": nobody,
   "user.client_id_assigned": nobody,
-  // It concerns tokens that are not for our API.
+  // Concerns only tokens that are not for our API.
   "user.delegation_set": nobody,
   "access_token.created": nobody,
   "access_token.maker_changed": nobody,
   "access_token.revoked": those,
   "machine_credential.created": nobody,
-  // A cached caller knows only the end that there was.
+  // A cached caller knows only the earlier end.
   "machine_credential.replaced": those,
   "machine_credential.removed": those,
   "machine_credential.token_revoked": those,
@@ -163,7 +163,7 @@ const revokedByFact = {
   "user_grant.changed": nobody,
   "user_grant.deactivated": nobody,
   "user_grant.reactivated": nobody,
-  // A cached caller knows only the end that there was. A user grant's stream does not name its user.
+  // A cached caller knows only the earlier end. A user grant's stream does not name its user.
   "user_grant.expiration_changed": everyone,
   "user_grant.role_removed": nobody,
   "user_grant.removed": nobody,

@@ -6,7 +6,7 @@ import { type Shares, type WorkedFor, workFor } from "../security/current_share.
 import { Parts } from "../security/held_places.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
-/** Limits the calls that a node works on at once: a call that would only queue is refused while that is still cheap. */
+/** Limits the number of calls that a node works on at once: a call that would only queue is refused while that is still cheap. */
 export type Capacity = {
   /** Refuses a call by its headers alone. */
   readonly gated: (gate: RequestGate) => RequestGate;
@@ -65,7 +65,7 @@ async function streamFor(request: StreamRequest, next: Next) {
   return response.stream ? withMessages(response, eachFor(whom, response.message)) : response;
 }
 
-/** Asks for each message in the context of the call, not in that of whoever sends the messages. */
+/** Waits for each message in the context of the call, not in that of the client that sends the messages. */
 const eachFor = <T>(whom: WorkedFor, messages: AsyncIterable<T>): AsyncIterable<T> => ({
   [Symbol.asyncIterator]() {
     const within = messages[Symbol.asyncIterator]();

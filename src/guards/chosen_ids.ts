@@ -6,7 +6,7 @@ import { refuse, type Violation } from "../errors.ts";
 import { holding } from "./held_permissions.ts";
 import type { Step } from "./interceptor.ts";
 
-/** Who may choose the ids of new objects. */
+/** The callers who may choose the ids of new objects. */
 export type ChosenIds = "administrators" | "instance_owners";
 
 /** Makes the step that lets only owners of the instance choose ids; undefined for requests without any. */

@@ -42,7 +42,7 @@ function coverUser({ method, option, lookups, permission }: Rule): Step {
   };
 }
 
-/** What a token of a machine does to the machine itself could outlast the credential that the token ends with. */
+/** Changes that a machine's token makes to the machine itself could outlast the credential that the token depends on. */
 const isItself = ({ userId }: Caller, id: string): boolean => id === "" || id === userId;
 
 /** Whether a role counts in its user's home organization: roles given by others do not restrict its administrators. */
@@ -51,9 +51,7 @@ const isAtHome =
   ({ scope, organization }: Membership): boolean =>
     scope === "instance" || organization === home;
 
-/**
- * Refuses a caller with fewer permissions than the user. Where the user has more is only revealed to callers who may read the user's roles.
- */
+/** Refuses a caller with fewer permissions than the user. Only callers who may read the user's roles learn where the user has more. */
 function holdsMore({ permission, target }: Missing, caller: Caller, home: string) {
   const isTold = holding(caller, "user.read").some(({ scope, id }) => scope === "instance" || id === home);
   if (!isTold) return refuse.because("PERMISSION_DENIED", { params: { permission, problem: "HOLDS_MORE" } });

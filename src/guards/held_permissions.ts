@@ -15,7 +15,7 @@ export type Lookups = {
   readonly userOfSession: (id: string) => Promise<{ readonly userId: string; readonly owner: string } | undefined>;
   readonly userGrant: (id: string) => Promise<UserGrantPlace | undefined>;
   readonly membershipsOf: (userId: string) => Promise<readonly Membership[]>;
-  /** Whether the session of a user began recently enough for what needs a fresh sign-in; of machines, which do not sign in, always. */
+  /** Whether the session of a user began recently enough for a fresh sign-in; always true for machines, which do not sign in. */
   readonly signedInFreshly: (of: {
     readonly userId: string;
     readonly sessionId: string | undefined;
@@ -32,19 +32,19 @@ export type UserGrantPlace = {
   readonly projectGrantId: string | null;
 };
 
-/** How far permissions reach in an organization. */
+/** The reach of permissions in an organization. */
 export type Holding = {
   /** In every organization. */
   readonly isEverywhere: boolean;
   /** In the whole organization. */
   readonly isWhole: boolean;
-  /** At least for one object of the organization, or that it was granted. */
+  /** At least for one object that the organization has or was granted. */
   readonly isAnywhere: boolean;
   readonly projects: readonly string[];
   readonly projectGrants: readonly string[];
 };
 
-/** Finds how far the caller's permissions reach in an organization, where any one of them is enough. */
+/** Finds the reach of the caller's permissions in an organization, where any one of them is enough. */
 export function heldIn(caller: Caller, organization: string, permissions: readonly Permission[]): Holding {
   const held = permissions
     .flatMap((permission) => holding(caller, permission))
@@ -85,8 +85,8 @@ const limited = (all: ReadonlySet<Permission>, only: readonly string[] | undefin
 export const denied = (permission: string) => refuse.because("PERMISSION_DENIED", { params: { permission } });
 
 /**
- * Refuses a token that is limited to other permissions than one that every role has with the list: a filter tells whoever guesses what it
- * compares.
+ * Refuses a token that is limited to other permissions than one that every role has with the list: a filter reveals the values that it
+ * compares to callers who guess.
  */
 export function refuseLimited(caller: Caller, permission: Permission): void {
   if (caller.isLimited && holding(caller, permission).length === 0) throw denied(permission);

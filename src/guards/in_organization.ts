@@ -10,8 +10,8 @@ import type { Rule } from "./rule.ts";
 const header = "x-service-orgid";
 
 /**
- * Notes the organization that the call works in, for a handler that shows only what the caller may read there. One in which the caller has
- * no role is not noted: there is nothing to read, and the call must not use the organization's share of the capacity.
+ * Notes the organization that the call works in, for a handler that shows only objects that the caller may read there. An organization in
+ * which the caller has no role is not noted: there is nothing to read, and the call must not use the organization's share of the capacity.
  */
 export const organizationWorkedIn: Step = (_request, call) => {
   const { organization: own, memberships } = callerOf(call);

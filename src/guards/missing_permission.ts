@@ -2,10 +2,10 @@ import type { Caller, Membership } from "../deps.ts";
 import { given } from "./held_permissions.ts";
 import type { Permission } from "./permissions.ts";
 
-/** A permission that somebody lacks, and the membership that would give it. */
+/** A missing permission, and the membership that would give it. */
 export type Missing = { readonly permission: Permission; readonly target: Membership };
 
-/** Finds a permission of the target memberships that somebody does not have in the relevant scope. */
+/** Finds a permission of the target memberships that a caller or user does not have in the relevant scope. */
 export function uncovered(by: Pick<Caller, "memberships">, targets: readonly Membership[]): Missing | undefined {
   for (const target of targets) {
     const covering = by.memberships.filter((own) => covers(own, target)).map(given);
@@ -15,7 +15,7 @@ export function uncovered(by: Pick<Caller, "memberships">, targets: readonly Mem
   return undefined;
 }
 
-/** Whether somebody has a permission in the scope of the target membership. */
+/** Whether a caller or user has a permission in the scope of the target membership. */
 export const holdsThere = (
   { memberships }: Pick<Caller, "memberships">,
   permission: Permission,

@@ -52,7 +52,7 @@ export function refuseInConsole({ consoleSessionId }: Caller): void {
 const reaches = ({ scope, id }: { scope: string; id: string }, { owner }: Target) =>
   scope === "organization" && id === owner;
 
-/** What a request names a user by; with a login name, the organization that it is looked up in. */
+/** The name of a user in a request; for a login name, with the organization that it is looked up in. */
 type UserOf = { readonly id: string; readonly organizationId: string };
 
 type Finder = { readonly noun: Noun; readonly find: (of: UserOf) => Promise<Target | undefined> };

@@ -36,7 +36,7 @@ export type Permission = (typeof permissions)[number];
 const every = (wanted: (permission: Permission) => boolean): ReadonlySet<Permission> =>
   new Set(permissions.filter(wanted));
 const these = (...wanted: Permission[]): ReadonlySet<Permission> => new Set(wanted);
-// Applications may rely on what the owners of the instance note about an organization, so its own owners do not write that.
+// Applications may rely on what the owners of the instance note about an organization, so its own owners cannot write that.
 const ofInstance = (permission: Permission) =>
   permission.startsWith("instance.") || permission === "org.metadata.write";
 const reads = (permission: Permission) => permission.endsWith(".read") || permission === "authorization.evaluate";
@@ -80,7 +80,7 @@ export const roles = {
     "member.write",
     "authorization.evaluate",
   ),
-  // For applications that read who has which role, and nothing else.
+  // For applications that only read who has which role.
   PROJECT_VIEWER: these("project.read", "user.grant.read", "authorization.evaluate"),
   PROJECT_GRANT_VIEWER: these("project.read", "user.grant.read", "authorization.evaluate"),
   // For applications that only ask whether a user has a role.

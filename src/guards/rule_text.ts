@@ -5,7 +5,7 @@ import type { Violation as Broken } from "@bufbuild/protovalidate";
 import { FieldRulesSchema, field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Violation } from "../errors.ts";
 
-/** What is wrong with a field: a violation without its place. */
+/** The problem of a field: a violation without its place. */
 export type Defect = Omit<Violation, "field">;
 
 /** The text of each rule that the contract uses, and the parameters taken from the field's rules. */
@@ -29,7 +29,7 @@ type RuleId = keyof typeof texts;
 
 const hasOwnText = (ruleId: string): ruleId is RuleId => Object.hasOwn(texts, ruleId);
 
-/** What the patterns of the contract ask for, in words. */
+/** The requirements of the contract's patterns, in words. */
 const patterns: Readonly<Record<string, Pick<Defect, "text" | "params">>> = {
   "^[^\\s\\p{C}]*$": { text: "TEXT_NO_BLANKS" },
   "^([a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?)?$": { text: "TEXT_LANGUAGE" },
@@ -42,7 +42,7 @@ const patterns: Readonly<Record<string, Pick<Defect, "text" | "params">>> = {
   "^(#[0-9A-Fa-f]{6})?$": { text: "TEXT_COLOR" },
 };
 
-/** Tells whether a rule of the contract has a text; that of a pattern depends on its value. */
+/** Whether a rule of the contract has a text; that of a pattern depends on its value. */
 export const hasText = (ruleId: string, value: unknown): boolean =>
   ruleId === "string.pattern" ? Object.hasOwn(patterns, String(value)) : hasOwnText(ruleId);
 

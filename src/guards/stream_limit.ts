@@ -5,12 +5,12 @@ import { Parts } from "../security/held_places.ts";
 import type { Share } from "../security/turns.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
-/** The most streams of known callers, and of one of them. */
+/** The maximum number of streams of known callers, and of one of them. */
 export type StreamLimits = Readonly<Record<"all" | "ofCaller", number>>;
 
 /**
- * Limits the streams that are open at once on this node: of a caller, and of an organization, which leaves some to others. Each costs memory
- * and, while it catches up with the log, statements, for as long as the caller likes.
+ * Limits the streams that are open at once on this node: of a caller, and of an organization, which leaves some to others. Each costs
+ * memory and, while it catches up with the log, statements, for as long as the caller likes.
  */
 export function streamLimit({ all, ofCaller }: StreamLimits): Interceptor {
   const open = new Map<string, number>();
@@ -23,7 +23,7 @@ export function streamLimit({ all, ofCaller }: StreamLimits): Interceptor {
     // The gateway limits the streams of unknown callers.
     if (!call.values.get(keys.caller)) return next(request);
     const leave = enter(shareOf(call));
-    // A stream that nobody reads only ends by its signal.
+    // An unread stream only ends by its signal.
     request.signal.addEventListener("abort", leave, { once: true });
     try {
       const response = await next(request);

@@ -22,7 +22,7 @@ export type Rules = {
 /** Returns the rules of a message type, made once per type. */
 export type RulesOf = (type: DescMessage) => Rules;
 
-// What the options of fields say is compiled once, whichever server of the process asks.
+// The rules of fields are compiled once for all servers of the process.
 const validator = createValidator({ regexMatch: patterns() });
 const compiled = new WeakMap<DescMessage, FieldRules>();
 

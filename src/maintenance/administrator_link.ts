@@ -10,7 +10,7 @@ import { firstAdministrator } from "./admin_files.ts";
 
 const linkSeconds = 600;
 
-/** What a link is for: the first start prints one that only works on the same machine, because its output is kept in logs. */
+/** The purpose of a link: the first start prints one that only works on the same machine, because its output is kept in logs. */
 type LinkPurpose = "first_run" | "recovery";
 
 type Links = Pick<Runtime, "deps">;
@@ -38,7 +38,7 @@ export async function linkFor(
   }
 }
 
-/** The link that the first start prints; none if its pages are only at another address, to which it does not lead. */
+/** The link that the first start prints; none if its pages are only reachable at another address. */
 export async function firstLink(runtime: Links, settings: Address): Promise<string | undefined> {
   const { publicUrl } = settings;
   if (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname)) return undefined;

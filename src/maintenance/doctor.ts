@@ -24,10 +24,10 @@ type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: str
 
 const tolerableSkewMs = 1000;
 
-// The comparison at the end of a replay may take long, and settings of a session are those of one connection.
+// The comparison at the end of a replay may take long, and settings of a session belong to one connection.
 const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
 
-/** What to check besides, and who is told how far a replay got. */
+/** Additional checks, and the callback for the progress of a replay. */
 type Examination = { readonly rebuild: boolean; readonly tell?: (line: string) => void };
 
 /** Checks database, migrations, keys, clock and log, and optionally whether replaying the log yields the same tables. */
@@ -153,7 +153,7 @@ async function passkeyFinding(sql: Sql, host: string): Promise<Finding> {
   return { ok: true, warns: true, line };
 }
 
-/** Warns of the tables of a replay that was stopped, which hold what the log does. */
+/** Warns of the tables that a stopped replay left, which contain everything in the log. */
 async function unfinishedReplay(sql: Sql): Promise<Finding[]> {
   const { replayed } = await schemasOf(sql);
   const line = `tables: a replay of the log was stopped; doctor --rebuild goes on with it, or drop the schema ${replayed}`;
@@ -174,7 +174,7 @@ async function replayFindings({ database, logger }: Runtime, tell?: (line: strin
 
 const everyMs = 5_000;
 
-/** Tells now and then how much of the log was replayed. */
+/** Reports from time to time how much of the log was replayed. */
 function told(tell: (line: string) => void): (replayed: Replayed) => void {
   let next = performance.now() + everyMs;
   return ({ at, of }) => {

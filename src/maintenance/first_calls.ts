@@ -68,14 +68,14 @@ const freshToken = "use an administrator's token, or create one with `postern re
 /** A call as a shell command, over several lines. */
 type CallText = (method: string, path: string, body: string) => string;
 
-/** The token's user, and what decides whether the calls work. */
+/** The token's user, and the state that decides whether the calls work. */
 type Holder = {
   readonly id: string;
   readonly owner: string;
   readonly kind: string;
   readonly active: boolean;
   readonly hasPassword: boolean;
-  /** Until when wrong passwords keep the password from being changed. */
+  /** The time until which wrong passwords block changes of the password. */
   readonly blockedUntil: Date | null;
   /** The first project in the user's organization that has the sample project's role. */
   readonly projectId: string | null;
@@ -136,7 +136,7 @@ function passwordCall({ call, holder, dataDir, inFile }: PasswordPlace): string 
 // JSON needs a backslash before quotation marks and backslashes.
 const typed = (name: string) => `$(printf %s "$${name}" | sed 's/[\\\\"]/\\\\&/g')`;
 
-/** Says why the password cannot be changed, and how somebody with permission can set it. */
+/** Explains why the password cannot be changed, and how a user with permission can set it. */
 function instead(call: CallText, { id, permissions }: Holder, why: string): string {
   if (!permissions.has("user.write")) return `# ${why}`;
   const other = call("PUT", `users/${id}/password`, `"{\\"newPassword\\": \\"${typed("NEW_PASSWORD")}\\"}"`);

@@ -1,6 +1,6 @@
 import type { Texts } from "./language.ts";
 
-/** The texts of the pages on which users choose an account, and allow an application what it asks for. */
+/** The texts of the pages on which users choose an account, and give an application consent. */
 export const choiceTexts = {
   choose_account: {
     en: "Choose an account",

@@ -14,7 +14,7 @@ export const languageNames: Readonly<Record<Language, string>> = {
 
 export const languages: readonly Language[] = ["en", "de", "fr", "es"];
 
-/** Finds the language of ours that an accept-language header (RFC 9110, 12.5.4) prefers; undefined if it names none. */
+/** Finds the supported language that an accept-language header (RFC 9110, 12.5.4) prefers; undefined if it names none. */
 export function chooseLanguage(acceptLanguage: string | undefined): Language | undefined {
   let best: { language: Language; weight: number } | undefined;
   for (const range of (acceptLanguage ?? "").split(",")) {

@@ -14,7 +14,7 @@ export const noticeKinds = [
 /** A kind of mail that tells users about a change to their account. */
 export type NoticeKind = (typeof noticeKinds)[number];
 
-/** What such a mail is about, as named in the settings. */
+/** The subject matter of such a mail, as named in the settings. */
 export type NoticeTopic = "password" | "factor" | "email" | "device" | "account";
 
 /** The kinds of mail. */
@@ -42,7 +42,7 @@ const otherwise = {
   es: "Si ha sido usted, no tiene que hacer nada. Si no, avise a los responsables de este servicio.",
 } as const;
 
-/** The sentences of a mail: its subject, what comes before its codes and what comes after them. */
+/** The sentences of a mail: its subject, and those before and after its codes. */
 export type MailTexts = { readonly subject: string; readonly before: string; readonly after: string };
 
 /** The texts of each kind of mail, in each language. */

@@ -230,7 +230,7 @@ export type PageText = keyof typeof pageTexts;
 export const pageText = (key: PageText, language: Language, params: Readonly<Record<string, string>> = {}): string =>
   pageTexts[key][language].replace(/\{(\w+)\}/g, (_, name: string) => inSentence(params[name] ?? "…"));
 
-/** A name without characters that turn the words around it, such as U+202E, with which it could write another sentence. */
+/** A name without characters that reverse the text around it, such as U+202E, which could turn it into another sentence. */
 export const inSentence = (value: string): string => value.replace(/[\p{Bidi_Control}\p{Cc}]/gu, "");
 
 /** A number of days, in words. */

@@ -12,7 +12,7 @@ export type InstanceLoad = {
   readonly database: Load;
   /** How long statements have been waiting for locks; absent if the database does not respond. */
   readonly lockWaitSeconds?: number | undefined;
-  /** How many statements failed because the database's disk was full. */
+  /** The number of statements that failed because the database's disk was full. */
   readonly fullDisks: number;
   /** Statements that may take long; absent if they share connections with all others. */
   readonly longStatements?: (Load & { readonly limit: number }) | undefined;
@@ -28,7 +28,7 @@ export type InstanceLoad = {
   readonly subscriptions?: DeliveryHealth | undefined;
   /** The instance's jobs; absent if the database does not respond. */
   readonly jobs?: { readonly underWay: number; readonly stalledSeconds: number } | undefined;
-  /** For how long the oldest event that the retention policy no longer keeps has been past its days; absent if the database does not respond. */
+  /** How long the oldest event no longer kept by the retention policy has been past its days; absent if the database does not respond. */
   readonly retentionBehindSeconds?: number | undefined;
   /** Sign-ins by password on this node. */
   readonly signIns: { readonly rightPasswords: number; readonly refusedNames: number };

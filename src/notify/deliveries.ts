@@ -30,22 +30,22 @@ export type DeliveryOptions<M extends Owned, D extends Delivery = Delivery> = {
   readonly deliver: (message: M) => Promise<D>;
   /** Records the outcome of a try. */
   readonly settle: (message: M, delivery: D) => Promise<unknown>;
-  /** Called with the outcome of each try, for the log and the metrics; not with messages postponed without one. */
+  /** Called with the outcome of each try, for the log and the metrics; not for messages postponed without one. */
   readonly onDelivery: (message: M, delivery: D) => void;
   /** Called when the database cannot be queried; the worker tries again. */
   readonly onError: (error: unknown) => void;
 };
 
 const places = 24;
-// Organizations that have nothing due are visited in stretches, and so many of those at once.
+// Organizations with nothing due are visited in stretches; this many of those at once.
 const mostStretches = 20;
 const longestBackoffSeconds = 60;
-// A slow worker may still be recording its outcome: the lease outlives the time-out by far.
+// A slow worker may still be recording its outcome: the lease far outlives the timeout.
 const settleSeconds = 60;
 
 /**
- * Delivers the messages of an outbox. Each one is leased to one node at a time; it is sent twice only if a worker ended between
- * sending it and recording that. Organizations take turns, and none holds more than two thirds of a node's places.
+ * Delivers the messages of an outbox. Each is leased to one node at a time; it is sent twice only if a worker ended between sending it and
+ * recording that. Organizations take turns, and none holds more than two thirds of a node's places.
  */
 export function startDeliveries<M extends Owned, D extends Delivery = Delivery>(
   options: DeliveryOptions<M, D>,
@@ -95,7 +95,7 @@ export function startDeliveries<M extends Owned, D extends Delivery = Delivery>(
     if (isSettled && !(delivery.isUntried && delivery.kind === "postponed")) options.onDelivery(message, delivery);
   }
 
-  // An outage of the database for a moment must not make a message go out twice.
+  // A brief outage of the database must not make a message go out twice.
   async function settled(message: M, delivery: D): Promise<boolean> {
     const until = performance.now() + settleSeconds * 500;
     for (;;) {
@@ -123,20 +123,20 @@ export function backoffSeconds(attempts: number, random: () => number = Math.ran
   return Math.min(2 ** (attempts - 1), longest) * (0.5 + random() / 2);
 }
 
-/** Why a post to a URI that an application registered failed, as operators read it. */
+/** The reason why a post to a URI registered by an application failed, in words for operators. */
 export function failureOf(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (code === "ABORT_ERR") return "it did not answer in time";
   return typeof code === "string" ? `it cannot be reached (${code})` : String(message).slice(0, 200);
 }
 
-// The errors of a host that takes the whole time of a try; another one costs next to nothing.
+// The errors of a host that takes the whole time of a try; other errors cost next to nothing.
 const swallowed = new Set(["ABORT_ERR", "ETIMEDOUT", "EHOSTUNREACH", "ESERVFAIL"]);
 
-/** Whether a post took the whole time of a try without an answer. */
+/** Whether a post took the whole time of a try without a response. */
 export const isUnanswered = (error: unknown): boolean => swallowed.has(String((error as { code?: unknown }).code));
 
-/** Decides on a message that was not taken: another try later, or none. */
+/** Decides on a message that was not accepted: another try later, or none. */
 export function notDelivered(
   { message: failure, permanent, retrySeconds }: NotTaken,
   { attempts }: Leased,

@@ -1,12 +1,12 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 
-/** How many messages wait, the age of the oldest, and how many were given up; both numbers up to `mostCounted`. */
+/** The number of waiting messages, the age of the oldest, and the number that were given up; both numbers up to `mostCounted`. */
 export type OutboxHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
-/** So many are counted: every look at the metrics reads them. */
+/** At most this many are counted: every read of the metrics counts them. */
 export const mostCounted = 10_000;
 
-/** An outbox: its table, the condition of what waits in it, and the column with the time since when. */
+/** An outbox: its table, the condition of waiting messages, and the column with the time since which they wait. */
 type Outbox = { readonly table: string; readonly waits?: string; readonly since?: string };
 
 /** Reads the health of an outbox, whose indexes answer each part however many messages it has. */

@@ -3,14 +3,14 @@ import { backoffSeconds } from "./deliveries.ts";
 /** The application or subscription that a post is for, its organization, and the name or address of its host. */
 export type Destination = { readonly owner: string; readonly receiver: string; readonly host: string };
 
-/** What became of a try; a refused connection is neither an answer nor silence. */
+/** The outcome of a try; a refused connection is neither an answer nor silence. */
 export type Outcome = "answered" | "unanswered" | "failed";
 
-/** What gave no answer, and to how many: those that are silent to more than `most` are asked now and then, after pauses that grow. */
+/** A receiver or host, and a witness of its silence: with more than `most`, it is asked only now and then, after growing pauses. */
 type Subject = { readonly key: string; readonly witness: string; readonly most: number };
 type Silence = { readonly witnesses: Set<string>; pauses: number; until: number };
 
-/** Remembers who does not answer, on this node. */
+/** Remembers receivers and hosts that do not answer, on this node. */
 export type Silences = {
   /** The seconds for which a post has to wait; without any, it is sent, and its outcome must be told. */
   readonly wait: (to: Destination) => number;
@@ -18,7 +18,7 @@ export type Silences = {
 };
 
 const mostRemembered = 30_000;
-// Of a node's places, so many are for a host that several organizations find silent.
+// The maximum number of a node's places for a host that several organizations find silent.
 const mostAtSilentHost = 6;
 const fullSeconds = 2;
 
@@ -29,10 +29,10 @@ export type SilenceOptions = {
 };
 
 /**
- * Remembers receivers and hosts that take a connection's time and never answer, so that the next messages for them take no places.
- * An organization sets a host aside for itself, once two of its receivers there are silent. If three organizations find a host silent,
- * each one sends it a message at a time, and all together a few: none of them can set it aside for another one. One answer ends it. Nodes
- * learn by themselves: each loses a few places for the time of one try.
+ * Remembers receivers and hosts that use up a connection's time and never answer, so that the next messages for them take no places. An
+ * organization sets a host aside for itself, once two of its receivers there are silent. If three organizations find a host silent, each
+ * sends it one message at a time, and all together a few: none of them can set it aside for another. One answer ends this. Nodes learn by
+ * themselves: each loses a few places for the time of one try.
  */
 export function rememberSilence(
   timeoutMs: number,
@@ -86,7 +86,7 @@ export function rememberSilence(
     silence.until = now() + afterMs + backoffSeconds(silence.pauses) * 1000;
   }
 
-  /** What is remembered longest without a change is forgotten first. */
+  /** The entry that has not changed for longest is forgotten first. */
   function remembered({ key }: Subject): Silence {
     const silence = silences.get(key) ?? { witnesses: new Set(), pauses: 0, until: 0 };
     silences.delete(key);
@@ -103,5 +103,5 @@ const subjectsOf = ({ owner, receiver, host }: Destination) => ({
   ofAll: { key: `host ${host}`, witness: owner, most: 2 },
 });
 
-/** The host of a URI: it has one name, however the URI spells it. */
+/** The host of a URI, which has one name, however the URI spells it. */
 export const hostOf = (uri: string): string => new URL(uri).hostname.replace(/\.$/, "");

@@ -1,11 +1,11 @@
 import type { Fragment, Sql } from "../postgres/pool/connect.ts";
 
-/** The places of a worker, and where the organizations' turns are. */
+/** The places of a worker, and the progress of the organizations' turns. */
 export type Turn = {
-  /** How many places are free. */
+  /** The number of free places. */
   readonly most: number;
   readonly leaseSeconds: number;
-  /** How many more places each organization may have that has some, and each that has none. */
+  /** How many more places may go to each organization that has some, and to each that has none. */
   readonly rooms: ReadonlyMap<string, number>;
   readonly roomOfOthers: number;
   /** The organization whose turn was last. */
@@ -15,14 +15,14 @@ export type Turn = {
 /** Messages taken by a worker, the organization whose turn was last, and whether some could not be visited yet. */
 export type Taken<M> = { readonly messages: readonly M[]; readonly after: string; readonly isCut: boolean };
 
-/** How many messages may be due before organizations are visited one by one. */
+/** The maximum number of due messages at which organizations are not visited one by one. */
 const few = 96;
-/** How many organizations are visited by one statement. One that has nothing due costs as much as one whose turn it is. */
+/** The number of organizations visited by one statement. One with nothing due costs as much as one whose turn it is. */
 const mostVisits = 500;
 
 /**
  * The places that an organization may have in addition to those that it holds: all its places are at most twice those that stay free, so
- * that there is room for others, whatever those that came first hold.
+ * that there is room for others, whatever the first ones hold.
  */
 export const roomFor = (held: number, free: number): number =>
   Math.max(held === 0 ? 1 : 0, Math.floor((2 * free - held) / 3));
@@ -51,8 +51,8 @@ export async function takeInTurns<M extends { readonly id: string }>(
 }
 
 /**
- * Locks messages of an outbox that are due, some of each organization whose turn it is: `due (id)`. If few are due, their organizations
- * are known at once; otherwise they are visited.
+ * Locks messages of an outbox that are due, some of each organization whose turn it is: `due (id)`. If few are due, their organizations are
+ * known at once; otherwise organizations are visited.
  */
 function dueInTurns(sql: Sql, { table, key }: Outbox, turn: Turn): Fragment {
   const { most, rooms, roomOfOthers } = turn;
@@ -83,7 +83,7 @@ function dueInTurns(sql: Sql, { table, key }: Outbox, turn: Turn): Fragment {
 }
 
 /**
- * Visits organizations in the index of owners by a look-up for each, from the one whose turn was last round to it again, until as many as
+ * Visits organizations in the index of owners with one lookup each, from the one whose turn was last round to it again, until as many as
  * there are places have something due and room for it.
  */
 function visits(sql: Sql, messages: Fragment, { most, rooms, after }: Turn): Fragment {

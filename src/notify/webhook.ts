@@ -6,10 +6,10 @@ export type Webhook = { readonly url: string; readonly secret: Uint8Array };
 
 type Posted = { readonly type: string; readonly data: Readonly<Record<string, string>> & { readonly id: string } };
 
-/** What is signed: the id of a message, its body, and the time of the attempt. */
+/** The signed parts of a post: the id of a message, its body, and the time of the attempt. */
 type Signed = { readonly id: string; readonly body: string; readonly now: Date };
 
-/** The headers of a post as https://www.standardwebhooks.com describes, with a signature for each secret. */
+/** The headers of a post as described at https://www.standardwebhooks.com, with a signature for each secret. */
 export function signedHeaders(secrets: readonly Uint8Array[], { id, body, now }: Signed) {
   const timestamp = String(Math.floor(now.getTime() / 1000));
   const signatures = secrets.map(

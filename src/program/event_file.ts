@@ -23,7 +23,7 @@ async function openEventFile(path: string): Promise<EventFile> {
   const { size } = await file.stat();
   const end = await endOf(file, size);
   const positions = end.lines.flatMap(positionOf);
-  // What somebody named by mistake is not cut.
+  // A file named by mistake is not truncated.
   if (positions.length === 0 && !end.isBegun) {
     await file.close();
     throw new Error("it holds something other than events");
@@ -41,7 +41,7 @@ async function openEventFile(path: string): Promise<EventFile> {
 
 const beginning = '{"position":';
 
-/** The last whole lines of a file, its size without what follows them, and whether it has no more than a part of its first event. */
+/** The last whole lines of a file, its size without an unfinished last line, and whether it has only a part of its first event. */
 async function endOf(file: FileHandle, size: number) {
   const start = Math.max(0, size - mostBytes);
   const bytes = Buffer.alloc(size - start);
@@ -50,7 +50,7 @@ async function endOf(file: FileHandle, size: number) {
   const lines = bytes.toString("utf8", 0, length).split("\n");
   const isBegun =
     size <= mostBytes && length === 0 && beginning.startsWith(bytes.toString("utf8", 0, beginning.length));
-  // The first one may be cut.
+  // The first one may be incomplete.
   return { size: start + length, lines: start > 0 ? lines.slice(1) : lines, isBegun };
 }
 

@@ -38,7 +38,7 @@ export async function printEvents(line: CommandLine): Promise<number> {
   return exitCodes.done;
 }
 
-/** Where events go: a file that says where to go on, or standard output. */
+/** The destination of events: a file that says where to continue, or standard output. */
 async function outputOf({ text }: CommandLine): Promise<EventFile> {
   const path = text("output");
   if (path === undefined) return { positions: [], write: printLine, async [Symbol.asyncDispose]() {} };

@@ -9,7 +9,7 @@ import { fail, print, sentenceOf } from "./output.ts";
 import { settings } from "./settings.ts";
 import { stopSignal } from "./signals.ts";
 
-// How long refusing calls may take when the process fails.
+// The time that refusing calls may take when the process fails.
 const lastMs = 2_000;
 
 /** Serves until a signal stops it. */

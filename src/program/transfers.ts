@@ -9,7 +9,7 @@ const options: readonly CommandOption[] = [
   { name: "organization", value: "ID", about: "the organization; by default the caller's own" },
 ];
 
-/** Imports users and what belongs to them. */
+/** Imports users and their data. */
 export const importFrom: Command = {
   about: "import users, projects, applications and grants; existing objects are skipped",
   takes: { least: 1, most: 1, shown: "FILE" },
@@ -55,7 +55,7 @@ export const exportAll: Command = {
   },
 };
 
-/** Exports what is kept about one user. */
+/** Exports everything that is stored about one user. */
 export const exportUser: Command = {
   about: "write everything that is kept about a user as one JSON document",
   takes: { least: 1, most: 1, shown: "USER-ID" },

@@ -44,7 +44,7 @@ export type Runtime = AsyncDisposable &
     readonly isWritable: () => Promise<boolean>;
     /** How long statements have been waiting for locks; rejects if the database cannot be reached. */
     readonly lockWaitSeconds: () => Promise<number>;
-    /** How many statements failed because the database's disk was full. */
+    /** The number of statements that failed because the database's disk was full. */
     readonly fullDisks: () => number;
     /** Refuses new and waiting statements, and after the grace period closes the connections of those still running. */
     readonly refuse: (graceMs: number) => Promise<void>;
@@ -113,7 +113,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   return { ...parts, ...state, refuse, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** What is kept of calls whose attempts are written later, and the calls that write counts. */
+/** Reduces calls whose attempts are written later, and makes the calls that write counts. */
 const ofAttempts = { keep: aside, own: () => systemCall(newId()) };
 
 const countsOf = (rates: FailureRates, attempts: Attempts<Call>) => ({
@@ -126,7 +126,7 @@ const lockWait =
   () =>
     read(lockWaitSeconds);
 
-// A revocation reaches other nodes within 250 ms, and a watcher hears of an event within 100 ms.
+// A revocation reaches other nodes within 250 ms, and a watcher receives an event within 100 ms.
 const followMs = 80;
 
 type FollowOptions = {
@@ -138,7 +138,7 @@ type FollowOptions = {
 
 /** Follows the log by reads that do not wait for the statements of calls. */
 function followLog({ sql, longRunning, writable, logger }: FollowOptions) {
-  // All events of a transaction are numbered by one statement, which would never succeed for a million if its time were not longer.
+  // All events of a transaction are numbered by one statement, which would never succeed for a million events without a longer timeout.
   const numberForLong = (error: unknown) =>
     isStatementTimeout(error) ? numberEvents(longRunning) : Promise.reject(error);
   return followTail({
@@ -149,7 +149,7 @@ function followLog({ sql, longRunning, writable, logger }: FollowOptions) {
   });
 }
 
-// If a granted project loses a role, all user grants that rest on it do: half a minute for a million of them.
+// If a granted project loses a role, so do all user grants that depend on it: half a minute for a million of them.
 const longStatements = { statementTimeoutMs: 600_000, waitMs: 30_000 };
 
 /** Divides the connections among the pools; if there are at least two, one of them checks whether the database is writable. */

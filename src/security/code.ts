@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { sameBytes } from "./compare.ts";
 import type { Keyring } from "./seal.ts";
 
-/** A code, as typed or generated, and what it is for: its purpose, and the user and number that it proves. */
+/** A code, as typed or generated, its purpose, and the user and number that it proves. */
 export type CodeFor = { purpose: string; subject: string; code: string };
 
 // No vowels, which could spell words, and no 0, 1 and L, which are easily confused.

@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { noShare, type Share } from "./turns.ts";
 
-/** Those whom work is for: one share, or several for a statement that calls share. */
+/** The shares that work is for: one, or several for a statement that calls share. */
 export type Shares = readonly [Share, ...Share[]];
 
-/** Whom the work is for, asked when it matters: a call may learn on its way in which organization it works. */
+/** The shares that the work is for, read when they matter: a call may learn on its way which organization it works in. */
 export type WorkedFor = { readonly shares: Shares };
 
 const current = new AsyncLocalStorage<WorkedFor>();
 
 const process: WorkedFor = { shares: [noShare] };
 
-/** Runs work for a caller, whose share of places is then used by whatever it waits for. */
+/** Runs work for a caller, whose share of places is then used by everything that it waits for. */
 export const workFor = <T>(whom: WorkedFor, work: () => T): T => current.run(whom, work);
 
-/** Runs work that is the process's own, though a caller set it off. */
+/** Runs the process's own work, even if a caller triggered it. */
 export const workForAll = <T>(work: () => T): T => current.run(process, work);
 
-/** Whom the current work is for. */
+/** The shares that the current work is for. */
 export const currentShares = (): Shares => (current.getStore() ?? process).shares;

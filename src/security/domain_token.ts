@@ -1,4 +1,4 @@
 import { randomBytes } from "node:crypto";
 
-/** Generates the part of a TXT record's value that nobody can know before it is told. */
+/** Generates the part of a TXT record's value that nobody can know in advance. */
 export const newDomainToken = (): string => randomBytes(16).toString("hex");

@@ -26,7 +26,7 @@ export function failureRate({ perMinute, atOnce = perMinute, mostKeys = 100_000 
   if (perMinute === 0) return unlimited;
   const drainMs = 60_000 / perMinute;
   const windowMs = drainMs * atOnce;
-  // When each key's bucket will be empty, in the order of the last change.
+  // The time at which each key's bucket will be empty, in the order of the last change.
   const emptyAt = new Map<string, number>();
 
   function set(key: string, until: number, now: number): void {

@@ -7,7 +7,7 @@ import { sameBytes } from "./compare.ts";
 /** A password hash created elsewhere, ready for checking. */
 export type ForeignHash = { readonly verify: (password: string) => Promise<boolean> };
 
-/** Why a hash from elsewhere is not accepted, by the name of its text, with the limit that it exceeds. */
+/** The reason why a hash from elsewhere is not accepted, by the name of its text, with the limit that it exceeds. */
 export type HashFault =
   | { readonly reason: "PASSWORD_HASH_MALFORMED" }
   | { readonly reason: "PASSWORD_HASH_LENGTH"; readonly params: typeof lengths }

@@ -33,7 +33,7 @@ type Waiter = { readonly start: () => void; readonly refuse: () => void };
 
 /**
  * Makes a queue that runs a few jobs at a time. Waiting jobs are served in turn by organization, and those of unknown callers in turn by
- * network. If it is full, those with the most waiting jobs give up a place to others, and nobody else gets one.
+ * network. If it is full, the share with the most waiting jobs gives up a place to others, and nobody else gets one.
  */
 export function hashQueue({ concurrency, queue }: HashQueueLimits) {
   const waiting = new Turns<Waiter>();

@@ -1,24 +1,24 @@
 import { noShare, type Share, unknownCallers } from "./turns.ts";
 
-// The most that a group, and a network of unknown callers, may hold for each place that stays free.
+// The maximum number that a group, and a network of unknown callers, may hold for each place that stays free.
 const timesFree = { group: 3, network: 1 };
 
 /**
- * Who holds how many of a limited number of places. A group may hold at most three times as many as it leaves free: three quarters
- * of all, if it is alone. So there is a place for a group that comes later, even if those who hold the others never give them back. Of what the
- * unknown callers hold, a network takes at most as many as stay free. The process itself is not limited.
+ * Counts how many of a limited number of places each share holds. A group may hold at most three times as many as it leaves free: three
+ * quarters of all, if it is alone. So there is a place for a group that comes later, even if the holders of the others never give them
+ * back. Of the places that the unknown callers hold, a network takes at most as many as stay free. The process itself is not limited.
  */
 export class Parts {
   readonly #groups = new Map<string, number>();
   readonly #networks = new Map<string, number>();
   #held = 0;
 
-  /** How many places are taken. */
+  /** The number of places taken. */
   get held(): number {
     return this.#held;
   }
 
-  /** Whether a share may have one more of so many places. */
+  /** Whether a share may have one more of this many places. */
   mayTake([group, member]: Share, places: number): boolean {
     const free = places - this.#held - 1;
     if (free < 0) return false;
@@ -39,7 +39,7 @@ export class Parts {
     if (group === unknownCallers) fewer(this.#networks, member);
   }
 
-  /** Of several shares, that of the group with the fewest places. */
+  /** The share of the group with the fewest places. */
   lightest(shares: readonly [Share, ...Share[]]): Share {
     let [lightest] = shares;
     if (shares.length === 1) return lightest;

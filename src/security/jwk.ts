@@ -15,16 +15,14 @@ export type PublicJwk = {
 /** An invalid member, or an empty name for the whole key. */
 export type JwkFault = { readonly member: keyof PublicJwk | "" } & Fault;
 
-/** What is wrong with a member, by the name and parameters of its text. */
+/** The problem of a member, by the name and parameters of its text. */
 type Fault =
   | { readonly text: "KEY_NUMBERS" | "KEY_EXPONENT" }
   | { readonly text: "KEY_MEMBER_MISSING" | "KEY_MEMBER_FOREIGN"; readonly params: { readonly kty: string } }
   | { readonly text: "KEY_BITS"; readonly params: { readonly min: number; readonly max: number } }
   | { readonly text: "KEY_ALGORITHM"; readonly params: { readonly names: string } };
 
-/**
- * Finds what is wrong with a key: members of other key types, an invalid point or number, too few bits, an algorithm that does not match.
- */
+/** Finds the problems of a key: members of other key types, an invalid point or number, too few bits, an algorithm that does not match. */
 export function jwkFaults(jwk: PublicJwk): JwkFault[] {
   const faults = memberFaults(jwk);
   if (faults.length > 0) return faults;

@@ -4,27 +4,27 @@ import { noShare, type Share, Turns } from "./turns.ts";
 
 /** An entry of the queue, which is either started or refused for waiting too long. */
 export type QueueEntry = Readonly<{
-  /** Called with the share whose place it has. */
+  /** Called with the share whose place it takes. */
   start: (share: Share) => void;
   refuse: () => void;
 }>;
 
-/** Limits how many run at once and how long others wait. Those who wait are served in turn, and none takes all places. */
+/** Limits how many entries run at once and how long others wait. Those that wait are served in turn, and none takes all places. */
 export type Limiter = Readonly<{
   /**
-   * Adds an entry, for the one of these shares that holds the fewest places. Returns a function that takes it out of the queue, if it still
-   * waits there.
+   * Adds an entry, for the share that holds the fewest places. Returns a function that takes it out of the queue, if it is still waiting
+   * there.
    */
   enter: (entry: QueueEntry, shares?: Shares) => () => void;
   leave: (share?: Share) => void;
-  /** Gives back the place of one that could not start; it becomes first in line, and fewer run at once for a while. */
+  /** Gives back the place of an entry that could not start; it becomes first in line, and fewer run at once for a while. */
   retreat: (entry: QueueEntry, until: number, share?: Share) => void;
   load: () => { running: number; waiting: number };
   /** Refuses waiting and new entries; resolves when nothing runs any more. */
   close: () => Promise<void>;
 }>;
 
-/** The most that run at once, the longest wait, and the time after which one more is tried where fewer could run. */
+/** The maximum number running at once, the longest wait, and the time after which one more is tried if fewer could run. */
 export type Limits = Readonly<{ limit: number; waitMs: number; growMs?: number }>;
 
 // A longer timer fires at once.
@@ -51,7 +51,7 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
   };
   const watchFirst = (now: number) => {
     const until = queue.until();
-    // Those who wait keep the process alive by their own connections.
+    // The waiting entries keep the process alive by their own connections.
     if (until === undefined || timer) return;
     timer = setTimeout(refuseLate, Math.min(longestTimerMs, Math.max(0, Math.ceil(until - now)))).unref();
   };
@@ -118,11 +118,11 @@ export function createLimiter({ limit, waitMs, growMs = 1_000 }: Limits): Limite
 
 const waitsNowhere = () => {};
 
-/** Those who wait: first those who had a place before, then the others in turn. */
+/** The waiting entries: first those that had a place before, then the others in turn. */
 function waitingLine() {
   const first: Waiter[] = [];
   const turns = new Turns<Waiter>();
-  // Each of these waits for the same time, so the first to come is the first to be late.
+  // Each of these waits for the same time, so the first to arrive is the first to be late.
   const asTheyCame = new Set<Waiter>();
   const remove = (waiter: Waiter) => {
     if (asTheyCame.delete(waiter)) turns.delete(waiter.share, waiter);
@@ -136,12 +136,12 @@ function waitingLine() {
     remove,
     addFirst: (waiter: Waiter) => void first.unshift(waiter),
     size: () => first.length + turns.size,
-    /** When the first one will be late. */
+    /** The time at which the first one will be late. */
     until(): number | undefined {
       const [oldest] = asTheyCame;
       return first[0] && oldest ? Math.min(first[0].until, oldest.until) : (first[0] ?? oldest)?.until;
     },
-    /** Takes one that has waited too long. */
+    /** Takes an entry that has waited too long. */
     late(now: number): Waiter | undefined {
       if (first[0] && first[0].until <= now) return first.shift();
       const [oldest] = asTheyCame;

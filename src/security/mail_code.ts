@@ -5,7 +5,7 @@ import { hashToken } from "./token.ts";
 /** The identity of a code that verifies an email address: its id, the user, and the address. */
 export type EmailCodeOf = { readonly id: string; readonly userId: string; readonly email: string };
 
-/** The codes in a mail, each with the login name of its account. Without a code, the mail only tells something. */
+/** The codes in a mail, each with the login name of its account. A mail may have none. */
 export type MailCodes = readonly { readonly loginName: string; readonly code?: string }[];
 
 /** The identity of a mail: its id and the address that it goes to. */
@@ -52,7 +52,7 @@ export const linkCodeMacs = (keyring: Keyring, code: string): readonly Buffer[] 
 
 const signInPurpose = "sign-in code";
 
-// A guess needs the token of whoever asked, and a few mails at most go to a user. But anybody may ask for those of all users, so that six
+// A guess needs the token of the person who asked, and only a few mails go to a user. But anybody may ask for those of all users, so six
 // characters would be too few for all of them together.
 const signInCodeLength = 8;
 
@@ -69,12 +69,12 @@ export const signInCodeMatches = (
   typed: string,
 ): boolean => codeMatches(keyring, mac, { purpose: signInPurpose, subject: subjectOf(of), code: typed });
 
-/** The id of a code that was asked for, which only whoever asked has sealed, and until when it can be used. */
+/** The id of a requested code, whose sealed form only the requester has, and until when the code can be used. */
 export type AskedCode = { readonly id: string; readonly until: Date };
 
 const askedContext = "sign-in by mail";
 
-/** Seals the id of a code, so that what waits for it needs no row, and nobody makes a token of an id. */
+/** Seals the id of a code, so that the waiting sign-in needs no row, and nobody can turn an id into a token. */
 export const sealAskedCode = (keyring: Keyring, { id, until }: AskedCode): string =>
   Buffer.from(keyring.seal(Buffer.from(JSON.stringify([id, until.getTime()])), askedContext)).toString("base64url");
 

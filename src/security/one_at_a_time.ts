@@ -1,4 +1,4 @@
-/** Makes a function that runs work of a key once all earlier work of that key has ended, here in this process. */
+/** Makes a function that runs a key's work after all earlier work of that key has ended, within this process. */
 export function oneAtATime() {
   const last = new Map<string, Promise<unknown>>();
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {

@@ -73,7 +73,7 @@ function passwordBench(cost: HashCost): PasswordBench {
       const options = { ...argonCost(cost), salt, hashLength: TAG_BYTES, type: argon2.argon2id, raw: true } as const;
       return encode(cost, salt, await argon2.hash(passwordBytes(password), options));
     },
-    // A hash created elsewhere is of the characters exactly as typed there.
+    // A hash created elsewhere is of the exact characters typed there.
     verify: async (stored, password) =>
       STORED.test(stored) ? argon2.verify(stored, passwordBytes(password)) : foreign(stored).verify(password),
   };

@@ -1,16 +1,16 @@
 import { currentShares } from "./current_share.ts";
 import { type Share, Turns } from "./turns.ts";
 
-// A few times what a usual call needs, so that only batches, pages and streams are ever cut up.
+// A few times the needs of a usual call, so that only batches, pages and streams are ever cut up.
 const pieceMs = 1;
 
 const waiting = new Turns<() => void>();
-/** When long work began in this iteration of the event loop; undefined if there was none so far. */
+/** The time at which long work began in this iteration of the event loop; undefined if there was none so far. */
 let began: number | undefined;
 
 /**
- * Called between the steps of long work. Returns a promise if such work has held the event loop for a millisecond: it goes on when its turn
- * comes. Each iteration of the loop has one turn, and organizations take turns.
+ * Called between the steps of long work. Returns a promise if such work has held the event loop for a millisecond: it continues when its
+ * turn comes. Each iteration of the loop has one turn, and organizations take turns.
  */
 export function pause(share?: Share): Promise<void> | undefined {
   const now = performance.now();

@@ -2,7 +2,7 @@ import { currentShares, type Shares } from "./current_share.ts";
 import { createLimiter, type Limits } from "./limiter.ts";
 import type { Share } from "./turns.ts";
 
-/** Whom work is for, by default whoever the current work is for, and the signal with which it is no longer wanted. */
+/** The shares that work is for, by default those of the current work, and the signal that aborts when it is no longer wanted. */
 type Wanted = { readonly shares?: Shares; readonly signal?: AbortSignal | undefined };
 
 /** Runs work once it has a place; rejects if none becomes free in time, and at once if the work is no longer wanted before it begins. */

@@ -10,7 +10,7 @@ export type PasswordPolicy = {
   readonly symbol: boolean;
 };
 
-/** What a password is compared with: common passwords, and the user's names, login name and email address. */
+/** The texts that a password is compared with: common passwords, and the user's names, login name and email address. */
 export type PasswordContext = { readonly common: CommonPasswords; readonly names: readonly string[] };
 
 /** A rule that a password can break. */

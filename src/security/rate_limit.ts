@@ -19,7 +19,7 @@ export type RateLimit = {
 
 const windowMs = 60_000;
 
-/** When a bucket will be full, which adds up the times of all its calls. An object, because a map of numbers allocates each of them. */
+/** The time at which a bucket will be full, which adds up those of its calls. An object, because a map of numbers allocates each. */
 type Bucket = { fullAt: number };
 
 /** Makes the buckets; with 0 calls per minute, there is no limit. */

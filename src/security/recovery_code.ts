@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { newCode, normalizeCode } from "./code.ts";
 
-/** Recovery codes as shown to the user, and what is stored of them. */
+/** Recovery codes as shown to the user, and in their stored form. */
 export type RecoveryCodes = {
   readonly codes: readonly string[];
   readonly key: Buffer;

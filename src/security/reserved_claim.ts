@@ -1,9 +1,9 @@
 /**
- * Names that no application declares, in lower case: those with which libraries and APIs check tokens, those that mean somebody or something
- * in all of them, and our own. Not among them are `groups` and `entitlements`, which RFC 9068, 2.2.3.1 leaves to declare.
+ * Names that no application may declare, in lower case: those with which libraries and APIs check tokens, those that mean a person or a
+ * thing in all of them, and our own. Not among them are `groups` and `entitlements`, which RFC 9068, 2.2.3.1 leaves to be declared.
  */
 const reserved: ReadonlySet<string> = new Set([
-  // RFC 7519 and 7800, and what logout tokens and security events have.
+  // RFC 7519 and 7800, and the claims of logout tokens and security events.
   ...["iss", "sub", "aud", "exp", "nbf", "iat", "jti", "cnf", "events", "toe", "txn", "sub_id"],
   // OpenID Connect Core 1.0, 2 and 3.3.2.11, 5.6.2 and 7; Front-Channel Logout 1.0.
   ...["auth_time", "nonce", "acr", "amr", "azp", "at_hash", "c_hash", "s_hash", "sid", "sub_jwk"],
@@ -14,7 +14,7 @@ const reserved: ReadonlySet<string> = new Set([
   ...["name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture"],
   ...["website", "email", "email_verified", "gender", "birthdate", "zoneinfo", "locale", "phone_number"],
   ...["phone_number_verified", "address", "updated_at"],
-  // What objects of JavaScript have: a client that copies claims into one would change others.
+  // The properties of JavaScript objects: a client that copies claims into one would change others.
   ...["__proto__", "constructor", "prototype"],
 ]);
 

@@ -3,7 +3,7 @@ import type { HashQueueLimits } from "./hash_queue.ts";
 import { type HashCost, type PasswordHasher, passwordHasher } from "./password.ts";
 import { type Keyring, keyring } from "./seal.ts";
 
-/** What keeps and checks secrets: the password hasher, the master keys, and the list of common passwords. */
+/** The parts that keep and check secrets: the password hasher, the master keys, and the list of common passwords. */
 export type Secrets = {
   readonly passwords: PasswordHasher;
   readonly keyring: Keyring;

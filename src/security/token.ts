@@ -3,8 +3,8 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kind of a token by its prefix: a session, a personal access token, a client secret; for signing in at applications, the cookies of a
- * browser, of its session and of its being known to a user, an authorization code, a device code, an access token, a refresh token; an access token of the console;
- * a pushed authorization request.
+ * browser, of its session and of its being known to a user, an authorization code, a device code, an access token, a refresh token; an
+ * access token of the console; a pushed authorization request.
  */
 export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "ok" | "oc" | "od" | "oa" | "or" | "cn" | "oq";
 
@@ -42,7 +42,7 @@ export function hashToken(token: string): Buffer {
 const drawn = Buffer.alloc(4096);
 let used = drawn.length;
 
-// Random bytes are fetched for many tokens at once: for one they take as long. None stays here once it is used.
+// Random bytes are fetched for many tokens at once, which takes as long as for one. None stays here once it is used.
 function drawnBytes(bytes: number): Buffer {
   if (used + bytes > drawn.length) {
     randomFillSync(drawn);
@@ -56,7 +56,7 @@ function drawnBytes(bytes: number): Buffer {
 
 const checkSum = (body: string): string => digitsOf(crc32(body), CHECK_LENGTH);
 
-// As many digits as a number can hold are split off at once, since numbers are faster.
+// Splits off as many digits at once as a number can hold, because numbers are faster.
 const groupLength = 8;
 const group = 62n ** BigInt(groupLength);
 

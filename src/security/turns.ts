@@ -1,7 +1,7 @@
-/** Who waits: an organization, or the unknown callers together; and in these a caller, or a network. */
+/** A share of places: an organization, or the unknown callers together; within it a caller, or a network. */
 export type Share = readonly [group: string, member: string];
 
-/** The share of the process itself, which is no caller's. */
+/** The share of the process itself, which belongs to no caller. */
 export const noShare: Share = ["", ""];
 
 /** The group of all unknown callers; no id of an organization has this form. */
@@ -9,12 +9,12 @@ export const unknownCallers = "unknown callers";
 
 type Members<T> = Map<string, Set<T>>;
 
-/** Entries that wait: groups take turns, and so do the members of a group; those of one member are served as they came. */
+/** Waiting entries: groups take turns, and so do the members of a group; those of one member are served in the order of arrival. */
 export class Turns<T> {
   readonly #groups = new Map<string, Members<T>>();
   #size = 0;
 
-  /** How many wait. */
+  /** The number of waiting entries. */
   get size(): number {
     return this.#size;
   }
@@ -26,7 +26,7 @@ export class Turns<T> {
     this.#size += 1;
   }
 
-  /** Takes an entry that waits no longer. */
+  /** Removes an entry that waits no longer. */
   delete([group, member]: Share, entry: T): void {
     const members = this.#groups.get(group);
     const entries = members?.get(member);
@@ -36,7 +36,7 @@ export class Turns<T> {
     if (members.size === 0) this.#groups.delete(group);
   }
 
-  /** Takes the entry whose turn it is, of those who may have one; its group and its member are the last in line then. */
+  /** Takes the entry whose turn it is, among those that may have a place; its group and its member then go to the end of the line. */
   next(may: (share: Share) => boolean = () => true): T | undefined {
     for (const [group, members] of this.#groups)
       for (const [member, entries] of members) {
@@ -53,7 +53,7 @@ export class Turns<T> {
     return undefined;
   }
 
-  /** Takes the last entry of those who have the most waiting, to make room for one who has fewer, also with one more. */
+  /** Takes the last entry of the share with the most waiting, to make room for a share that has fewer, even with one more. */
   yieldTo([group, member]: Share): T | undefined {
     const largest = largestOf(this.#groups, sizeOfGroup);
     if (!largest) return undefined;

@@ -1,10 +1,10 @@
-/** A set of words that can be searched for one. */
+/** A set of words to look words up in. */
 export type WordSet = { readonly has: (word: string) => boolean };
 
 const separator = "\n";
 const end = separator.charCodeAt(0);
 
-/** Keeps many words in one text with a table of where each begins, in a fifth of the memory of a Set of strings. */
+/** Keeps many words in one text with a table of their positions, in a fifth of the memory of a Set of strings. */
 export function wordSet(words: ReadonlySet<string>): WordSet {
   const text = [...words, ""].join(separator);
   // Indexed by hash, at most half full. 0 means free; otherwise, the word's position plus one.
@@ -12,7 +12,7 @@ export function wordSet(words: ReadonlySet<string>): WordSet {
   fill();
   return { has: (word) => !word.includes(separator) && starts[placeOf(word)] !== 0 };
 
-  /** Notes where each word begins. No word comes twice, so it goes to the first free slot; one loop is compiled while it runs. */
+  /** Records the position of each word. No word occurs twice, so it goes to the first free slot; one loop is compiled while it runs. */
   function fill(): void {
     let start = 0;
     let hash = basis;

@@ -40,7 +40,7 @@ export function startErrands(runtime: Runtime, config: Config, port: number): As
   const logouts = issuer === undefined ? [] : [deliverLogouts(runtime, config, { ...parts, issuer })];
   return stoppedTogether([
     startSweep({ sql, chores, clock, onError }),
-    // What there is to delete may take hours, for which nothing else waits.
+    // The deletion may take hours, and nothing else waits for it.
     startSweep({ sql, work: "retention", chores: expiredEvents(sql, clock), clock, onError }),
     doJobs(runtime, (error) => onError(error, "jobs")),
     deliverSms(runtime, config, (error) => onError(error, "sms")),
@@ -77,7 +77,7 @@ function doJobs({ deps: { sql, clock }, onAppended }: Runtime, onError: OnError)
 
 const attemptsMs = 1_000;
 
-/** Writes what was refused every second; a stop writes the rest. */
+/** Writes refused attempts every second; a stop writes the rest. */
 function writeAttempts({ attempts }: Runtime, onError: OnError): AsyncDisposable {
   const writing = lookAgain({ everyMs: attemptsMs, onError, look: () => attempts.write().then(() => false) });
   return {
@@ -161,7 +161,7 @@ function deliverEvents({ deps, tail, logger }: Runtime, config: Config, onError:
     keyring: deps.secrets.keyring,
     openPoster: outwardPosters(config, eventTimeoutMs),
     bodyOf: (event) => JSON.stringify(eventJson(event)),
-    // Whoever numbers events wakes their subscriptions before the tail tells of them.
+    // A node that numbers events wakes their subscriptions before its tail reports them.
     onWritten: (look) => tail.listen({ events: look, lost: look }),
     retrySeconds: config.subscriptionRetrySeconds,
     timeoutMs: eventTimeoutMs,

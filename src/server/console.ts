@@ -7,11 +7,11 @@ import { placeOf } from "../provider/pages/own_address.ts";
 import { escaped } from "../security/html_text.ts";
 import { type ConsoleFile, type ConsoleFiles, consoleFiles, etagOf, fileEncodings } from "./console_files.ts";
 
-/** Where the console signs in; undefined if nobody can sign in at this instance. */
+/** The issuer at which the console signs in; undefined if nobody can sign in at this instance. */
 type ConsoleOptions = { readonly issuer: () => string | undefined; readonly publicUrl: string | undefined };
 
 /**
- * `/console/`: the page of administrators. Every path below that names no file shows the page, which decides what it shows by the path; its
+ * `/console/`: the page of administrators. Every path below that names no file shows the page, which chooses its content by the path; its
  * files have their hash in their name. They are read, or in a checkout built, for the first request.
  */
 export function consoleRoutes(options: ConsoleOptions): readonly HttpRoute[] {
@@ -40,7 +40,7 @@ async function served(shown: Shown, request: HttpRequest): Promise<Response> {
   return files ? pageOf(files, shown, request) : notBuilt;
 }
 
-/** Keeps a result, but neither a failure nor that there is none: what is missing may be there the next time. */
+/** Caches a result, but neither a failure nor an absent one: a missing file may exist the next time. */
 function kept<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return async () => {
@@ -74,10 +74,10 @@ function fileAt(file: ConsoleFile | undefined, { headers }: HttpRequest): Respon
   return { status: 200, headers: { ...all, "content-encoding": encoding }, body: compressed };
 }
 
-/** The page, which learns where to sign in, and of which version it is. */
+/** The page, with the address at which it signs in, and its version. */
 async function pageOf({ page }: ConsoleFiles, shown: Shown, { headers, path, query }: HttpRequest): Promise<Response> {
   const issuer = shown.issuer();
-  // Sign-ins need the name under which the cookies are; as with our other pages, 127.0.0.1 leads to localhost.
+  // Sign-ins need the host name that the cookies belong to; as with our other pages, 127.0.0.1 leads to localhost.
   const isElsewhere = issuer !== undefined && shown.publicUrl === undefined;
   if (isElsewhere && placeOf(headers, new URL(issuer)) === "loopback")
     return redirect(`${issuer}${path}${query && `?${query}`}`, { cookies: [] });

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 export const fileEncodings = ["br", "gzip"] as const;
 type FileEncoding = (typeof fileEncodings)[number];
 
-/** A file of the console in each of its encodings: as it is, and compressed as far as that was built. */
+/** A file of the console in each of its encodings: uncompressed, and in those compressed forms that were built. */
 export type ConsoleFile = {
   readonly type: string;
   readonly etag: string;
@@ -19,10 +19,10 @@ export type ConsoleFile = {
 /** The console as it was built: its page, and the files that the page loads, by name. */
 export type ConsoleFiles = { readonly page: string; readonly assets: ReadonlyMap<string, ConsoleFile> };
 
-// In the repository the folder of the sources, in the package that of the files built from them.
+// In the repository the folder of the sources, in the package that of the built files.
 const folder = fileURLToPath(new URL("../../console/", import.meta.url));
 
-/** The files of the package, or of a checkout, which builds them; undefined if there are none and nothing to build them with. */
+/** The files of the package, or of a checkout, which builds them; undefined if there are none and they cannot be built. */
 export async function consoleFiles(): Promise<ConsoleFiles | undefined> {
   // The path is no literal, so that nothing of the build is bundled into the program.
   const script = join(folder, "build.ts");
@@ -37,7 +37,7 @@ const builtBefore = () => filesIn(join(folder, "dist")).catch(() => undefined);
 
 type Build = (options: { readonly into: string }) => Promise<void>;
 
-/** Builds a checkout's console, into a folder of this process, because others may build theirs now; undefined without the packages of development. */
+/** Builds a checkout's console, into a folder of this process, because others may build theirs now; undefined without the dev packages. */
 async function built(script: string): Promise<ConsoleFiles | undefined> {
   const into = await mkdtemp(join(tmpdir(), "postern-console-"));
   try {
@@ -51,7 +51,7 @@ async function built(script: string): Promise<ConsoleFiles | undefined> {
   }
 }
 
-/** An install without the packages of development has neither the bundler nor what the page is made of. */
+/** An install without the packages of development has neither the bundler nor the page's dependencies. */
 function withoutPackages(error: unknown): undefined {
   if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
 }

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** A snapshot of a process: the share of time it was busy, its resident memory, and what the last collection left. */
+/** A snapshot of a process: the share of time it was busy, its resident memory, and the memory left by the last collection. */
 export type Look = {
   readonly utilization: number;
   readonly rss: number;

@@ -37,7 +37,7 @@ export type Observers = {
   readonly isBootstrapped: () => boolean;
 };
 
-/** What operators see of a node: log lines, readiness, documents and metrics. */
+/** The parts of a node that operators see: log lines, readiness, documents and metrics. */
 export function observability(runtime: Runtime, { ownProcess, tracing, parent, isBootstrapped }: Observers) {
   const { logger } = runtime;
   const calls = ownProcess && callMetrics([...services, ...standardServices], "postern");

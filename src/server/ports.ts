@@ -208,7 +208,7 @@ const ofContract = {
   bounds: contractBounds,
 };
 
-/** The gate of health and reflection. Load balancers ask for health, so no client may use that up, whatever its address. */
+/** The gate of health and reflection. Load balancers call health, so no client may use up that limit, whatever its address. */
 const standardGate =
   (limits: RateLimits): RequestGate =>
   ({ service, values }) => {

@@ -45,8 +45,8 @@ function namesOf({ given_name: given, family_name: family, name }: Named): reado
 }
 
 /**
- * Both kinds of metadata. Users of Auth0 may write their `user_metadata` themselves, so its keys get a prefix: applications that rely on what
- * administrators wrote must not find the other under the same key.
+ * Both kinds of metadata. Users of Auth0 may write their `user_metadata` themselves, so its keys get a prefix: applications that rely on
+ * administrators' entries must not find the users' under the same key.
  */
 function bothOf({ app_metadata: app, user_metadata: own }: Named): MetadataPart {
   const ofUser = Object.entries(isNamed(own) ? own : {}).map(

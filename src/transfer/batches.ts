@@ -9,7 +9,7 @@ export type Placed<I extends Item = Item> = {
   readonly at: string;
   readonly json: unknown;
   readonly item: I;
-  /** What could not be transferred unchanged. */
+  /** The parts that could not be transferred unchanged. */
   readonly notes: Note[];
 };
 

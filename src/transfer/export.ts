@@ -27,7 +27,7 @@ export const exportTo = (out: Writable, config: Config, options: TransferOptions
     for await (const item of itemsOf(clients)) await write(out, `${JSON.stringify(item)}\n`);
   });
 
-/** Exports everything that is kept about a user, as one JSON document with a record a line. */
+/** Exports everything that is stored about a user, as one JSON document with one record per line. */
 export const exportUserTo = (out: Writable, config: Config, { userId, ...options }: TransferOptions & OfUser) =>
   within(config, options, async (clients) => {
     let before = `{"userId": ${JSON.stringify(userId)}, "records": [\n`;
@@ -81,7 +81,7 @@ async function itemsOfProject(clients: Clients, project: Project): Promise<Proje
 // Each project takes two calls; sequentially, they would take longer than everything else together.
 const mostAhead = 8;
 
-/** Reads ahead what belongs to the next objects while the first is being processed; yields results in order. */
+/** Reads ahead the parts of the next objects while the first is being processed; yields results in order. */
 async function* readAhead<T, R>(things: AsyncIterable<T>, read: (thing: T) => Promise<R>): AsyncGenerator<R> {
   const ahead: Promise<R>[] = [];
   for await (const thing of things) {
@@ -111,7 +111,7 @@ async function applicationsOf({ applications }: Clients, project: Project): Prom
   const list = (page: PageRequest) => applications.listApplications({ projectId: project.id, ...page });
   for await (const { applications: some } of pages(list)) {
     for (const { name, clientId, oidc, api, bringsDocument } of some) {
-      // Whoever uses it elsewhere brings it there.
+      // Clients bring the document themselves wherever they are used.
       if (bringsDocument) continue;
       const named = { project: project.name, name, clientId };
       if (api) all.push({ apiApplication: { ...named, ...apiOf(api) } });
@@ -122,7 +122,7 @@ async function applicationsOf({ applications }: Clients, project: Project): Prom
   return all;
 }
 
-/** An API's configuration as a request to create it has it: whoever imports it gives the URIs anew. */
+/** An API's configuration in the form of a request to create it: after an import, the URIs have to be given anew. */
 function apiOf(api: ApiConfiguration): JsonObject {
   const { givenResourceUris, accessTokenAlgorithm, ...rest } = toJson(ApiConfigurationSchema, api) as JsonObject;
   return { ...rest, accessTokenAlgorithm: accessTokenAlgorithm ?? "ACCESS_TOKEN_ALGORITHM_RS256" };
@@ -160,7 +160,7 @@ function lineOf({ id: userId, username, kind }: User, entries: readonly Metadata
 async function* grantsOf({ grants }: Clients, names: ReadonlyMap<string, string>): AsyncGenerator<JsonObject> {
   for await (const { userGrants } of pages((page) => grants.listUserGrants(page))) {
     for (const { userId, projectId, projectGrantId, roleKeys, expirationDate } of userGrants) {
-      // A grant that has ended gives nothing, and no import would take it.
+      // A grant that has ended gives nothing, and an import would refuse it.
       if (expirationDate && timestampDate(expirationDate) <= new Date()) continue;
       const project = names.get(projectId);
       const place =

@@ -12,7 +12,7 @@ import type { SourceItem } from "./source.ts";
 import type { Target } from "./target.ts";
 import { usersOf } from "./users.ts";
 
-/** How many items were created, existed already, and were refused. */
+/** The numbers of items that were created, existed already, and were refused. */
 export type Counts = { made: number; there: number; refused: number };
 
 export type ImportOptions = {
@@ -20,7 +20,7 @@ export type ImportOptions = {
   readonly source: AsyncIterable<SourceItem>;
   readonly refused: RefusedFile;
   readonly report: Report;
-  /** The file for what was changed or lost in the transfer. */
+  /** The file for items changed or lost in the transfer. */
   readonly notes: NotesFile;
   /** Called after each item read and each batch done, with the bytes read so far. */
   readonly onProgress: (bytes: number, counts: Counts) => void;
@@ -147,7 +147,7 @@ async function importUsers(items: readonly ItemOf<"user">[], target: Target): Pr
 
 const metadataAtOnce = 8;
 
-/** Sets the metadata of the users who are there now. One whose metadata is refused stays, and is among the refused. */
+/** Sets the metadata of users who exist now. A user whose metadata is refused stays, and is among the refused. */
 async function setMetadata(items: readonly ItemOf<"user">[], outcomes: Outcome[], { clients }: Target): Promise<void> {
   const all = items.flatMap(({ userId, metadata }, n) =>
     metadata.length > 0 && isPresent(outcomes[n] ?? { message: "" }) ? [{ userId, entries: [...metadata], n }] : [],

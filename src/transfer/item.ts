@@ -40,7 +40,7 @@ export type Item =
 
 export type ItemKind = Item["kind"];
 
-/** What applications of both kinds have in common: the name of their project, whether they are deactivated, and a public key. */
+/** The fields that applications of both kinds have in common: the name of their project, whether they are deactivated, and a public key. */
 type OfApplication = {
   readonly project: string;
   readonly inactive: boolean;

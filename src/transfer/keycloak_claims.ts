@@ -3,7 +3,7 @@ import { isReservedClaim } from "../security/reserved_claim.ts";
 import { lost, type Note } from "./import_note.ts";
 import { isNamed, listOf, type Named, text, textsOf } from "./json.ts";
 
-/** What the realm says about the claims of its clients: its client scopes by name, and whether roles are all the realm's own. */
+/** The realm's settings for the claims of its clients: its client scopes by name, and whether roles are all the realm's own. */
 export type RealmClaims = { readonly scopes: ReadonlyMap<string, Named>; readonly hasClientRoles: boolean };
 
 /** The claims that an application declares, and notes on those that it cannot. */
@@ -22,8 +22,8 @@ const mostClaims = 20;
 const names = /^[A-Za-z0-9_.:/-]{1,100}$/;
 
 /**
- * Converts the protocol mappers of a Keycloak client, and of the scopes that it always has, to declared claims: those that put an attribute
- * of the user, as it is, or the realm's roles into a token.
+ * Converts the protocol mappers of a Keycloak client, and of its default scopes, to declared claims: those that put an unchanged attribute
+ * of the user, or the realm's roles, into a token.
  */
 export function claimsOf(client: Named, realm: RealmClaims): Claims {
   const scopes = (list: unknown) => textsOf(list).filter((scope) => !ownScopes.includes(scope));
@@ -54,7 +54,7 @@ function whyNot({ name }: Claim, taken: ReadonlySet<string>, count: number): str
   return count < mostClaims ? undefined : `an application declares at most ${mostClaims}`;
 }
 
-/** A mapper as a declared claim, or why it cannot be one; undefined if it puts no claim anywhere. */
+/** A mapper as a declared claim, or the reason why it cannot be one; undefined if it adds no claim. */
 function claimOf({ protocolMapper, config }: Named, { hasClientRoles }: RealmClaims): Claim | string | undefined {
   const of = isNamed(config) ? config : {};
   const places = placesOf(of);

@@ -7,7 +7,7 @@ import { type MetadataPart, metadataOf } from "./metadata.ts";
 /** The line of a user, and notes on what it lacks. */
 export type UserLine = { readonly json: JsonObject; readonly notes: readonly Note[] };
 
-/** Converts a Keycloak user to a line for an import. Whatever protected the user is either transferred or compensated for. */
+/** Converts a Keycloak user to a line for an import. All protection of the user is either transferred or compensated for. */
 export function userOf(user: Named): UserLine {
   const username = text(user.username);
   const inactive = user.enabled === false ? { inactive: true } : {};
@@ -62,7 +62,7 @@ const enrolling = ["CONFIGURE_TOTP", "webauthn-register", "webauthn-register-pas
 
 /**
  * Transfers an authenticator app if we can check its codes. Users with only other factors must enrol one first, and so must those with
- * passkeys: each is as strong as two factors, and the password would be all that is left of them.
+ * passkeys: each is as strong as two factors, and only the password would be left of them.
  */
 function factorOf(user: Named, actions: readonly string[]): Part {
   const credentials = listOf(user.credentials);
@@ -96,7 +96,7 @@ function totpSecretOf({ type, secretData, credentialData }: Named): string | und
 
 const known = ["UPDATE_PASSWORD", "VERIFY_EMAIL", ...enrolling];
 
-/** The attributes other than the preferred language that we take. Each is a list of texts, mostly of one. */
+/** The attributes that we take, other than the preferred language. Each is a list of texts, usually of one. */
 function attributesOf(user: Named): MetadataPart {
   const attributes = isNamed(user.attributes) ? Object.entries(user.attributes) : [];
   const isTaken = (name: string) => name === "locale" && languageOf(user).language !== undefined;

@@ -4,7 +4,7 @@ import { changed, lost, type Note } from "./import_note.ts";
 /** The metadata of a line, and notes on what it lacks. */
 export type MetadataPart = { readonly fields: JsonObject; readonly notes: readonly Note[] };
 
-// The bounds of the contract; what exceeds them would have the whole user refused.
+// The bounds of the contract; a value beyond them would cause the refusal of the whole user.
 const keys = /^[A-Za-z0-9_.:/-]{1,100}$/;
 const [mostEntries, mostCharacters, mostBytes] = [50, 500, 16_384] as const;
 

@@ -38,7 +38,7 @@ export function refusalIn(error: unknown): Reasons {
   return reasonsOfError(known);
 }
 
-/** The outcome of creating one object, which may be there already: the refusal says whether it is. */
+/** The outcome of creating one object, which may already exist: the refusal says whether it does. */
 export async function madeOrThere(
   make: () => Promise<unknown>,
   isThere: (refusal: Reasons) => boolean,
@@ -54,7 +54,7 @@ export async function madeOrThere(
 
 /**
  * Sends items together. A response lists a limited number of violations, so items whose violations it omits are sent again, and every
- * refusal says what is wrong.
+ * refusal is explained.
  */
 export async function sendTogether<I>(items: readonly I[], send: (items: readonly I[]) => Promise<Outcomes>) {
   const outcomes: Outcome[] = new Array(items.length);

@@ -60,7 +60,7 @@ export type RefusedFile = AsyncDisposable & {
   readonly write: (at: string, reasons: Reasons, json: unknown) => Promise<void>;
 };
 
-/** The file of what was changed or lost in the transfer: the place and kind of each item, and what became of it. */
+/** The file of items changed or lost in the transfer: the place and kind of each item, and the outcome. */
 export type NotesFile = AsyncDisposable & {
   readonly path: string;
   readonly write: (at: string, kind: ItemKind, notes: readonly Note[]) => Promise<void>;

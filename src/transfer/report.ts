@@ -4,7 +4,7 @@ import type { Outcome } from "./outcome.ts";
 
 type Row = { made: number; there: number; changed: number; lost: number; refused: number };
 
-/** The summary of an import: what became of the items of each kind. */
+/** The summary of an import: the outcomes of the items of each kind. */
 export type Report = {
   /** Counts an item, or a part of the export that is not an item. */
   readonly count: (kind: ItemKind, outcome: Outcome | undefined, notes: readonly Note[]) => void;

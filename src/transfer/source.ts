@@ -8,7 +8,7 @@ export type SourceItem = {
   readonly at: string;
   readonly json?: unknown;
   readonly fault?: string;
-  /** What could not be transferred unchanged; an item without JSON and fault has nothing else. */
+  /** The parts that could not be transferred unchanged; an item without JSON and fault has nothing else. */
   readonly notes?: readonly Note[];
   /** The kind of an item without JSON. */
   readonly kind?: ItemKind;

@@ -7,7 +7,7 @@ type GrantItem = Extract<Item, { kind: "grant" }>;
 
 /** The users that an import has created or found, so that no grant goes to somebody else with the id. */
 export type Users = {
-  /** Records what became of a user of the file. */
+  /** Records the outcome for a user of the file. */
   readonly note: (userId: string, outcome: Outcome | undefined) => void;
   /** Finds the id of the user that a grant names, or the reason why there is none. */
   readonly idFor: (item: GrantItem) => Promise<string | Reasons>;

@@ -3,7 +3,7 @@ import type { Family, ProcessUsage } from "@postern/gateway";
 /** The ports of a node: the one for calls, and the operations port. */
 export type PortName = "calls" | "operations";
 
-/** What a worker is told at its start: its number, the number of workers, and the open ports. */
+/** The data that a worker receives at its start: its number, the number of workers, and the open ports. */
 export type Assignment = {
   readonly number: number;
   readonly of: number;
@@ -12,7 +12,7 @@ export type Assignment = {
   readonly ports: Readonly<Partial<Record<PortName, number>>>;
 };
 
-/** How many workers are serving, out of how many, and how often one has exited. */
+/** The number of serving workers, the number of all, and how often one has exited. */
 export type WorkerCount = { readonly serving: number; readonly of: number; readonly ended: number };
 
 /** The start of a worker, for the node's welcome lines. */

@@ -1,6 +1,6 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of requests that cannot be read: they say where and why. */
+/** Texts about requests that cannot be read: they say where and why. */
 export const bodyTexts = {
   BODY_NOT_JSON: {
     en: "The request body is not JSON: unexpected {found} at line {line}, column {column}.",

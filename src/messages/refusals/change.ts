@@ -1,6 +1,6 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of violations in requests that change objects, deactivated ones among them. */
+/** Texts of violations in requests that change objects, including deactivated ones. */
 export const changeTexts = {
   MASK_PATH: {
     en: 'The field "{path}" cannot be changed here.',

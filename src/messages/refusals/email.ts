@@ -1,6 +1,6 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of refusals of an e-mail address. */
+/** Texts of refusals of an email address. */
 export const emailTexts = {
   EMAIL_INVALID: {
     en: "This is not a valid email address.",

@@ -1,9 +1,6 @@
 import type { Texts } from "../language.ts";
 
-/**
- * Texts of violations, those of the gateway among them. English is also the description of a violation, without its capital and
- * full stop.
- */
+/** Texts of violations, including the gateway's. English is also the description of a violation, without its capital and full stop. */
 export const fieldTexts = {
   FIELD_REQUIRED: {
     en: "Is required.",

@@ -1,6 +1,6 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of violations of what comes from elsewhere: ids, hashes of passwords, and users by the hundred. */
+/** Texts of violations in imported data: ids, hashes of passwords, and users by the hundred. */
 export const importTexts = {
   USER_ID_RESERVED: {
     en: 'Must not be "me", which stands for the caller.',

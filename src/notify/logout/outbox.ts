@@ -36,11 +36,11 @@ const lease = (sql: Sql, { leaseSeconds }: Turn) => sql`
     (select a.client_id from applications a where a.app_id = m.app_id) as "clientId",
     (select a.oidc from applications a where a.app_id = m.app_id) as oidc`;
 
-/** SQL for whether the application of a sign-out `m` is there and wants to learn of it. */
+/** SQL for whether the application of a sign-out `m` exists and wants to be notified of it. */
 export const logoutIsWanted = `exists (
       select from applications a where a.app_id = m.app_id and coalesce(a.oidc->>'backChannelLogoutUri', '') <> '')`;
 
-/** Deletes a sign-out that the application accepted, or no longer needs to learn of. */
+/** Deletes a sign-out that the application accepted, or no longer needs to be notified of. */
 export const forgetLogout = (sql: Sql, { id }: LeasedLogout) => sql`
   delete from logout_messages where message_id = ${id}`;
 

@@ -23,7 +23,7 @@ export type LogoutWorkerOptions = Pick<
   readonly sql: Sql;
   readonly sender: LogoutSender;
   readonly clock: () => Date;
-  /** How long an application that accepts nothing is retried. */
+  /** How long sign-outs are retried at an application that accepts none. */
   readonly retrySeconds: number;
   /** Called with the outcome of each attempt, for the log. */
   readonly onDelivery: (message: LeasedLogout, delivery: Delivery) => void;
@@ -50,7 +50,7 @@ async function deliver(options: WithSilences, message: LeasedLogout): Promise<De
   const to = destinationOf(message);
   const seconds = to ? options.silences.wait(to) : 0;
   if (seconds > 0) {
-    // Those that wait for the same host do not all come back at once.
+    // Sign-outs that wait for the same host do not all come back at once.
     const wait = { failure: "its host does not answer", seconds: seconds * (1 + Math.random()) };
     return { ...later(options, message, wait), isUntried: true };
   }
@@ -59,7 +59,7 @@ async function deliver(options: WithSilences, message: LeasedLogout): Promise<De
   return delivery;
 }
 
-/** Where a sign-out goes: a host has one name, however its URI spells it. */
+/** The destination of a sign-out: a host has one name, however its URI spells it. */
 function destinationOf({ owner, appId, oidc }: LeasedLogout): Destination | undefined {
   const uri = String(oidc?.backChannelLogoutUri);
   // Node 20 has no URL.parse.

@@ -34,9 +34,9 @@ export type MailParts = {
 
 /** A code with its account's login name, and the link to a page that accepts it. */
 export type MailedCode = {
-  /** In a mail by which somebody joins an organization, the name of the organization, or an empty text. */
+  /** In a mail with which somebody joins an organization, the name of the organization, or an empty text. */
   readonly loginName: string;
-  /** Absent if the mail only tells something. */
+  /** Absent in a mail without a code. */
   readonly code?: string;
   readonly link?: string | undefined;
 };

@@ -16,7 +16,7 @@ export type LeasedMail = {
   readonly language: Language;
   readonly sealed: Uint8Array | null;
   readonly expiration: Date;
-  /** The user's login name; null once the user is gone for good. Empty for mails by which somebody joins an organization, who is no user yet. */
+  /** The user's login name; null once the user is gone for good. Empty in mails to people who join an organization and are no users yet. */
   readonly loginName: string | null;
   /** Whether one of its codes is still valid, or it never had any. */
   readonly isNeeded: boolean;
@@ -35,7 +35,7 @@ export const mailLoginName = `case when m.kind in ('organization_invitation', 'r
 
 const hasCodes = "exists (select from mail_codes c where c.mail_id = m.mail_id)";
 
-/** SQL for whether a mail `m` that was given up still has all that it said, and a valid code if it has any. */
+/** SQL for whether a mail `m` that was given up still has its whole content, and a valid code if it has any. */
 export const mailIsKept = `case when m.sealed is null then m.kind in ('${plainNotices.join("', '")}')
       else m.kind = 'registration_known' or ${hasCodes} end`;
 

@@ -3,7 +3,7 @@ import type { StoredEvent } from "../../events/follow.ts";
 /** Posts one event; throws if the receiver does not accept it. */
 export type PostEvent = (event: StoredEvent) => Promise<void>;
 
-/** How many of the first events were all accepted, and the first error. */
+/** The number of first events that were all accepted, and the first error. */
 export type Posted = { readonly accepted: number; readonly error?: unknown };
 
 // Receivers are far away: this many objects are served at the same time.

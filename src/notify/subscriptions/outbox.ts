@@ -9,7 +9,7 @@ export type LeasedSubscription = Position & {
   readonly owner: string;
   /** The number of failed attempts since an event was accepted. */
   readonly attempts: number;
-  /** Grows with each lease: what an earlier holder records after that does not count. */
+  /** Grows with each lease, so that records of an earlier holder are ignored. */
   readonly lease: bigint;
   readonly failingSince: Date | null;
   readonly url: string;
@@ -46,14 +46,14 @@ type Held = Pick<LeasedSubscription, "id" | "lease">;
 export const rest = (sql: Sql, { id, lease }: Held, { number, batch }: Position) => sql`
   select rest_subscription(${id}, ${lease}::bigint, ${number}::bigint, ${batch})`;
 
-/** Records how far the receiver has accepted events; the rest is due at once. A position that a failover has lost meanwhile is not kept. */
+/** Records how far the receiver has accepted events; the rest is due at once. A position that a failover lost meanwhile is not kept. */
 export const goOn = (sql: Sql, { id, lease }: Held, { number, batch }: Position) => sql`
   update subscription_deliveries set due = now(), attempts = 0, failure = null, failing_since = null, ${placed(sql, { number, batch })}
   where subscription_id = ${id} and lease = ${lease}::bigint and dead is null`;
 
 type Failed = { readonly at: Position; readonly failure: string; readonly hasAccepted: boolean };
 
-/** Records a failed attempt, and how far the receiver has accepted events before; the next attempt follows after a pause. */
+/** Records a failed attempt, and the position up to which the receiver has accepted events; the next attempt follows after a pause. */
 export const postponeSubscription = (sql: Sql, held: Held, { seconds, ...failed }: Failed & { seconds: number }) => sql`
   update subscription_deliveries set due = now() + make_interval(secs => ${seconds}), ${failing(sql, failed)}
   where subscription_id = ${held.id} and lease = ${held.lease}::bigint and dead is null`;
@@ -63,7 +63,7 @@ export const burySubscription = (sql: Sql, held: Held, failed: Failed) => sql`
   update subscription_deliveries set due = 'infinity', dead = now(), ${failing(sql, failed)}
   where subscription_id = ${held.id} and lease = ${held.lease}::bigint and dead is null`;
 
-/** Postpones a subscription whose host is asked by others already. */
+/** Postpones a subscription whose host others are already waiting for. */
 export const waitForHost = (sql: Sql, { id, lease }: Held, seconds: number) => sql`
   update subscription_deliveries set due = now() + make_interval(secs => ${seconds})
   where subscription_id = ${id} and lease = ${lease}::bigint and dead is null`;

@@ -36,7 +36,7 @@ export type Poster = Disposable & {
   readonly post: (uri: string, headers: Readonly<Record<string, string>>, body: string) => Promise<Posted>;
 };
 
-/** How far a delivery has come, and whether that is the end of the log. */
+/** The progress of a delivery, and whether it has reached the end of the log. */
 type Progress = { readonly at: Position; readonly accepted: number; readonly isAtEnd: boolean };
 
 type SubscriptionDelivery = Delivery & { readonly progress: Progress };
@@ -51,7 +51,7 @@ export type SubscriptionWorkerOptions = Pick<
   readonly openPoster: () => Poster;
   /** The JSON of an event. */
   readonly bodyOf: (event: StoredEvent) => string;
-  /** How long a receiver that accepts nothing is tried. */
+  /** How long deliveries are retried at a receiver that accepts nothing. */
   readonly retrySeconds: number;
   /** Called with the outcome of each delivery, for the log. */
   readonly onDelivery: (subscription: LeasedSubscription, delivery: SubscriptionDelivery) => void;
@@ -80,7 +80,7 @@ async function deliver(options: WithSilences, subscription: LeasedSubscription):
   if (paused) return { kind: "superseded", progress: begin };
   const to = { owner, receiver: id, host: hostOf(url) };
   const seconds = options.silences.wait(to);
-  // Those that wait for the same host do not all come back at once.
+  // Deliveries that wait for the same host do not all come back at once.
   const wait = { failure: "its host does not answer", seconds: seconds * (1 + Math.random()) };
   if (seconds > 0) return untried(begin, wait);
   const { progress, error, isCut } = await deliverSome(options, subscription, begin);
@@ -111,10 +111,10 @@ const mostAtOnce = 64;
 const turnMs = 2_000;
 const mostMs = 30_000;
 
-/** How far a turn has come, why the receiver ended it, and whether the database did. */
+/** The progress of a turn, the error with which the receiver ended it, and whether the database did. */
 type Ended = { readonly progress: Progress; readonly error?: unknown; readonly isCut?: boolean };
 
-/** Delivers one stretch of the log after another, until a receiver refuses, the log ends, or it is the turn of others. */
+/** Delivers one stretch of the log after another, until a receiver refuses, the log ends, or others have their turn. */
 async function deliverSome(
   options: SubscriptionWorkerOptions,
   subscription: LeasedSubscription,
@@ -146,7 +146,7 @@ async function deliverSome(
   return { progress };
 }
 
-/** Reads the next stretch as a share of the organization; "unread" if the database fails, for what was accepted must still be recorded. */
+/** Reads the next stretch as a share of the organization; "unread" if the database fails: accepted events must still be recorded. */
 async function nextStretch(options: SubscriptionWorkerOptions, subscription: LeasedSubscription, at: Position) {
   const { sql } = options;
   const whom: WorkedFor = { shares: [[subscription.owner, subscription.id]] };
@@ -171,13 +171,13 @@ const posting =
     if (status < 200 || status > 299) throw new Refused(status, askedSeconds(headers));
   };
 
-/** The same for each attempt and each subscription. Standard Webhooks separates what it signs by full stops, so an id has none. */
+/** The same for each attempt and each subscription. Standard Webhooks joins the signed parts with full stops, so an id contains none. */
 const messageIdOf = ({ number, batch }: Position): string => `${number}-${batch}`;
 
-// A receiver cannot silence a subscription for longer by one response.
+// With one response, a receiver can postpone a subscription by at most this long.
 const longestAskedSeconds = 3_600;
 
-/** For how long the receiver asks to be left alone. */
+/** The time for which the receiver asks to be left alone. */
 function askedSeconds({ "retry-after": retryAfter, date }: Posted["headers"]): number {
   return Math.min(retryAfterSeconds({ retryAfter: String(retryAfter), date: String(date) }), longestAskedSeconds);
 }
@@ -221,7 +221,7 @@ function failed(
   const tried = isFirst ? 0 : options.clock().getTime() - failingSince.getTime();
   const leftMs = isFirst ? Number.POSITIVE_INFINITY : options.retrySeconds * 1000 - tried;
   const pauseMs = backoffSeconds(isFirst ? 1 : attempts + 1, Math.random, longestPauseSeconds) * 1000;
-  // Whatever the receiver asks for, there is a last attempt.
+  // Whatever delay the receiver asks for, there is a last attempt.
   const askedMs = Math.min(isRefused ? error.retrySeconds * 1000 : 0, leftMs);
   const waitMs = Math.max(pauseMs, askedMs);
   const failure = failureOf(error);
