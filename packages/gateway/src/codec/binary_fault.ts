@@ -2,7 +2,7 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { maxDepth } from "./json/syntax.ts";
 
-/** Where bytes stop being a message. */
+/** The place where bytes stop being a message. */
 export type BinaryFault = {
   readonly byte: number;
   /** The path of the unreadable field; undefined if no known field begins there. */

@@ -3,7 +3,7 @@ import { unreadable, wrongCount } from "../errors/problem.ts";
 /** A message from an envelope. */
 export type Enclosed = { readonly message: Uint8Array; readonly isCompressed: boolean };
 
-/** How many bytes precede each message of gRPC and gRPC-Web: flags and length. */
+/** The number of bytes before each message of gRPC and gRPC-Web: flags and length. */
 export const prefixBytes = 5;
 
 const compressedFlag = 1;

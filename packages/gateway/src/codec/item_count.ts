@@ -41,7 +41,7 @@ export function itemCount(type: DescMessage, bounds: FieldBounds = validateBound
   };
 }
 
-/** How many values beyond the allowed number are left to the rules. */
+/** The number of excess values that are left to the rules. */
 const spare = 1000;
 
 /** A field with its bounds, which are slow to read from the contract. */
@@ -91,10 +91,10 @@ const wireOf = ({ fieldKind, scalar, message }: DescField): WireType =>
 
 const isOpen = ({ typeName }: DescMessage) => typeName === "google.protobuf.Struct";
 
-/** The state of a count: how many more values the message may have, and which lists are too long. */
+/** The state of a count: the number of further values that the message may have, and the lists that are too long. */
 type Count = {
   left: number;
-  /** How many more values the message's open objects may have. */
+  /** The number of further values that the message's open objects may have. */
   openLeft: number;
   readonly broken: Violation[];
   /** Whether to refuse a message with too many values even if no list is too long. */

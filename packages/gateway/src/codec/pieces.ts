@@ -10,9 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
-/**
- * Called between the steps of long work. Returns a promise if others have to have the event loop first, and undefined if the work may go on.
- */
+/** Called between the steps of long work. Returns a promise if others have to have the event loop first, and undefined if it may go on. */
 export type Pause = () => Promise<void> | undefined;
 
 type MessageList = DescField & {
@@ -43,7 +41,7 @@ function messageLists(type: DescMessage): readonly MessageList[] {
 const itemsIn = (message: object, { localName }: DescField): Message[] =>
   (message as Record<string, Message[]>)[localName] ?? [];
 
-/** The list of a message, or of what a message is made from, that is long enough for pieces, if it has one. */
+/** The long list of a message, or of an object that a message is made from, if it has one that is long enough for pieces. */
 export const longListIn = (type: DescMessage, message: object): MessageList | undefined =>
   messageLists(type).find((field) => itemsIn(message, field).length > few);
 
@@ -110,7 +108,7 @@ export async function jsonTextInPieces(
 }
 
 /**
- * Splits a message in the binary format between its fields; undefined if it is short, or has no such form. A decoder reads beyond no piece,
+ * Splits a message in the binary format between its fields; undefined if it is short, or cannot be split. A decoder reads beyond no piece,
  * so pieces that it reads one after another are the same message to it.
  */
 export function piecesOfBinary(bytes: Uint8Array): readonly Uint8Array[] | undefined {
@@ -138,7 +136,7 @@ function isSkipped(reader: BinaryReader): boolean {
   }
 }
 
-/** A list in the JSON of a message that is long enough to be read in pieces: its field, the key that it stands under, and its items. */
+/** A list in the JSON of a message that is long enough to be read in pieces: its field, its key, and its items. */
 export type JsonList = {
   readonly json: JsonObject;
   readonly field: MessageList;

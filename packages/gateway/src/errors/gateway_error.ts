@@ -61,7 +61,7 @@ export const overloaded = (): GatewayError => new GatewayError("OVERLOADED", { r
 /** Makes the final error with its text from a gateway error. */
 export type Refuse = (reason: GatewayReason, details: RefusalDetails) => ConnectError;
 
-/** The text of each reason, of each problem that says more, and of each violation; `{name}` stands for a parameter. */
+/** The text of each reason, of each more specific problem, and of each violation; `{name}` stands for a parameter. */
 export type Texts = Readonly<Record<GatewayReason | Problem | ViolationKey, string>>;
 
 /** The default texts. */

@@ -1,4 +1,4 @@
-/** What the gateway may find wrong with a field, in English; `{name}` stands for a parameter. */
+/** The texts of the gateway's violations, in English; `{name}` stands for a parameter. */
 export const violationTexts = {
   FIELD_UNKNOWN: "is not a field of this request",
   PARAMETER_UNKNOWN: "is not a query parameter of this path",

@@ -18,7 +18,7 @@ export type BodySource = {
 /** Holds the received part of a body until it is consumed, by a sink or in parts. */
 export class BodyQueue {
   readonly #source: BodySource;
-  // Created for a body that arrives before anything consumes it, which few do.
+  // Created only for a body that arrives before anything consumes it, which is rare.
   #held: BodyBuffer | undefined;
   #sink: BodySink | undefined;
   #isOverloaded = false;
@@ -28,7 +28,7 @@ export class BodyQueue {
     this.#source = source;
   }
 
-  /** How many bytes are held. */
+  /** The number of bytes held. */
   get length(): number {
     return this.#held?.length ?? 0;
   }

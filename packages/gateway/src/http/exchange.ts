@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { BodyAccount, Network } from "./body_budget.ts";
 
-/** Why a request is unreadable. */
+/** The reason why a request is unreadable. */
 export type RequestFault = "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "DEADLINE_EXCEEDED";
 
 /** Receives the body of a request as it arrives. */

@@ -13,7 +13,7 @@ export type ServerLimits = ConnectionLimits & {
   readonly headerTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly shutdownGraceMs: number;
-  /** How long new calls are still served after `stopping` is aborted. */
+  /** The time for which new calls are still served after `stopping` is aborted. */
   readonly shutdownDelayMs: number;
 };
 
@@ -75,7 +75,7 @@ type DrainOptions = {
 
 const readGraceMs = 250;
 const retireCount = 4;
-// How long a connection in use waits for its next request at most.
+// The maximum time for which a connection in use waits for its next request.
 const lastRequestMs = 250;
 
 /**

@@ -2,7 +2,7 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Fields } from "../header_fields.ts";
 import type { Response, ResponseFields } from "../http/exchange.ts";
 
-/** Which pages of other origins may call and read responses. */
+/** The pages of other origins that may call and read responses. */
 export type Cors = {
   /** The CORS headers of a response to a page of the origin; undefined if origins do not matter. */
   readonly headersFor: (origin: string | undefined, values: ContextValues) => ResponseFields | undefined;
@@ -38,7 +38,7 @@ const readableBy = (origin: string) => ({
   "access-control-expose-headers": exposedHeaders,
 });
 
-/** Lets pages of these origins, and of those of a caller, read our responses; `*` stands for every origin. Undefined if there is none. */
+/** Lets pages of these origins, and of the caller's, read our responses; `*` stands for every origin. Undefined if there is none. */
 export function corsFor(origins: readonly string[], callers?: CallerOrigins): Cors | undefined {
   const [allowsAll, allowed] = [origins.includes("*"), new Set(origins)];
   if (origins.length === 0 && !callers) return undefined;

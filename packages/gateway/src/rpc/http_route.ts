@@ -5,9 +5,9 @@ import type { Response } from "../http/exchange.ts";
 /** A request at a path that is not an rpc. */
 export type HttpRequest = {
   readonly method: string;
-  /** As sent, still encoded, without the query. */
+  /** The path as sent, still encoded, without the query. */
   readonly path: string;
-  /** As sent, without the question mark. */
+  /** The query as sent, without the question mark. */
   readonly query: string;
   readonly headers: Fields;
   /** The client's network; undefined if a trusted proxy names no client. */

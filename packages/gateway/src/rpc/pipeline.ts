@@ -67,7 +67,7 @@ export function streamPipeline(spec: StreamSpec, interceptors: readonly Intercep
   };
 }
 
-/** Applied once per rpc instead of per call: what an interceptor knows about a call is in the call. */
+/** Applied once per rpc instead of per call: the call contains everything that an interceptor knows about it. */
 function wrap(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
   // If one interceptor copies the request, the copy must contain everything for the next one.
   const whole =

@@ -16,7 +16,7 @@ export type RequestGate = (context: HandlerContext) => void | Promise<void>;
 
 /** The options that an rpc is served with. */
 export type RouteOptions = {
-  /** The first one is the outermost. */
+  /** The interceptors; the first one is the outermost. */
   readonly interceptors: readonly Interceptor[];
   readonly requestGate?: RequestGate | undefined;
   /** The maximum size of a request message, also after decompression. */

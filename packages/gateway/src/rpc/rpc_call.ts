@@ -21,7 +21,7 @@ export type FailedRequest = {
 /** A body that may take too long. */
 export type SlowBody = Due & { readonly expire: () => void };
 
-/** What all calls of a server share. */
+/** The options that all calls of a server share. */
 export type CallOptions = {
   readonly limits: CallLimits;
   /** Sends a complete response with the common headers. */
@@ -44,7 +44,7 @@ export type CallOptions = {
   readonly slowBodies: Deadlines<SlowBody>;
 };
 
-/** Makes way for others, for a call of these values: returns a promise if its work has to wait for its turn. */
+/** Gives way to other calls, for a call of these values: returns a promise if its work has to wait for its turn. */
 export type PauseOf = (values: ContextValues) => Promise<void> | undefined;
 
 /** Limits of a call. */
@@ -69,7 +69,7 @@ const maxTimerMs = 2 ** 31 - 1;
 /** The name of an authenticated caller, for limits by caller; undefined for unknown callers. Set by the gate. */
 export const callerKey = createContextKey<string | undefined>(undefined, { description: "caller, for limits" });
 
-/** A call from its head to its response: what unary and streaming calls have in common. */
+/** A call from its head to its response: the common part of unary and streaming calls. */
 export abstract class RpcCall implements ContextSource, Due {
   readonly options: CallOptions;
   readonly exchange: Exchange;
@@ -104,7 +104,7 @@ export abstract class RpcCall implements ContextSource, Due {
   /** Ends the call with an error, unless it is already over. */
   abstract fail(error: unknown): void;
 
-  // Made on first use.
+  // Created on first use.
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();

@@ -21,7 +21,7 @@ import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } fr
 import type { RequestGate, Route } from "./router.ts";
 import { onceIfShared } from "./shared_message.ts";
 
-/** Decodes request messages and encodes response messages; if it may pause, in pieces where they are long. */
+/** Decodes request messages and encodes response messages; long ones in pieces, if it may pause. */
 export type Codec = {
   readonly decode: (bytes: Uint8Array, pause?: Pause) => Message | Promise<Message>;
   readonly encode: (message: Message) => Encoded;

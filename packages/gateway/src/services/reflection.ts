@@ -48,11 +48,11 @@ export function reflection(services: readonly DescService[], refuse: Refuse) {
 const maxQueries = 100;
 const maxRepeatedBytes = 2 ** 14;
 
-/** A 15-byte query yields a whole file, also one that came before as the import of another: each file twice, however large the contract. */
+/** A 15-byte query yields a whole file, even one sent before as the import of another: each file twice, however large the contract. */
 const mostFileBytes = ({ bytes }: Symbols): number =>
   2 * [...bytes.values()].reduce((sum, { length }) => sum + length, 0);
 
-/** How many bytes of a request its response repeats, including the host twice. */
+/** The number of bytes of a request that its response repeats, including the host twice. */
 function repeatedBytes({ host, messageRequest: { value = "" } }: ReflectionRequest): number {
   return 2 * Buffer.byteLength(host) + Buffer.byteLength(typeof value === "string" ? value : value.containingType);
 }

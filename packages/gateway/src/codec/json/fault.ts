@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. */
+/** The place where a text stops being JSON. */
 export type JsonFault = {
   /** The offset in UTF-16 code units. */
   readonly offset: number;

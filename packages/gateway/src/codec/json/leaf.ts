@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { Violation } from "../../errors/violation.ts";
 
-/** Why a value is refused. */
+/** The reason why a value is refused. */
 export type Defect = Omit<Violation, "field">;
 
 /** Whether a message has a special JSON form, such as a timestamp, duration or wrapper. */
@@ -110,7 +110,7 @@ function describe(field: DescField, value: JsonValue): Defect {
   return { ...form, reason: isNumber(form) && isWhole(value) ? "OUT_OF_RANGE" : "WRONG_TYPE" };
 }
 
-/** What a value has to be. */
+/** The form that a value must have. */
 type Form = Pick<Violation, "text" | "params">;
 
 function wellKnownForm({ typeName }: DescMessage): Form {

@@ -9,7 +9,7 @@ export type Walked = {
   /** The readable part, with placeholders for unreadable list items so that indexes stay the same. */
   readonly readable: JsonObject;
   readonly violations: readonly Violation[];
-  /** How many values were read. */
+  /** The number of values read. */
   readonly values: number;
 };
 

@@ -10,7 +10,7 @@ export type Http1Limits = Timeouts & { readonly headersMaxBytes: number };
 
 const noBytes = Buffer.alloc(0);
 const emptyLine = Buffer.from("\r\n\r\n");
-// How many bytes a client may send ahead of its responses before we stop reading.
+// The number of bytes that a client may send ahead of its responses before we stop reading.
 const maxPipelinedBytes = 65_536;
 // Time for the client to close its side.
 const closeTimeoutMs = 1000;
@@ -29,7 +29,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   readonly keepAliveHeaders: string;
   readonly #options: ConnectionOptions<Http1Limits>;
   #unread: Buffer = noBytes;
-  /** The head being parsed, and how many bytes of the body are parsed with it. */
+  /** The head being parsed, and the number of bytes of the body that are parsed with it. */
   #head: Buffer = noBytes;
   #repeatedHead: Head | undefined;
   #ahead = 0;
@@ -42,7 +42,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   #isStepping = false;
   #isPaused = false;
   #isCorked = false;
-  /** Since when nothing has been read because the client is ahead of the running request's response. */
+  /** The time since which nothing has been read because the client is ahead of the running request's response. */
   #aheadSince = Number.POSITIVE_INFINITY;
   #deadline: number;
   /** Bytes that were written to the socket. */
@@ -114,7 +114,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
     process.nextTick(uncork, this);
   }
 
-  /** Writes what was gathered. */
+  /** Writes the gathered bytes. */
   uncork(): void {
     this.#isCorked = false;
     this.#options.socket.uncork();
@@ -325,7 +325,7 @@ export class Http1Connection implements ConnectionHandle, Reader {
   /** Whether the client has read nothing of its response for too long. */
   #isStuck(now: number): boolean {
     const { writableLength } = this.#options.socket;
-    // Not measured by what is sent: a stream's heartbeats go on whether or not its client reads them.
+    // Not measured by the bytes sent: a stream's heartbeats continue whether or not its client reads them.
     const takenBytes = this.#sentBytes - writableLength;
     if (writableLength === 0 || takenBytes !== this.#progress.takenBytes) this.#progress = { takenBytes, since: now };
     return writableLength > 0 && now - this.#progress.since > this.#options.limits.bodyTimeoutMs;

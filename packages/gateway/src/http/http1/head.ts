@@ -15,7 +15,7 @@ export type Head = {
   readonly expectsContinue: boolean;
 };
 
-/** Why a head was refused, and the headers read before that. */
+/** The reason why a head was refused, and the headers read before that. */
 export type HeadFault = {
   readonly fault: RequestFault;
   readonly headers: Headers;

@@ -37,7 +37,7 @@ export class SendQueue {
   readonly events: SendEvents;
   window: number;
   parts: Uint8Array[] = none;
-  /** How many bytes wait. */
+  /** The number of waiting bytes. */
   bytes = 0;
   endsStream = false;
   trailers: ResponseFields | undefined;

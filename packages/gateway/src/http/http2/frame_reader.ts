@@ -30,7 +30,7 @@ export class FrameReader {
   #partial: Buffer = none;
   #filled = 0;
   #goesOn = true;
-  /** How many frames were complete so far. */
+  /** The number of complete frames so far. */
   count = 0;
 
   /** `handle` is called with each frame; once it returns false, the rest is left unread. */

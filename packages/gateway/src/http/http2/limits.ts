@@ -1,6 +1,6 @@
 import { initialWindowSize } from "./rfc9113.ts";
 
-/** How many tokens a bucket holds, and how many it gains each second. */
+/** The number of tokens that a bucket holds, and that it gains each second. */
 export type Rate = { readonly burst: number; readonly perSecond: number };
 
 // Receiving
@@ -54,8 +54,8 @@ export const refusedStreams: Rate = { burst: 2000, perSecond: 200 };
 export const earlyResponses: Rate = { burst: 100, perSecond: 100 };
 
 /**
- * How many requests of one connection may begin in one tick of the event loop; everything else that was read waits for the next. Up to
- * `most` begin within the time limit, and at least `least` however long they take, because on a busy machine time passes without us.
+ * The number of requests of one connection that may begin in one tick of the event loop; everything else that was read waits for the next.
+ * Up to `most` begin within the time limit, and at least `least` however long they take, because on a busy machine time passes without us.
  */
 export const requestsPerTick = { most: 32, least: 8, ms: 1 } as const;
 
@@ -65,7 +65,7 @@ export const settingsFrames: Rate = { burst: 100, perSecond: 100 };
 /** Streams remembered after we reset them while the client was still sending, whose frames in transit are dropped silently. */
 export const resetStreamsRemembered = 1000;
 
-/** How many bytes a client may leave unread in our socket before we stop reading from it. */
+/** The number of bytes that a client may leave unread in our socket before we stop reading from it. */
 export const unsentMaxBytes = 2 ** 20;
 
 // Sending
@@ -83,5 +83,5 @@ export const copiedMaxBytes = 8192;
 /** The largest response field that is added to our dynamic table. */
 export const indexedFieldMaxBytes = 256;
 
-/** How long the client may take to respond to the PING before our last GOAWAY, and to close after it. */
+/** The time that the client may take to respond to the PING before our last GOAWAY, and to close after it. */
 export const drainTimeoutMs = 1000;

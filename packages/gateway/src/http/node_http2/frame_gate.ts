@@ -14,7 +14,7 @@ export type GateEvents = {
   readonly refused: (error: unknown) => void;
 };
 
-/** The socket of a gate, and how long one write to it may take. */
+/** The socket of a gate, and the time limit for one write to it. */
 export type GateOptions = { readonly socket: Duplex; readonly writeTimeoutMs: number; readonly events: GateEvents };
 
 /** Sits between a socket and Node's session, and reports every frame that passes, because Node reports few of them. */

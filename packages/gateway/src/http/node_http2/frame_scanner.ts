@@ -71,7 +71,7 @@ export class FrameScanner {
     if (bytes > 0) this.#events.fragment?.(chunk, start, start + bytes);
   }
 
-  /** How many payload bytes are read along with the header; 0 for a frame that is too short for them. */
+  /** The number of payload bytes read along with the header; 0 for a frame that is too short for them. */
   #extraBytes(): number {
     const length = this.#head.readUIntBE(0, 3);
     const [type, flags = 0] = this.#head.subarray(3, 5);

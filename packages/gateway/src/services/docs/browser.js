@@ -1,5 +1,5 @@
-// The search, the copy buttons and the calls of the API reference. It makes nodes and texts only, keeps the token in this page's
-// memory, and calls no server but the one that served the page. Links replace the content of the page, so that the token stays.
+// The search, the copy buttons and the calls of the API reference. It creates only nodes and texts, keeps the token in this page's memory,
+// and calls no server but the one that served the page. Links replace the content of the page, so that the token stays.
 
 /** Makes an element with attributes and children. */
 function element(name, attributes = {}, ...children) {
@@ -22,7 +22,7 @@ async function indexOf() {
   return (await response.json()).map((hit) => ({ ...hit, name: hit.title.toLowerCase() }));
 }
 
-/** The hits of a query; undefined when the search cannot be had. */
+/** The hits of a query; undefined if the index cannot be loaded. */
 async function found(query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
@@ -74,7 +74,7 @@ function endSearch() {
 // Copies
 
 async function copy(text) {
-  // A page that came without TLS from another machine has no clipboard, and others may keep it from the page.
+  // A page loaded without TLS from another machine has no clipboard, and browsers may deny it to others.
   const isWritten = await navigator.clipboard?.writeText(text).then(
     () => true,
     () => false,
@@ -107,7 +107,7 @@ function addCopy(pre) {
 
 let chosen = "curl";
 
-/** Shows the samples in the language that the reader chose, on each page from then on. */
+/** Shows the samples in the language that the reader chose, on this and all later pages. */
 function openChosen() {
   for (const details of all(`.samples [data-language="${chosen}"]`)) details.open = true;
 }
@@ -122,7 +122,7 @@ function chooseLanguages() {
   );
 }
 
-/** Writes this server into the samples. */
+/** Writes this server's address into the samples. */
 function nameServer() {
   const environment = document.getElementById("environment");
   if (environment) environment.textContent = environment.textContent.replace(/URL=\S+/, `URL=${location.origin}`);
@@ -222,7 +222,7 @@ async function perform({ url, verb, headers, body }, { status, output, signal })
   }
 }
 
-/** Shows a body as it comes, and at its end JSON with its lines indented. */
+/** Shows a body as it arrives, and JSON indented at its end. */
 async function showBody(response, output) {
   let text = "";
   const decoder = new TextDecoder();
@@ -235,7 +235,7 @@ async function showBody(response, output) {
   if (type.startsWith("application/json")) output.textContent = JSON.stringify(JSON.parse(text), null, 2);
 }
 
-// Safari's streams are no iterables.
+// Safari's streams are not iterable.
 async function* bytesOf(body) {
   const reader = body.getReader();
   try {
@@ -260,7 +260,7 @@ function addCall(section) {
 
 // Pages
 
-/** Adds to the content of a page what needs the script. */
+/** Adds the parts of a page that need the script. */
 function dress() {
   nameServer();
   all("main pre").forEach(addCopy);
@@ -282,7 +282,7 @@ function pageAt(url) {
 
 let shown = location.pathname;
 
-/** Shows the content of another page in place of this one's; `top` is how far it was scrolled when it was left. */
+/** Shows the content of another page in place of this one's; `top` is its scroll position when it was left. */
 async function openPage(url, top) {
   shown = url.pathname;
   const page = await pageAt(url.pathname).catch(() => undefined);
@@ -318,7 +318,7 @@ function followLinks() {
   });
 }
 
-/** Links of the time when the reference was one page have the operation, type or status after the number sign. */
+/** In links from when the reference was one page, the operation, type or status follows the number sign. */
 function leaveOverview() {
   if (location.pathname !== "/docs") return;
   const id = decodeURIComponent(location.hash.slice(1));

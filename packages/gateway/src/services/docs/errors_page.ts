@@ -2,7 +2,7 @@ import type { Components, Response } from "../openapi/document.ts";
 import { fieldRows, fieldTable } from "./fields.ts";
 import { type Content, type Html, html, prose } from "./html.ts";
 
-/** The page about errors: their body, and what each status means. */
+/** The page about errors: their body, and the meaning of each status. */
 export function errorsPage({ responses, schemas }: Components): Content {
   const sections = Object.entries(responses).map(
     ([status, response]) => html`<section class="error" id="status-${status}" aria-labelledby="status-${status}-title">

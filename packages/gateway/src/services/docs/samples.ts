@@ -3,7 +3,7 @@ import { type Called, jsonPieces, jsonText, messageOf, type Piece, pathOf, query
 /** A call in one language. It uses the environment variables URL, TOKEN and one per parameter. */
 export type Sample = { readonly language: string; readonly code: string };
 
-/** A call in the shell, over gRPC, and in TypeScript, Go and Python, each using only what comes with the language. */
+/** A call in the shell, over gRPC, and in TypeScript, Go and Python, each using only the standard tools of the language. */
 export const samplesOf = (called: Called): readonly Sample[] => [
   { language: "curl", code: curl(called) },
   { language: "grpcurl", code: grpcurl(called) },

@@ -1,7 +1,7 @@
 import { histogram, record, type Series, seriesIn } from "./series.ts";
 import type { Family } from "./text.ts";
 
-/** How a request to a route ended: the status of its response, and the reason for an error. */
+/** The result of a request to a route: the status of its response, and the reason for an error. */
 export type RequestOutcome = { readonly status: number; readonly reason?: string | undefined };
 
 /** Called when a request arrives; returns a function to call when it ends. */

@@ -1,6 +1,6 @@
 import { counter, type Family, gauge, together } from "./text.ts";
 
-/** When a process began, in Unix milliseconds, and the time and memory it has used. */
+/** The start time of a process, in Unix milliseconds, and the time and memory that it has used. */
 export type ProcessUsage = {
   readonly beganMs: number;
   readonly cpu: NodeJS.CpuUsage;

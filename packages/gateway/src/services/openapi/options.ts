@@ -9,7 +9,7 @@ export type MethodFacts = {
   readonly messageMaxBytes: number;
   /** Whether unknown callers are permitted. */
   readonly isOpen: boolean;
-  /** Who may call it, in one or more sentences. */
+  /** A description of who may call it, in one or more sentences. */
   readonly sentence: string;
   readonly permission?: string | undefined;
   /** The names of the shared header parameters that the rpc uses. */

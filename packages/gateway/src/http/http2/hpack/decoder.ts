@@ -19,7 +19,7 @@ export class Decoder {
   #bytes: Buffer = none;
   #at = 0;
   #end = 0;
-  /** How often the dynamic table has changed. */
+  /** The number of changes of the dynamic table. */
   tableChanges = 0;
 
   decode(bytes: Buffer, { start, end }: { start: number; end: number }, into: FieldSink): void {

@@ -13,7 +13,7 @@ export class DynamicTable {
     this.#maxSize = maxSize;
   }
 
-  /** How many entries it has. */
+  /** The number of its entries. */
   get length(): number {
     return this.#names.length - this.#first;
   }
