@@ -9,7 +9,7 @@ import { languageFiles } from "./language_files.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/** Bundles the console: `index.html`, and the files of `assets` by the hash of what they hold, each also compressed. */
+/** Bundles the console: `index.html`, and the files of `assets` under the hash of their content, each also compressed. */
 export async function buildConsole({ into }: { readonly into: string }): Promise<void> {
   const [chunks, style] = await Promise.all([scripts(), styles()]);
   const entry = chunks.find(({ isEntry }) => isEntry);
@@ -37,7 +37,7 @@ async function scripts(): Promise<OutputChunk[]> {
     },
   });
   const names = { entryFileNames: "assets/[name]-[hash].js", chunkFileNames: "assets/[name]-[hash].js" };
-  // One file for what all pages are made of. Those of one subject are a file together: what is alike compresses together.
+  // One file for the parts of all pages. Pages on one subject share a file: similar code compresses better together.
   const groups = [
     {
       name: "parts",
@@ -66,7 +66,7 @@ async function styles(): Promise<{ name: string; text: string }> {
   return { name: `assets/console-${hash}.css`, text };
 }
 
-/** Our styles have no text in which a blank would count. */
+/** Our styles contain no text in which a blank would matter. */
 const smaller = (css: string): string =>
   css
     .replace(/\/\*.*?\*\//gs, "")

@@ -1,4 +1,4 @@
-// Writes what the console knows of the contract: the messages of each call, and the permissions that it needs.
+// Writes the parts of the contract that the console uses: the messages of each call, and the permissions that it needs.
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type DescFile, type DescMethod, getOption } from "@bufbuild/protobuf";
@@ -36,7 +36,7 @@ ${imports.join("")}
 export type Calls = {
 ${calls.join("")}};
 
-/** What a call needs. */
+/** The permissions that a call needs. */
 export type Need = {
   /** The permission; absent if every caller may make the call. */
   readonly permission?: string;
@@ -52,7 +52,7 @@ export type Need = {
   readonly writes?: true;
 };
 
-/** What every call needs. */
+/** The permissions that every call needs. */
 export const needs: Readonly<Record<keyof Calls, Need>> = {
 ${needs.join("")}};
 `;

@@ -4,20 +4,20 @@ import type { Plugin } from "rolldown";
 import { parseAst } from "rolldown/parseAst";
 import { languages } from "./languages.ts";
 
-/** A text in a source: where it stands, and what it is in each language. */
+/** A text in a source: its position, and its words in each language. */
 type Found = { readonly start: number; readonly end: number; readonly words: readonly string[] };
 
-/** Where the console asks for a language, and what it asks for. */
+/** The module through which the console loads a language. */
 const seam = "/texts/words.ts";
 const virtual = "words-of-";
 
 /**
- * Makes a plugin by which a browser loads one language: in the bundle each text of `console/texts` is a number, and each language a file
- * of all texts by their numbers.
+ * Makes a plugin by which a browser loads one language: in the bundle each text of `console/texts` is a number, and each language a file of
+ * all texts by their numbers.
  */
 export function languageFiles(console: string): Plugin {
   const folder = join(console, "texts");
-  // In an order that does not depend on which module is read first, so that the same sources make the same files.
+  // In an order that does not depend on which module is read first, so that the same sources yield the same files.
   const paths = readdirSync(folder)
     .sort()
     .map((name) => join(folder, name));
@@ -37,7 +37,7 @@ export function languageFiles(console: string): Plugin {
     transform(code, id) {
       const texts = found.get(id);
       if (!texts || id.endsWith(seam)) return null;
-      // From the end, so that what comes before stays where it was found.
+      // From the end, so that the positions of earlier texts stay valid.
       return texts.reduceRight((so, text) => so.slice(0, text.start) + numbers.get(text) + so.slice(text.end), code);
     },
   };

@@ -1,7 +1,7 @@
 import { organizationId } from "./calls/organization.ts";
 import { me } from "./sign_in/me.ts";
 
-/** The path of a page. It names the organization that the page works in, unless that is one's own. */
+/** The path of a page. It names the organization that the page works in, unless that is the user's own. */
 export function linkTo(parts: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const { org = organizationId.value, ...others } = query;
   const own = me.value?.organization?.id;

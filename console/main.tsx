@@ -10,7 +10,7 @@ import { language, loadWords } from "./texts/text.ts";
 effect(() => {
   document.documentElement.lang = language.value;
 });
-// Without its words the frame could not say that something is missing.
+// Without its words the frame could not say that anything is missing.
 const stopWaiting = effect(() => {
   if (outdated.value) render(<Unreadable />, document.body);
 });

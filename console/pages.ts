@@ -9,22 +9,22 @@ import type { Text } from "./texts/text.ts";
 /** The parts of the address that the path of a page names. */
 export type PageProps = Readonly<Partial<Record<"userId" | "projectId" | "appId" | "organizationId" | "part", string>>>;
 
-/** A page: its address, its file, and its place in the navigation if it has one. */
+/** A page: its address, its file, and its place in the navigation, if any. */
 export type Page = {
-  /** Below `/console`; `:name` is a part that the page gets. */
+  /** Below `/console`; `:name` is a part that the page receives. */
   readonly path: string;
   readonly page: ComponentType<PageProps>;
   readonly entry?: {
     readonly text: Text;
     readonly icon: IconName;
-    /** The call that the page is about: whoever may not make it is not offered the page. */
+    /** The call that the page is about: users who may not make it are not offered the page. */
     readonly needs?: Method;
     /** Whether the page is about the whole instance. */
     readonly isOfInstance?: boolean;
   };
 };
 
-// Pages of one subject come together.
+// Pages on one subject are loaded together.
 const overview = () => import("./home/pages.ts");
 const user = () => import("./user/pages.ts");
 const project = () => import("./project/pages.ts");

@@ -9,8 +9,8 @@ import { root } from "./workshop.ts";
 const forOptions = /^(buf\/validate\/|google\/api\/|postern\/v1\/options\.proto)/;
 
 /**
- * Makes the descriptors of the contract without its options of others and of ours: paths, rules and permissions are for the
- * server. With them a program could not have two generated copies of the rules, nor another contract with options of these numbers.
+ * Makes the descriptors of the contract without custom options: paths, rules and permissions are for the server. With them a program could
+ * not have two generated copies of the rules, nor another contract with options of these numbers.
  */
 export function contractDescriptors(): Uint8Array {
   const buf = join(root, "node_modules/.bin/buf");
@@ -24,7 +24,7 @@ export function contractDescriptors(): Uint8Array {
   return toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: kept }));
 }
 
-/** The files of the contract that code is generated of. */
+/** The files of the contract for which code is generated. */
 export function contractFiles(): string[] {
   const files = readdirSync(join(root, "proto/postern/v1")).map((name) => `postern/v1/${name}`);
   return files.filter((name) => !forOptions.test(name));
@@ -36,7 +36,7 @@ function dropOptions(file: FileDescriptorProto): void {
   for (const { field } of file.messageType) for (const { options } of field) dropCustom(options);
 }
 
-// What is not known here of a message of options is a custom one.
+// Unknown fields in a message of options are custom options.
 function dropCustom(options: Message | undefined): void {
   if (options) delete options.$unknown;
 }

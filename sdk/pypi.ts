@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { contractFiles } from "./contract.ts";
 import { dist, openWorkshop } from "./workshop.ts";
 
-// protobuf of these reads what this version of the generator writes, and any newer of the same major.
+// protobuf of these versions reads the output of this generator, and so does any newer one of the same major.
 const tools = ["grpcio-tools==1.85.1", "build==1.6.1", "setuptools==84.2.1"];
 
 /** Packs the library for PyPI: a wheel and the sources. */

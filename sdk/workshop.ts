@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /** The folder of the repository. */
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Where the packages are built, and where their archives lie. */
+/** The folder in which the packages are built, and where their archives are. */
 export const dist = join(root, "sdk/dist");
 
 /** The version of the packages: that of the contract. */
@@ -15,7 +15,7 @@ export const version: string = JSON.parse(readFileSync(join(root, "package.json"
 /** A copy of a package's folder, where its code is generated and built. */
 export type Workshop = {
   readonly folder: string;
-  /** Runs a command in the copy; what it prints goes to stderr. */
+  /** Runs a command in the copy; its output goes to stderr. */
   readonly run: (command: string, ...args: readonly string[]) => void;
   /** Puts the version into a file of the copy, in place of 0.0.0. */
   readonly stamp: (file: string) => void;

@@ -16,7 +16,7 @@ import { applicationTexts } from "../texts/applications.ts";
 import { t } from "../texts/text.ts";
 import type { ApplicationPart } from "./page.tsx";
 
-/** The ways in which an application proves who it is. */
+/** The ways in which an application authenticates. */
 export const authMethods = (
   prefix: "OIDC" | "API",
   names: readonly ("BASIC" | "POST" | "PRIVATE_KEY_JWT" | "NONE")[],
@@ -24,7 +24,7 @@ export const authMethods = (
 
 const ways = ["BASIC", "POST", "PRIVATE_KEY_JWT"] as const;
 
-/** Changes the way in which the application proves who it is; the secret that this may create is shown once. */
+/** Changes how the application authenticates; a secret that this creates is shown once. */
 export function Authentication({ application, projectId, onChanged }: ApplicationPart) {
   const { api, id: appId = "" } = application;
   const secret = useSignal<string | undefined>(undefined);

@@ -19,7 +19,7 @@ import type { ApplicationPart } from "./page.tsx";
 
 type Claims = readonly DeclaredClaimJson[];
 
-/** The claims that the application declares, each with where its value comes from and where it stands. */
+/** The claims that the application declares, each with the source of its value and the places where it appears. */
 export function DeclaredClaims({ application, projectId, onChanged }: ApplicationPart) {
   const about = { projectId, appId: application.id ?? "" };
   const claims = claimsOf(application);

@@ -17,7 +17,7 @@ import type { ApplicationPart } from "./page.tsx";
 
 const days = 24 * 3600;
 
-/** What identifies the application, and how it proves itself. */
+/** The ids and the authentication of the application. */
 export function Client(given: ApplicationPart) {
   const { application, projectId, onChanged } = given;
   const { previousSecretExpirationDate: until } = application;

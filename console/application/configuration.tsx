@@ -15,7 +15,7 @@ import { kindOf } from "./kinds.ts";
 import { type ComplianceQuestion, LiveCompliance } from "./live_compliance.tsx";
 import type { ApplicationPart } from "./page.tsx";
 
-/** How the application signs users in, and what its tokens say. */
+/** How the application signs users in, and the contents of its tokens. */
 export function Configuration(given: ApplicationPart) {
   const { application, projectId, onChanged } = given;
   const about = { projectId, appId: application.id ?? "" };
@@ -127,7 +127,7 @@ function versionOf({ name = "", oidc, details }: ApplicationJson): Version {
   return { values, sequence: details?.sequence ?? "0" };
 }
 
-/** Whether what is written would be compliant, once something is; the name is not in question, and may be missing or taken. */
+/** Asks whether the draft would be compliant, once anything is written; the name is not in question, and may be missing or taken. */
 function questionOf(draft: Draft, { application, projectId }: ApplicationPart): ComplianceQuestion | undefined {
   const { name: _, ...changed } = changesOf(versionOf(application).values, draft);
   const about = updateOf(changed, application);
@@ -142,7 +142,7 @@ function questionOf(draft: Draft, { application, projectId }: ApplicationPart): 
   };
 }
 
-/** Two switches stand for values of the contract; the others have its names. */
+/** Two switches represent values of the contract; the others have its names. */
 function updateOf({ hasRefreshTokens, isJwt, ...others }: Draft, { oidc }: ApplicationJson): OidcApplicationUpdateJson {
   const grants = (oidc?.grantTypes ?? []).filter((one) => one !== refresh);
   return {

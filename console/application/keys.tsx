@@ -18,7 +18,7 @@ import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 import type { ApplicationPart } from "./page.tsx";
 
-/** The public keys with which the application signs what proves it. */
+/** The public keys with which the application authenticates. */
 export function Keys({ application, projectId, onChanged }: ApplicationPart) {
   const about = { projectId, appId: application.id ?? "" };
   const keys = useCall("ApplicationService/ListApplicationKeys", about);
@@ -139,7 +139,7 @@ function jwkIn(text: unknown): JsonWebKeyJson | undefined {
   }
 }
 
-/** What is no key is said here, and a private one is not even sent. */
+/** An invalid key is reported here, and a private one is not even sent. */
 function wrongKey({ source, publicKey }: Draft): Violation | undefined {
   if (source !== "publicKey") return undefined;
   const jwk = jwkIn(publicKey);

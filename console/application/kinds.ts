@@ -4,14 +4,14 @@ import type { ApplicationJson, CreateOidcApplicationRequestJson } from "../../ge
 export const kinds = ["web", "page", "native", "device", "api"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What an application is, by its configuration. */
+/** The kind of an application, by its configuration. */
 export function kindOf({ api, oidc }: ApplicationJson): Kind {
   if (api) return "api";
   if (oidc?.grantTypes?.includes("OIDC_GRANT_TYPE_DEVICE_CODE") && oidc.redirectUris?.length === 0) return "device";
   return oidc?.appType === "OIDC_APP_TYPE_WEB" ? "web" : oidc?.appType === "OIDC_APP_TYPE_NATIVE" ? "native" : "page";
 }
 
-/** What a kind of application is to the protocol. */
+/** The protocol settings of each kind of application. */
 export const shapes: Readonly<
   Record<Exclude<Kind, "api">, Pick<CreateOidcApplicationRequestJson, "appType" | "authMethodType" | "grantTypes">>
 > = {
@@ -39,9 +39,9 @@ export const shapes: Readonly<
 
 const authMethodOf = ({ oidc, api }: ApplicationJson): string => oidc?.authMethodType ?? api?.authMethodType ?? "";
 
-/** Whether an application proves itself by a secret. */
+/** Whether an application authenticates with a secret. */
 export const hasSecret = (application: ApplicationJson): boolean => /_(BASIC|POST)$/.test(authMethodOf(application));
 
-/** Whether it signs what proves it. */
+/** Whether it authenticates with signatures. */
 export const hasKeys = (application: ApplicationJson): boolean =>
   authMethodOf(application).endsWith("_PRIVATE_KEY_JWT");

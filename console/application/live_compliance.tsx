@@ -4,10 +4,10 @@ import { applicationTexts } from "../texts/applications.ts";
 import { t } from "../texts/text.ts";
 import { Compliance } from "./compliance.tsx";
 
-/** A call that only validates, and answers the problems that there would be. */
+/** A call that only validates, and returns the problems that there would be. */
 export type ComplianceQuestion = LiveQuestion<{ readonly complianceProblems?: ComplianceProblemJson[] }>;
 
-/** What the server says of a configuration while it is written; nothing while there is too little to judge. */
+/** The server's verdict on a configuration while it is written; nothing while there is too little to judge. */
 export function LiveCompliance({ of }: { readonly of: ComplianceQuestion | undefined }) {
   const found = useLive(of);
   if (!found?.isOfNow) return null;

@@ -17,7 +17,7 @@ import { authMethods } from "./authentication.tsx";
 import { type Kind, kinds, shapes } from "./kinds.ts";
 import { type ComplianceQuestion, LiveCompliance } from "./live_compliance.tsx";
 
-/** The wizard: what the application is decides what has to be said about it. */
+/** The wizard: the kind of the application decides which fields it asks for. */
 export default function NewApplicationPage({ projectId = "" }: PageProps) {
   const { route } = useLocation();
   const draft = useSignal<Draft>(beginning);
@@ -159,7 +159,7 @@ function oidcRequest(projectId: string, draft: Draft) {
   };
 }
 
-/** Whether what is written so far would be compliant, if it is enough to be judged; under a name that is free. */
+/** Asks whether the draft would be compliant, if there is enough to judge; under a name that is free. */
 function questionOf(projectId: string, draft: Draft): ComplianceQuestion | undefined {
   const isEnough = isOidc(draft) && (!hasRedirects(draft) || linesOf(draft.redirectUris).length > 0);
   if (!isEnough) return undefined;

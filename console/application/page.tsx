@@ -35,7 +35,7 @@ export type ApplicationPart = {
   readonly onChanged: () => Promise<void>;
 };
 
-/** An application: how it signs users in, how it proves itself, and how to connect it. */
+/** An application: how it signs users in, how it authenticates, and how to connect it. */
 export default function ApplicationPage({ projectId = "", appId = "", part = "" }: PageProps) {
   const reading = useCall("ApplicationService/GetApplication", { projectId, appId });
   return (

@@ -25,7 +25,7 @@ export function snippetsFor(kind: Kind, ids: Ids): readonly Snippet[] {
   }[kind];
 }
 
-/** A text as a program writes it: others may have chosen what is in it. */
+/** A text as a literal in a program: others may have chosen its characters. */
 const literal = (text: string): string => JSON.stringify(text);
 const kotlinLiteral = (text: string): string => literal(text).replaceAll("$", "\\$");
 

@@ -23,14 +23,14 @@ const durations = {
 type Duration = keyof typeof durations;
 const durationNames = Object.keys(durations) as Duration[];
 
-/** How long the tokens of the application last, and where it is told that a session has ended. */
+/** The lifetimes of the application's tokens, and the address that is notified of the end of a session. */
 export function Tokens({ application, projectId, onChanged }: ApplicationPart) {
   const about = { projectId, appId: application.id ?? "" };
   const options = { organizationId: organizationId.value };
   const read = async () =>
     versionOf((await call("ApplicationService/GetApplication", about, options)).application ?? {});
   const save = ({ changed, expectedSequence, key }: Save) => {
-    // With a mask, because a duration without a value goes back to that of the instance.
+    // With a mask, because a duration without a value is reset to the instance's.
     const updateMask = Object.keys(changed).join(",");
     const request = { ...about, application: updateOf(changed), updateMask, expectedSequence };
     return call("ApplicationService/UpdateOidcApplication", request, { ...options, key });

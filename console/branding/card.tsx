@@ -20,7 +20,7 @@ type BrandingCardProps = {
   readonly name: string;
 };
 
-/** How the pages look on which people sign in. */
+/** The look of the pages on which people sign in. */
 export function BrandingCard({ of, name }: BrandingCardProps) {
   const { organizationId } = of;
   const about = organizationId ? {} : { instance: true };
@@ -63,7 +63,7 @@ export function BrandingCard({ of, name }: BrandingCardProps) {
   );
 }
 
-/** What the pages would make of the colours that are written, if they are others; a colour that is not whole yet counts as none. */
+/** Asks how the pages would adjust the colours in the draft, if it changed any; an incomplete colour counts as none. */
 function questionOf(draft: Draft, now: GetBrandingResponseJson, { organizationId }: Owner): ColorsQuestion | undefined {
   const colorsIn = (values: Draft) =>
     Object.fromEntries(colorNames.map((name) => [name, isColor(values[name]) ? values[name] : ""]));
@@ -117,7 +117,7 @@ const valuesOf = ({ branding = {}, logoPath = "", faviconPath = "" }: GetBrandin
 const brandingOf = (draft: Draft): BrandingJson =>
   Object.fromEntries([...texts, ...colorNames].map((name) => [name, String(draft[name] ?? "")]));
 
-/** The image as a call takes it: absent if it stays. That of the instance is not the organization's yet, so it is given. */
+/** The image in the form of a call: absent if it stays. The instance's is not the organization's yet, so it is sent. */
 async function imageOf(value: Draft[string] | undefined, isOwn: boolean): Promise<string | undefined> {
   const text = String(value ?? "");
   if (text.startsWith("data:")) return text.slice(text.indexOf(",") + 1);
@@ -128,6 +128,6 @@ async function imageOf(value: Draft[string] | undefined, isOwn: boolean): Promis
 const base64Of = (bytes: ArrayBuffer): string =>
   btoa(Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join(""));
 
-/** Those of the values that there are. */
+/** The values that are present. */
 const named = (values: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -5,7 +5,7 @@ import { objectTexts } from "../texts/objects.ts";
 import { t } from "../texts/text.ts";
 import { isColor } from "./colors.ts";
 
-/** A colour as it is written, and as it is picked. */
+/** A colour, to type or to pick. */
 export const colorControl =
   (otherwise: string) =>
   ({ id, value, onChange, describedBy, isInvalid }: Control) => (
@@ -41,7 +41,7 @@ export const shownColor = (value: Value) =>
     </span>
   );
 
-/** An image: the path of the one that is kept, the data of a new one, or nothing. */
+/** An image: the path of the stored one, the data of a new one, or nothing. */
 export function ImageControl({ id, value, onChange, describedBy, isInvalid }: Control) {
   const choose = (file: File | undefined) => {
     if (!file) return;

@@ -16,13 +16,13 @@ type PreviewProps = {
   readonly organization: string;
   /** The colours in force. */
   readonly shown: Colors;
-  /** Asks for the colours that are written, if they are others. */
+  /** Asks for the colours of the draft, if it changed any. */
   readonly question: ColorsQuestion | undefined;
 };
 
-/** The sign-in page with a branding, in light and dark, and what was changed to keep it legible. */
+/** The sign-in page with a branding, in light and dark, and the changes that keep it legible. */
 export function Preview({ shown, question, ...about }: PreviewProps) {
-  // While it is asked, the colours stay as they were.
+  // Until the answer arrives, the colours stay as they were.
   const answer = useLive(question);
   const colors = answer?.value ?? shown;
   const isOfNow = question === undefined || answer?.isOfNow === true;
@@ -40,7 +40,7 @@ export function Preview({ shown, question, ...about }: PreviewProps) {
 
 const textIn = (draft: Draft, name: string): string => String(draft[name] ?? "");
 
-/** The accent that is written for light or dark pages; a colour that is not whole yet counts as none. */
+/** The accent in the draft for light or dark pages; an incomplete colour counts as none. */
 function wantedAccent(draft: Draft, scheme: Scheme): string {
   const [own, other] = [draft.darkAccentColor, draft.accentColor].map((color) => (isColor(color) ? color : ""));
   return ((scheme === "dark" && own) || other || plain[scheme].accent).toLowerCase();
@@ -49,7 +49,7 @@ function wantedAccent(draft: Draft, scheme: Scheme): string {
 type PaneProps = Pick<PreviewProps, "draft" | "organization"> & {
   readonly scheme: Scheme;
   readonly shown: ShownColorsJson;
-  /** Whether the colours are those that are written now. */
+  /** Whether the colours belong to the current draft. */
   readonly isOfNow: boolean;
 };
 
@@ -165,7 +165,7 @@ function PageFooter({ draft }: { readonly draft: Draft }) {
 
 type Paint = Pick<SignInPageProps, "scheme" | "own"> & { readonly sheet: CSSStyleSheet };
 
-/** What the stylesheet says of the page as a whole, for an element that stands for it. */
+/** Applies the stylesheet's rules for the page as a whole to an element that represents it. */
 function paint(body: HTMLElement, { sheet, scheme, own }: Paint): void {
   const rules = [...sheet.cssRules];
   const isOf = (selector: string) => (rule: CSSRule) =>

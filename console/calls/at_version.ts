@@ -5,14 +5,14 @@ import { Refusal } from "./refusal.ts";
 export type At<T> = { readonly value: T; readonly sequence: string };
 
 type Write<T> = {
-  /** What the writer has seen. */
+  /** The value that the writer has seen. */
   readonly seen: At<T>;
   readonly read: () => Promise<At<T>>;
   readonly write: (sequence: string, key: string) => Promise<unknown>;
   readonly key: string;
 };
 
-/** Writes a part of an object. If meanwhile only other parts of it changed, it is written to the version of now. */
+/** Writes a part of an object. If only other parts of it changed meanwhile, it is written at the current version. */
 export async function atVersion<T>({ seen, read, write, key }: Write<T>): Promise<void> {
   try {
     await write(seen.sequence, key);

@@ -6,7 +6,7 @@ import { record } from "./made_calls.ts";
 import { Refusal } from "./refusal.ts";
 
 export type Method = keyof Calls;
-/** What a call sends. Whoever may say which version is to be changed says it, unless nothing is changed. */
+/** The request of a call. If it can name the expected version, it must, unless nothing is changed. */
 export type Request<M extends Method> = "expectedSequence" extends keyof Calls[M][0]
   ? Calls[M][0] & ({ readonly expectedSequence: string } | OnlyValidates<M>)
   : Calls[M][0];
@@ -19,16 +19,16 @@ export type CallOptions = {
   /** The organization to work in; by default, the caller's own. */
   readonly organizationId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The key of a write: whoever repeats it changes nothing more. */
+  /** The key of a write: repeating it with the same key changes nothing more. */
   readonly key?: string | undefined;
 };
 
 export const newKey = (): string => crypto.randomUUID();
 
-/** How long to wait before each repetition, in milliseconds. */
+/** The pauses before each repetition, in milliseconds. */
 export const pauses = [250, 500, 1000, 2000, 4000];
 
-/** Makes a call. While no node answers, it is repeated for some seconds; a write has a key, so that it happens once. */
+/** Makes a call. While no node responds, it is repeated for some seconds; a write has a key, so that it happens once. */
 export async function call<M extends Method>(
   method: M,
   request: Request<M>,
@@ -60,11 +60,11 @@ export async function call<M extends Method>(
   }
 }
 
-/** Whether nobody answered who could. */
+/** Whether no server responded that could serve the call. */
 export const isAway = ({ status }: Pick<Refusal, "status">): boolean =>
   status === 0 || (status >= 502 && status <= 504);
 
-/** Sends a request, and answers the response of a call that succeeded. */
+/** Sends a request, and returns the response of a call that succeeded. */
 export async function send(
   { method, request }: { readonly method: Method; readonly request: unknown },
   { organizationId, signal, key }: CallOptions,
@@ -92,7 +92,7 @@ export async function send(
   throw new Refusal(response.status, { ...said, body: await response.json().catch(() => undefined) });
 }
 
-/** Waits; a caller who has left the page is not kept. */
+/** Waits, unless the caller leaves the page. */
 export function after(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Whether the server answers. */
+/** Whether the server responds. */
 export const connection = signal<"up" | "lost">("up");
 
 /** Set once the server has another version than this page: some of its files may be gone. */

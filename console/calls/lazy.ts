@@ -3,8 +3,8 @@ import { after, isAway, pauses } from "./client.ts";
 import { connection, outdated } from "./connection.ts";
 
 /**
- * A component whose file is read when it is shown first. While nobody answers, it is read again for some seconds; if the server is there and
- * the file is not, it was one of an earlier version, and the frame offers to load anew.
+ * A component whose file is loaded when it is first shown. While no server responds, loading is repeated for some seconds; if the server is
+ * there and the file is not, it belonged to an earlier version, and the frame offers to reload.
  */
 export const lazy: typeof whenShown = (load) => whenShown(() => persistently(load));
 

@@ -11,7 +11,7 @@ type Following = {
   readonly signal: AbortSignal;
 };
 
-/** What the tabs tell each other: an event, how it stands with the stream, and the question how it does. */
+/** The messages between tabs: an event, the state of the stream, and the question about it. */
 type Message =
   | { readonly event: EventJson }
   | { readonly isLive: boolean; readonly last: string | undefined }
@@ -29,7 +29,7 @@ export function follow(following: Following): void {
     hiding = new AbortController();
     followShown({ ...following, signal: AbortSignal.any([signal, hiding.signal]) }, seen);
   };
-  // A page that the browser keeps for the way back would keep the stream, too.
+  // A page in the browser's back-forward cache would keep the stream, too.
   addEventListener("pagehide", () => hiding.abort(), { signal });
   addEventListener("pageshow", ({ persisted }) => persisted && begin(), { signal });
   begin();
@@ -61,7 +61,7 @@ function followShown({ organizationId, onEvent, onStanding, signal }: Following,
       if (isLive !== undefined) tell({ isLive, last: seen.last });
       return;
     }
-    // Whoever reads next goes on from there.
+    // The next tab to read continues from there.
     seen.last ??= data.last;
     onStanding(data.isLive);
   });
@@ -71,7 +71,7 @@ function followShown({ organizationId, onEvent, onStanding, signal }: Following,
     while (!signal.aborted) {
       const sent = token.value;
       try {
-        // A stream that ends before its first event goes on at a position, too.
+        // A stream that ends before its first event also continues from a position.
         seen.last ??= await newest({ organizationId, signal });
         const onNext = (event: EventJson) => {
           take(event);
@@ -81,10 +81,10 @@ function followShown({ organizationId, onEvent, onStanding, signal }: Following,
       } catch (error) {
         if (signal.aborted) return;
         stand(false);
-        // Whoever is too far behind begins again with what is new.
+        // A tab that is too far behind starts over with new events.
         if (error instanceof Refusal && error.reason === "POSITION_LOST") seen.last = undefined;
         const isOver = error instanceof Refusal && error.status === 401;
-        // Whoever cannot renew now tries again.
+        // A tab that cannot renew its token now tries again.
         await (isOver ? used().then(() => renew(sent)) : after(2000, signal)).catch(() => {});
       }
     }
@@ -92,7 +92,7 @@ function followShown({ organizationId, onEvent, onStanding, signal }: Following,
   navigator.locks.request(name, { signal }, lead).catch(() => {});
 }
 
-/** The position from which on everything is new. */
+/** The position after which all events are new. */
 async function newest({ organizationId, signal }: Pick<Following, "organizationId" | "signal">): Promise<string> {
   const { events = [] } = await call("EventService/ListEvents", { pageSize: 1 }, { organizationId, signal });
   return events[0]?.position ?? "0";

@@ -11,7 +11,7 @@ export type MadeCall = {
 
 const most = 50;
 
-/** The calls of the page that is open, the last ones only. */
+/** The last calls of the current page. */
 export const madeCalls = signal<readonly MadeCall[]>([]);
 
 export function record(made: MadeCall): void {

@@ -25,7 +25,7 @@ export class Refusal extends Error {
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly violations: readonly Violation[];
-  /** When it makes sense to try again, in milliseconds since 1970. */
+  /** The time at which another try makes sense, in milliseconds since 1970. */
   readonly retryAt: number | undefined;
   readonly requestId: string | undefined;
 
@@ -51,7 +51,7 @@ function readBody(body: unknown): { message?: string; details: readonly Detail[]
   return { ...(message ? { message } : {}), details: details ?? [] };
 }
 
-/** What to say if nobody else says it: a proxy answered, or nobody. */
+/** The text for a response without one: from a proxy, or from nobody. */
 function textOf(status: number): Text {
   if (status === 0) return connectionTexts.lost;
   if (status === 429) return connectionTexts.tooMany;

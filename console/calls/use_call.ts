@@ -4,16 +4,16 @@ import { type Answer, call, type Method, type Request } from "./client.ts";
 import { organizationId } from "./organization.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What a page has read, or is reading. */
+/** The data that a page has read, or is reading. */
 export type Reading<T> = {
   readonly data: T | undefined;
   readonly refusal: Refusal | undefined;
   readonly isLoading: boolean;
-  /** Reads again; what is shown stays until then. */
+  /** Reads again; the current data stays until then. */
   readonly reload: () => Promise<void>;
 };
 
-/** Reads something for as long as the component is shown, and again if the request changes. Without a request, it waits. */
+/** Reads data for as long as the component is shown, and again if the request changes. Without a request, it waits. */
 export function useCall<M extends Method>(
   method: M,
   request: Request<M> | undefined,

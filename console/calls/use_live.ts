@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** What is asked about something that is being written; `about` is what is written, as JSON can carry it. */
+/** A question about a draft; `about` is the draft, as JSON can carry it. */
 export type LiveQuestion<T> = {
   readonly about: unknown;
   readonly ask: (signal: AbortSignal) => Promise<T>;
 };
 
-/** An answer of the server, and whether it is about what is written now. */
+/** An answer of the server, and whether it is about the current draft. */
 export type LiveAnswer<T> = { readonly value: T; readonly isOfNow: boolean };
 
-/** The latest answer about what is being written, which is asked for whenever the writer pauses. What is malformed has no answer. */
+/** The latest answer about a draft, which is asked for whenever the writer pauses. A malformed draft has no answer. */
 export function useLive<T>(question: LiveQuestion<T> | undefined): LiveAnswer<T> | undefined {
   const latest = useSignal<{ readonly text: string; readonly value: T } | undefined>(undefined);
   const text = question && JSON.stringify(question.about);
@@ -25,7 +25,7 @@ export function useLive<T>(question: LiveQuestion<T> | undefined): LiveAnswer<T>
         (value) => {
           latest.value = { text, value };
         },
-        // What is malformed is said when it is sent.
+        // A malformed draft is reported when it is sent.
         () => {},
       );
     }, 300);

@@ -37,7 +37,7 @@ const placeOptions: typeof kindOptions = [
   ["instance", deliveryTexts.everywhere],
 ];
 
-/** What was given up: why, and to send it again. */
+/** The deliveries that were given up: why, and to send them again. */
 export default function DeliveriesPage() {
   const { query, route } = useLocation();
   const kind = useSignal(query.kind ?? "");

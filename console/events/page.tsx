@@ -30,7 +30,7 @@ type Filter = {
 const nothing: Filter = { type: "", actorId: "", aboutUserId: "", objectId: "" };
 const mostLive = 500;
 
-/** The log: what happened, and what happens while one looks. */
+/** The log: past events, and new ones as they happen. */
 export default function EventsPage() {
   const { query, route } = useLocation();
   const filter = useSignal<Filter>({ ...nothing, ...(query as Partial<Filter>) });
@@ -45,7 +45,7 @@ export default function EventsPage() {
   const list = useList("EventService/ListEvents", isKnown ? request : undefined, { rowsOf: ({ events }) => events });
   const live = useLive(filter.value);
   const isFollowing = useSignal(false);
-  // What happened after the list was read and before the stream began is in neither.
+  // Events between the reading of the list and the start of the stream are in neither.
   useEffect(() => {
     if (!live.isLive || isFollowing.value) return;
     isFollowing.value = true;
@@ -88,7 +88,7 @@ type Live = {
   readonly toggle: () => void;
 };
 
-/** The events since the page was opened, the latest first; while one reads, they can wait. */
+/** The events since the page was opened, the latest first; they can be held back while somebody reads. */
 function useLive(filter: Filter): Live {
   const happened = useSignal<readonly EventJson[]>([]);
   const isLive = useSignal(false);

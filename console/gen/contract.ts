@@ -210,7 +210,7 @@ export type Calls = {
   "UserRoleService/AllowUserRoles": [AllowUserRolesRequestJson, AllowUserRolesResponseJson];
 };
 
-/** What a call needs. */
+/** The permissions that a call needs. */
 export type Need = {
   /** The permission; absent if every caller may make the call. */
   readonly permission?: string;
@@ -226,7 +226,7 @@ export type Need = {
   readonly writes?: true;
 };
 
-/** What every call needs. */
+/** The permissions that every call needs. */
 export const needs: Readonly<Record<keyof Calls, Need>> = {
   "AccountService/GetMe": {},
   "AccountService/ChangePassword": {"writes":true},

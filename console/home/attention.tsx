@@ -20,7 +20,7 @@ type Matter = {
   readonly href?: string;
 };
 
-/** What somebody should look at, the counts up to a hundred. */
+/** Objects that need attention, with counts up to a hundred. */
 export function Attention() {
   const overview = useCall("OrganizationService/GetOverview", {});
   return (

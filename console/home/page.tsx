@@ -13,7 +13,7 @@ import { objectTexts } from "../texts/objects.ts";
 import { t } from "../texts/text.ts";
 import { Attention } from "./attention.tsx";
 
-/** What needs attention in the organization, what one may do, and what happened last. */
+/** The start page: what needs attention in the organization, what the user can do, and the latest events. */
 export default function HomePage() {
   const id = organizationId.value ?? "";
   const own = me.value?.organization;

@@ -13,12 +13,12 @@ import { policyTexts } from "../texts/policies.ts";
 import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
 
-// Only whoever looks at the branding needs what shows it.
+// Loaded only if somebody opens the branding.
 const BrandingCard = lazy(async () => (await import("../branding/card.tsx")).BrandingCard);
 
 const scope = { instance: true } as const;
 
-/** The instance: what applies wherever an organization has nothing of its own, and who manages all of it. */
+/** The instance: the defaults for organizations without their own, and its managers. */
 export default function InstancePage({ part = "" }: PageProps) {
   return (
     <>

@@ -17,7 +17,7 @@ type AddGrantProps = {
   readonly isOpen?: boolean;
 };
 
-/** Gives a user roles in a project; one of the two is known. */
+/** Gives a user roles in a project; either the user or the project is known. */
 export function AddGrant({ userId, projectId, onAdded, isOpen }: AddGrantProps) {
   const act = async ({ draft, key }: Submission) => {
     const about = {
@@ -55,7 +55,7 @@ export function AddGrant({ userId, projectId, onAdded, isOpen }: AddGrantProps) 
 
 const textOf = (value: Draft[string] | undefined): string => (typeof value === "string" ? value : "");
 
-/** A date without a time ends with the day, where the administrator is. */
+/** A date without a time means the end of that day, in the administrator's time zone. */
 function dateOf(value: Draft[string] | undefined): string | undefined {
   return value ? new Date(`${textOf(value)}T23:59:59`).toISOString() : undefined;
 }
@@ -78,7 +78,7 @@ function fieldsFor({ userId, projectId }: About, draft: Draft): readonly Field[]
   ];
 }
 
-/** The grant by which the organization has a project of another. */
+/** The grant through which the organization has a project of another. */
 async function grantOf(projectId: string): Promise<string | undefined> {
   if (!projectId) return undefined;
   const options = { organizationId: organizationId.value };

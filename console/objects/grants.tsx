@@ -27,7 +27,7 @@ type GrantsProps =
   | { readonly userId: string; readonly projectId?: undefined }
   | { readonly projectId: string; readonly userId?: undefined };
 
-/** Who holds which roles: the grants of a user, or those in a project. */
+/** The grants of a user, or those in a project. */
 export function Grants({ userId, projectId }: GrantsProps) {
   const about = userId ? { userId } : { projectId: projectId ?? "" };
   const grants = useList("UserGrantService/ListUserGrants", about, { rowsOf: ({ userGrants }) => userGrants });

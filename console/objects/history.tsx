@@ -10,7 +10,7 @@ import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 import { Sentence, saidIn } from "./sentence.tsx";
 
-/** What happened to an object, the latest first. */
+/** The events of an object, the latest first. */
 export function History({ of, about }: { readonly of: ListEventsRequestJson; readonly about?: string }) {
   const events = useList("EventService/ListEvents", of, { rowsOf: ({ events }) => events });
   return (
@@ -22,7 +22,7 @@ export function History({ of, about }: { readonly of: ListEventsRequestJson; rea
   );
 }
 
-/** Events, each in a sentence with its type and its time, and on demand with all that it says. */
+/** Events, each as a sentence with its type and its time, and on demand with all its data. */
 export function EventList({ events }: { readonly events: readonly EventJson[] }) {
   return (
     <ol class="events">
@@ -63,7 +63,7 @@ function EventRow({ event }: { readonly event: EventJson }) {
   );
 }
 
-/** A type, which may break after each of its words. */
+/** A type that may break after each of its words. */
 const breakable = (type: string) =>
   type.split(/(?<=[._])/).map((part) => (
     <span key={part}>

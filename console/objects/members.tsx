@@ -22,7 +22,7 @@ import { t } from "../texts/text.ts";
 import { Roles } from "./grants.tsx";
 import { userField, userOf } from "./user_field.tsx";
 
-/** The scope that a membership is of, as the calls name it. */
+/** The scope of a membership, as the calls name it. */
 type About = {
   readonly instance?: boolean;
   readonly organizationId?: string;
@@ -37,7 +37,7 @@ const scopeNames = {
   grant: "PROJECT_GRANT",
 } as const;
 
-/** The administrators of a scope, and what each of their roles permits. */
+/** The administrators of a scope, and the permissions of each of their roles. */
 export function Members({ of }: { readonly of: About }) {
   const members = useList("MemberService/ListMembers", of, { rowsOf: ({ members }) => members });
   const roles = useCall("MemberService/ListRoles", {});

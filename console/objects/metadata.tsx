@@ -19,7 +19,7 @@ import { t } from "../texts/text.ts";
 
 type Entries = readonly MetadataEntryJson[];
 
-/** Where metadata is kept: how it is read and written, and the version of the object that has it. */
+/** A store of metadata: how it is read and written, and the version of its object. */
 export type MetadataStore = {
   readonly reading: Reading<{ entries?: MetadataEntryJson[] }>;
   readonly sequence: string;
@@ -32,7 +32,7 @@ export type MetadataStore = {
   readonly onChanged: () => Promise<void>;
 };
 
-/** The texts that an object carries by key. What others write under other keys meanwhile stays. */
+/** The texts of an object by key. Entries that others write under other keys meanwhile stay. */
 export function Metadata(store: MetadataStore) {
   const { reading, sequence, read, write, mayWrite, onChanged } = store;
   const entries = reading.data?.entries ?? [];

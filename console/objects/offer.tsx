@@ -14,7 +14,7 @@ type OfferProps = {
   readonly projectGrant?: OfferedProjectGrantJson | undefined;
 };
 
-/** What an invitation gives to whoever accepts it. */
+/** The roles that an invitation gives. */
 export function Offer({ memberships = [], grants = [], projectGrant }: OfferProps) {
   if (memberships.length + grants.length === 0 && !projectGrant) return <>{t(invitationTexts.account)}</>;
   return (

@@ -50,7 +50,7 @@ export function ProjectControl({ id, onChange, describedBy, isInvalid }: Control
 
 type RolesControlProps = Control & {
   readonly projectId: string;
-  /** Only these, as a project grant has them. */
+  /** The only roles offered, for a project grant. */
   readonly only?: readonly string[] | undefined;
 };
 

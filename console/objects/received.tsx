@@ -15,12 +15,12 @@ import { Offer } from "./offer.tsx";
 
 type ReceivedProps = {
   readonly organizationId: string;
-  /** Only what is for this user. */
+  /** Shows only offers to this user. */
   readonly userId?: string;
   readonly onAnswered?: () => unknown;
 };
 
-/** What other organizations would give: it counts once somebody here accepts it. */
+/** Offers from other organizations, which take effect once somebody here accepts them. */
 export function Received({ organizationId, userId, onAnswered }: ReceivedProps) {
   const received = useList("InvitationService/ListReceivedInvitations", userId ? { userId } : {}, {
     rowsOf: ({ invitations }) => invitations,

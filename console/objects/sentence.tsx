@@ -7,7 +7,7 @@ import { t } from "../texts/text.ts";
 
 type SentenceProps = { readonly event: EventJson };
 
-/** What an event says in one sentence, with links to whom and what it speaks of; of a type that only a newer server knows, its name. */
+/** An event in one sentence, with links to the objects that it names; if only a newer server knows its type, the type's name. */
 export function Sentence({ event }: SentenceProps) {
   const { type = "", actorId } = event;
   const own = actorId !== undefined && actorId === userOf(event) ? sentences[`${type}:self`] : undefined;
@@ -25,7 +25,7 @@ export function Sentence({ event }: SentenceProps) {
   );
 }
 
-/** What the event itself says: `{user: {phoneChanged: {phone: …}}}`. */
+/** The data of the event itself: `{user: {phoneChanged: {phone: …}}}`. */
 export function saidIn({ fact = {} }: EventJson): Readonly<Record<string, unknown>> {
   const inner = Object.values(fact as Record<string, Record<string, unknown>>)[0] ?? {};
   const said = Object.values(inner)[0];
@@ -76,10 +76,10 @@ function Place({ name, event }: PlaceProps) {
 
 type ThingProps = {
   readonly id: string | undefined;
-  /** What the event calls it, which counts if it is gone. */
+  /** The name in the event, used if the object is gone. */
   readonly name?: string | undefined;
   readonly otherwise: string | undefined;
-  /** Its page, if its name does not say where that is. */
+  /** Its page, if its name does not determine that. */
   readonly path?: readonly string[] | undefined;
 };
 

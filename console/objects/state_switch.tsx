@@ -5,12 +5,12 @@ import { type Text, t } from "../texts/text.ts";
 
 type StateSwitchProps = {
   readonly isInactive: boolean;
-  /** What follows, in words. */
+  /** The consequences, in words. */
   readonly about: { readonly deactivate: Text; readonly reactivate: Text };
   readonly switchTo: (state: "Deactivate" | "Reactivate") => ComponentProps<typeof Ask>["act"];
 };
 
-/** Deactivates an object, or reactivates an inactive one, after a question. */
+/** Deactivates an object, or reactivates an inactive one, after a confirmation. */
 export const StateSwitch = ({ isInactive, about, switchTo }: StateSwitchProps) =>
   isInactive ? (
     <Ask text={t(objectTexts.reactivate)} about={t(about.reactivate)} act={switchTo("Reactivate")} />

@@ -6,7 +6,7 @@ import { objectTexts } from "../texts/objects.ts";
 import { t } from "../texts/text.ts";
 import { UserControl } from "./pickers.tsx";
 
-/** The field that names a user. Whoever may not see the users names one by the whole login name. */
+/** The field that names a user. Administrators who may not see the users enter the whole login name. */
 export function userField(): Field {
   return may("UserService/ListUsers")
     ? { name: "userId", label: t(objectTexts.user), control: UserControl }

@@ -5,7 +5,7 @@ import { Time } from "../parts/time.tsx";
 import { domainTexts } from "../texts/domains.ts";
 import { t } from "../texts/text.ts";
 
-/** What proves a domain: the record to publish, and what DNS said of it last. */
+/** The proof of a domain: the record to publish, and the latest answer of DNS. */
 export function DomainProof({ domain }: { readonly domain: DomainJson }) {
   if (domain.withoutDns) return <p class="quiet">{t(domainTexts.byInstance)}</p>;
   const isProven = domain.state === "DOMAIN_STATE_VERIFIED";

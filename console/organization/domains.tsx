@@ -19,7 +19,7 @@ import { DomainProof } from "./domain_proof.tsx";
 
 const tones = { PENDING: "warn", VERIFIED: "good", RECORD_MISSING: "bad", LOST: "off" } as const;
 
-/** The domains of an organization, and what proves them. */
+/** The domains of an organization, and their proofs. */
 export function Domains({ organizationId }: { readonly organizationId: string }) {
   const domains = useList("DomainService/ListDomains", {}, { rowsOf: ({ domains }) => domains });
   const mayWrite = may("DomainService/AddDomain", { organizationId });
@@ -66,7 +66,7 @@ export function Domains({ organizationId }: { readonly organizationId: string })
   );
 }
 
-/** Owners of the instance may say that a domain is an organization's. */
+/** Owners of the instance may declare that a domain is an organization's. */
 const withoutDns = (): readonly Field[] =>
   may("OrganizationService/CreateOrganization", { instance: true })
     ? [
@@ -94,7 +94,7 @@ function Domain({ domain, organizationId, mayWrite, onDone }: DomainProps) {
     await call("DomainService/VerifyDomain", { domainId, ...given }, { organizationId, key });
     say(t(domainTexts.isVerified));
   };
-  // A check that finds nothing is refused, and the domain says what was found.
+  // A check that does not find the record fails, and the domain shows what was found.
   const check = () => writing.write(["check", domainId], verify).finally(onDone);
   const give = async ({ key }: Submission) => {
     await verify(key, { withoutDns: true });

@@ -22,10 +22,10 @@ import { Domains } from "./domains.tsx";
 import { InvitationCards } from "./invitations.tsx";
 import { Settings } from "./settings.tsx";
 
-// Only whoever looks at the branding needs what shows it.
+// Loaded only if somebody opens the branding.
 const BrandingCard = lazy(async () => (await import("../branding/card.tsx")).BrandingCard);
 
-/** An organization: its settings, and who manages it. */
+/** An organization: its settings, and its managers. */
 export default function OrganizationPage({ organizationId: id = "", part = "" }: PageProps) {
   const reading = useCall("OrganizationService/GetOrganization", { organizationId: id }, { organizationId: id });
   return (

@@ -18,7 +18,7 @@ import { OrganizationMetadata } from "./metadata.tsx";
 
 type SettingsProps = { readonly organization: OrganizationJson; readonly onChanged: () => Promise<void> };
 
-/** The name of the organization, how its users are called, and its state. */
+/** The name of the organization, the form of its users' login names, and its state. */
 export function Settings({ organization, onChanged }: SettingsProps) {
   const organizationId = organization.id ?? "";
   const about = { organizationId };

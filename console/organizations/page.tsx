@@ -17,7 +17,7 @@ import { organizationTexts } from "../texts/organizations.ts";
 import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
 
-/** The organizations that one may see. */
+/** The organizations that the user may see. */
 export default function OrganizationsPage() {
   const { query } = useLocation();
   const search = useSignal(query.search ?? "");

@@ -9,7 +9,7 @@ import { type Fields, Form, type Submission } from "./form.tsx";
 import type { IconName } from "./icons.tsx";
 
 type AskProps = {
-  /** The button that opens the dialog; the dialog has the same words as its title unless it is given one. */
+  /** The text of the button that opens the dialog, and by default the dialog's title. */
   readonly text: string;
   readonly title?: string;
   readonly submitText?: string;
@@ -18,16 +18,16 @@ type AskProps = {
   readonly about?: ComponentChildren;
   readonly fields?: Fields;
   readonly values?: Draft;
-  /** What it does; the dialog closes unless this throws or answers what to show next. */
+  /** Performs the act; the dialog closes unless this throws or returns the next content to show. */
   readonly act: (submission: Submission) => Promise<unknown>;
-  /** What is wrong already here, before anything is sent. */
+  /** Finds a violation before anything is sent. */
   readonly check?: (draft: Draft) => Violation | undefined;
   readonly id?: string;
-  /** Whether the page was opened for it. */
+  /** Whether the page was opened for this. */
   readonly isOpenAtFirst?: boolean | undefined;
 };
 
-/** A button whose act needs something first: fields, or only a second thought. */
+/** A button whose act first asks for fields, or only for confirmation. */
 export function Ask({
   text,
   title = text,
@@ -43,7 +43,7 @@ export function Ask({
   isOpenAtFirst = false,
 }: AskProps) {
   const isOpen = useSignal(isOpenAtFirst);
-  // Also if the page that is open is asked for it.
+  // Also if the open page is asked for it.
   useEffect(() => {
     if (isOpenAtFirst) isOpen.value = true;
   }, [isOpenAtFirst]);

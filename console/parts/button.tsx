@@ -3,7 +3,7 @@ import { Icon, type IconName } from "./icons.tsx";
 
 type Looks = {
   readonly icon?: IconName | undefined;
-  /** The one act that the page is for, an act that takes something away, or one of several. */
+  /** The main act of the page, an act that takes something away, or one of several. */
   readonly kind?: "main" | "danger" | "plain" | "bare" | undefined;
   readonly children: ComponentChildren;
 };

@@ -11,7 +11,7 @@ import { Trouble } from "./trouble.tsx";
 /** The values of an object, at a version of it. */
 export type Version = { readonly values: Draft; readonly sequence: string };
 
-/** An object as it was when one began, as one wants it, and as somebody else left it meanwhile. */
+/** An object as it was at the start of the edit, as edited here, and as somebody else changed it meanwhile. */
 export type Versions = { readonly base: Version; readonly mine: Draft; readonly theirs: Version };
 
 type ConflictProps = {
@@ -21,7 +21,7 @@ type ConflictProps = {
   readonly onCancel: () => void;
 };
 
-/** Both versions, field by field. What only one of the two changed is taken; what both changed is chosen. */
+/** Both versions, field by field. A change by only one side is taken; if both changed a field, the user chooses. */
 export function Conflict({ fields, versions: { base, mine, theirs }, onSubmit, onCancel }: ConflictProps) {
   const chosen = useSignal<Readonly<Record<string, "mine" | "theirs">>>({});
   const writing = useWriting();
@@ -81,7 +81,7 @@ export function Conflict({ fields, versions: { base, mine, theirs }, onSubmit, o
 
 type SideProps = {
   readonly value: ComponentChildren;
-  /** Absent if only one of the two changed the field, so that there is nothing to choose. */
+  /** Absent if only one side changed the field, so that there is nothing to choose. */
   readonly choose: (() => void) | undefined;
   readonly isChosen: boolean;
   readonly name: string;

@@ -3,7 +3,7 @@ import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 import { Icon } from "./icons.tsx";
 
-/** Copies a value; the button says so for two seconds. */
+/** Copies a value; the button confirms it for two seconds. */
 export function CopyButton({ value, label }: { readonly value: string; readonly label?: string }) {
   const isDone = useSignal(false);
   const copy = async () => {

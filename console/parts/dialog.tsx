@@ -8,7 +8,7 @@ type DialogProps = {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
-  /** Whether only its buttons close it: what it shows is shown once. */
+  /** Whether only its buttons close it, because its content is shown only once. */
   readonly isFirm?: boolean;
   readonly class?: string;
 };
@@ -20,7 +20,7 @@ export function Dialog({ title, onClose, children, isFirm = false, class: more =
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // To what the dialog is for; in one that only asks, to its last button, which changes nothing.
+    // Focuses the first field; in a dialog without fields, the last button, which changes nothing.
     const fields = dialog.current?.querySelectorAll<HTMLElement>(
       "form :is(input:not([hidden]), select, textarea), .search input",
     );

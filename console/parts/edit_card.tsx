@@ -10,15 +10,15 @@ import { type Edited, VersionForm } from "./version_form.tsx";
 
 type EditCardProps = Edited & {
   readonly title: string;
-  /** Beside the title: states. */
+  /** States beside the title. */
   readonly beside?: ComponentChildren;
   readonly about?: ComponentChildren;
   readonly version: Version;
   readonly mayEdit: boolean;
   readonly actions?: ComponentChildren;
-  /** What is shown while nobody edits, if that is not each field with its value. */
+  /** Shown while nobody edits, if not each field with its value. */
   readonly summary?: ComponentChildren;
-  /** What follows from the values, shown below them also while they are written. */
+  /** A preview of the values, shown below them, even while they are edited. */
   readonly preview?: (draft: Draft) => ComponentChildren;
 };
 

@@ -18,7 +18,7 @@ type EditDialogProps = Edited & {
 
 /** A button that opens an object, or a part of it, to be edited in a dialog. */
 export function EditDialog({ text = t(partTexts.edit), title, about, version, id, ...edited }: EditDialogProps) {
-  // The version that one began with stays, also while the page behind reads a newer one.
+  // The version at the start of the edit stays, even if the page behind reads a newer one.
   const editing = useSignal<Version | undefined>(undefined);
   const end = () => {
     editing.value = undefined;

@@ -8,7 +8,7 @@ export type Draft = Readonly<Record<string, Value>>;
 
 export type Option = { readonly value: string; readonly label: string; readonly help?: string };
 
-/** A field of a form, by the name that it has in the request. */
+/** A field of a form, by its name in the request. */
 export type Field = {
   readonly name: string;
   readonly label: string;
@@ -30,13 +30,13 @@ export type Field = {
   readonly options?: readonly Option[];
   readonly isOptional?: boolean;
   readonly autoComplete?: string;
-  /** Whose password it is, for password managers. */
+  /** The user whose password it is, for password managers. */
   readonly ofUser?: string;
-  /** Whether the field counts, given the others. */
+  /** Whether the field applies, given the others. */
   readonly isShown?: (draft: Draft) => boolean;
-  /** A control of its own, in place of those by kind. */
+  /** A control of its own, instead of the one for its kind. */
   readonly control?: (given: Control) => ComponentChildren;
-  /** How the value is shown while nobody edits it. */
+  /** Renders the value while nobody edits it. */
   readonly shown?: (value: Value) => ComponentChildren;
 };
 

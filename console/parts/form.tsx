@@ -9,10 +9,10 @@ import { Button } from "./button.tsx";
 import { type Draft, type Field, FieldView, type Value } from "./field.tsx";
 import { Trouble } from "./trouble.tsx";
 
-/** What a form hands over: what was written, and the key of this act, which stays the same if it is repeated unchanged. */
+/** The result of a form: the values written, and the key of this act, which stays the same if it is repeated unchanged. */
 export type Submission = { readonly draft: Draft; readonly key: string };
 
-/** The fields, which may depend on what was written. */
+/** The fields, which may depend on the draft. */
 export type Fields = readonly Field[] | ((draft: Draft) => readonly Field[]);
 
 type FormProps = {
@@ -21,14 +21,14 @@ type FormProps = {
   readonly submitText: string;
   readonly onSubmit: (submission: Submission) => Promise<unknown>;
   readonly onCancel?: (() => void) | undefined;
-  /** What is wrong already here, before anything is sent. */
+  /** Finds a violation before anything is sent. */
   readonly check?: ((draft: Draft) => Violation | undefined) | undefined;
   readonly onDraft?: (draft: Draft) => void;
   readonly isDangerous?: boolean;
   readonly children?: ComponentChildren;
 };
 
-/** One pattern for everything that is written: the server judges, and its reasons stand beside the fields. */
+/** One pattern for all forms: the server validates, and its reasons appear beside the fields. */
 export function Form({
   fields,
   values,
@@ -89,7 +89,7 @@ function isAbout({ field: path }: Violation, { name }: Field): boolean {
   return plain === name || plain.endsWith(`.${name}`) || plain.startsWith(`${name}.`);
 }
 
-/** An act that writes: one at a time, and the same key for as long as it is the same act. */
+/** An act that writes: one at a time, and with the same key for as long as it is the same act. */
 export function useWriting() {
   const state = useSignal<{ isBusy: boolean; refusal?: Refusal }>({ isBusy: false });
   const last = useRef<{ about: string; key: string } | undefined>(undefined);
@@ -105,7 +105,7 @@ export function useWriting() {
       return true;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      // Nothing was carried out, except perhaps if there was no answer.
+      // Nothing was changed, except perhaps if there was no response.
       if (error.status > 0 && error.status < 500) last.current = undefined;
       state.value = { isBusy: false, refusal: error };
       return false;

@@ -35,7 +35,7 @@ const outlines = {
 
 export type IconName = keyof typeof outlines;
 
-/** A picture beside a text that says the same, so it is silent. */
+/** A picture beside a text that says the same, so it is hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" data-name={name} viewBox="0 0 24 24" aria-hidden="true" focusable="false">

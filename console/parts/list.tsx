@@ -10,9 +10,9 @@ import { Trouble } from "./trouble.tsx";
 export type Column<Row> = {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Left out on narrow screens. */
+  /** Whether narrow screens leave it out. */
   readonly isMinor?: boolean;
-  /** The acts on a row, at its end. */
+  /** Whether the column holds the acts on a row, at its end. */
   readonly isActs?: boolean;
 };
 
@@ -24,7 +24,7 @@ type ListProps<Row> = {
   readonly empty: ComponentChildren;
 };
 
-/** What a call reads at once, as a list. */
+/** The rows that a call reads at once, as a list. */
 export const listingOf = <Row,>(
   { refusal, isLoading, reload }: Reading<unknown>,
   rows: readonly Row[],
@@ -34,7 +34,7 @@ type ListOfProps<Row> = Pick<ListProps<Row>, "of" | "empty"> & {
   readonly children: (rows: readonly Row[]) => ComponentChildren;
 };
 
-/** Rows of any form, which go on as far as one asks. */
+/** Rows of any form, which load more on demand. */
 export function ListOf<Row>({ of, empty, children }: ListOfProps<Row>) {
   if (of.rows.length === 0) {
     if (of.refusal) return <Trouble refusal={of.refusal} retry={of.reload} />;
@@ -56,7 +56,7 @@ export function ListOf<Row>({ of, empty, children }: ListOfProps<Row>) {
   );
 }
 
-/** A table that goes on as far as one asks. */
+/** A table that loads more rows on demand. */
 export function List<Row>({ of, label, columns, keyOf, empty }: ListProps<Row>) {
   return (
     <ListOf of={of} empty={empty}>

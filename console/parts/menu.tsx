@@ -5,7 +5,7 @@ import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 import { Icon } from "./icons.tsx";
 
-/** The acts on a row, behind one button. What is not shown stays in the page: a dialog may be open in it. */
+/** The acts on a row, behind one button. Hidden ones stay in the page: a dialog may be open in them. */
 export function Menu({ children }: { readonly children: ComponentChildren }) {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);

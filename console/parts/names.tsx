@@ -10,7 +10,7 @@ const mostAtOnce = 1000;
 const known = signal<ReadonlyMap<string, ObjectNameJson | undefined>>(new Map());
 let wanted = new Set<string>();
 
-/** The name behind an id; undefined while nobody has said it, and for whatever one may not know. */
+/** The name behind an id; undefined until it is known, and for objects that the user may not see. */
 export function useName(id: string | undefined): ObjectNameJson | undefined {
   const key = `${organizationId.value} ${id}`;
   useEffect(() => {
@@ -19,7 +19,7 @@ export function useName(id: string | undefined): ObjectNameJson | undefined {
   return known.value.get(key);
 }
 
-/** What is asked for in the same moment is one call. */
+/** Names asked for at the same moment share one call. */
 function want(id: string): void {
   if (wanted.size === 0) setTimeout(ask);
   wanted.add(id);
@@ -37,7 +37,7 @@ async function ask(): Promise<void> {
   known.value = new Map([...known.value, ...ids.map((id) => [`${organization} ${id}`, found.get(id)] as const)]);
 }
 
-/** Forgets a name, because it was changed. */
+/** Forgets a name that was changed. */
 export function forgetName(id: string): void {
   const key = `${organizationId.value} ${id}`;
   known.value = new Map([...known.value].filter(([one]) => one !== key));
@@ -45,7 +45,7 @@ export function forgetName(id: string): void {
 
 type NamedProps = { readonly id: string; readonly kind?: "user" | "project" | "organization" | "application" };
 
-/** An object by its name, or by its id if one may not know more; a link if it has a page. */
+/** An object by its name, or by its id if the user may not know more; a link if it has a page. */
 export function Named({ id, kind }: NamedProps) {
   const found = useName(id);
   const text = found?.name || id;
@@ -77,7 +77,7 @@ export function Who({ id }: { readonly id: string }) {
   );
 }
 
-/** The disc that stands for a user: a person's initials, or that it is a machine. */
+/** The disc that represents a user: a person's initials, or the sign of a machine. */
 export function Face({ name, isMachine = false }: { readonly name: string | undefined; readonly isMachine?: boolean }) {
   return (
     <span class="face" aria-hidden="true">

@@ -8,12 +8,12 @@ import { Dialog } from "./dialog.tsx";
 type OnceProps = {
   readonly title: string;
   readonly about: string;
-  /** The secret; the dialog is open while there is one, and closing it forgets it. */
+  /** The secret; the dialog is open while there is one, and closing it forgets the secret. */
   readonly secret: Signal<string | undefined>;
   readonly onClose?: () => void;
 };
 
-/** Shows a secret once. Only the button closes it, and then the secret is nowhere on the page. */
+/** Shows a secret once. Only the button closes it, and then the secret is gone from the page. */
 export function Once({ title, about, secret, onClose }: OnceProps) {
   const { value } = secret;
   if (value === undefined) return null;

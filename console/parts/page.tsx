@@ -8,16 +8,16 @@ import { Trouble } from "./trouble.tsx";
 
 type HeaderProps = {
   readonly title: string;
-  /** What this is a part of, from the outside in. */
+  /** The pages that contain this one, the outermost first. */
   readonly path?: readonly { readonly text: string; readonly href: string }[];
-  /** Beside the title: states. */
+  /** States beside the title. */
   readonly beside?: ComponentChildren;
-  /** Below the title: what identifies the object. */
+  /** The ids of the object, below the title. */
   readonly below?: ComponentChildren;
   readonly actions?: ComponentChildren;
 };
 
-/** The head of a page. A screen reader that comes to another page begins here. */
+/** The head of a page, where screen readers begin on a new page. */
 export function PageHeader({ title, path = [], beside, below, actions }: HeaderProps) {
   useEffect(() => {
     document.title = `${title} – Postern`;
@@ -45,11 +45,11 @@ export function PageHeader({ title, path = [], beside, below, actions }: HeaderP
   );
 }
 
-/** The parts of an object, each with an address of its own. */
+/** The parts of an object, each with its own address. */
 export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
   const { path } = useLocation();
   const nav = useRef<HTMLElement>(null);
-  // On a telephone the tab of an address that was opened may stand beyond the edge.
+  // On a telephone, the tab of the opened address may lie beyond the edge.
   useEffect(
     () => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
     [path],
@@ -73,7 +73,7 @@ export type Tab = { readonly text: string; readonly href: string };
 
 type CardProps = {
   readonly title?: string;
-  /** Beside the title: states. */
+  /** States beside the title. */
   readonly beside?: ComponentChildren;
   readonly about?: ComponentChildren;
   readonly actions?: ComponentChildren;
@@ -81,7 +81,7 @@ type CardProps = {
   readonly class?: string;
 };
 
-/** One thing about an object. */
+/** One aspect of an object. */
 export function Card({ title, beside, about, actions, children, class: more = "" }: CardProps) {
   const id = useId();
   return (
@@ -103,7 +103,7 @@ export function Card({ title, beside, about, actions, children, class: more = ""
   );
 }
 
-/** Nothing is here yet, and what to do about it. */
+/** An empty state, with a suggestion what to do. */
 export function Empty({
   children,
   action,
@@ -119,7 +119,7 @@ export function Empty({
   );
 }
 
-/** Shows what was read; until then, where it will be. */
+/** Shows data once it is read, and a placeholder until then. */
 export function Read<T>({
   of,
   title,
@@ -141,7 +141,7 @@ export function Read<T>({
   return <Waiting />;
 }
 
-/** Where rows will be. What comes within a moment never shows it. */
+/** A placeholder for rows. It is not shown for rows that arrive within a moment. */
 export function Waiting() {
   return (
     <div class="waiting" role="status">

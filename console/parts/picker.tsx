@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 
-/** What can be picked. */
+/** A choice of a picker. */
 export type Choice = {
   readonly id: string;
   readonly text: string;
@@ -17,18 +17,18 @@ type PickerProps = {
   readonly describedBy?: string | undefined;
   readonly isInvalid?: boolean;
   readonly placeholder?: string;
-  /** What the field is, if no label says it. */
+  /** The name of the field, if it has no label. */
   readonly label?: string;
   readonly isFirst?: boolean;
   readonly find: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>;
-  /** What is picked so far. */
+  /** The current choice. */
   readonly picked?: Choice | undefined;
   readonly onPick: (choice: Choice) => void;
-  /** Whether the choices stay open below, as in a dialog that has nothing else. */
+  /** Whether the choices stay open below, as in a dialog with nothing else. */
   readonly isOpen?: boolean;
 };
 
-/** A field that finds while one writes; the arrows go through what was found. */
+/** A field that searches as the user types; the arrow keys go through the results. */
 export function Picker({
   id,
   describedBy,
@@ -146,7 +146,7 @@ function Found({ id, isShown, found, at, onPick }: FoundProps) {
             role="option"
             class="option"
             aria-selected={index === at}
-            // Before the field loses the focus.
+            // Runs before the field loses the focus.
             onMouseDown={(event) => {
               event.preventDefault();
               onPick(choice);

@@ -1,2 +1,2 @@
-/** A text as one word of a shell, whatever is in it. */
+/** A text as one word of a shell, whatever it contains. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

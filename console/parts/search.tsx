@@ -3,14 +3,14 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./icons.tsx";
 
 type SearchProps = {
-  /** What is looked for, once somebody has paused. */
+  /** The text to search for, set when the user pauses. */
   readonly value: Signal<string>;
   readonly label: string;
-  /** Whether it is what one came for. */
+  /** Whether it is the main part of the page. */
   readonly isFirst?: boolean;
 };
 
-/** A field that finds while one writes. */
+/** A field that searches as the user types. */
 export function Search({ value, label, isFirst = false }: SearchProps) {
   const written = useSignal(value.peek());
   const input = useRef<HTMLInputElement>(null);

@@ -8,7 +8,7 @@ const steps = [
   ["minute", 60],
 ] as const;
 
-/** How long ago or ahead, with the exact time for whoever points at it. */
+/** The time relative to now, with the exact time on hover. */
 export function Time({ at, exact = false }: { readonly at: string; readonly exact?: boolean }) {
   const date = new Date(at);
   const full = new Intl.DateTimeFormat(language.value, { dateStyle: "medium", timeStyle: "medium" }).format(date);

@@ -4,7 +4,7 @@ import { Icon } from "./icons.tsx";
 const said = signal<readonly { readonly id: number; readonly text: string }[]>([]);
 let last = 0;
 
-/** Says that something was done. */
+/** Reports that something was done. */
 export function say(text: string): void {
   const id = ++last;
   said.value = [...said.value, { id, text }].slice(-3);

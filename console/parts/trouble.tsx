@@ -14,7 +14,7 @@ type TroubleProps = {
   readonly retry?: (() => unknown) | undefined;
 };
 
-/** Why something failed, in the server's words, and when it makes sense to try again. */
+/** The reason for a failure, in the server's words, and the time at which another try makes sense. */
 export function Trouble({ refusal, retry }: TroubleProps) {
   const seconds = useCountdown(refusal.retryAt);
   return (
@@ -28,7 +28,7 @@ export function Trouble({ refusal, retry }: TroubleProps) {
         )}
       </div>
       {refusal.reason === "SIGN_IN_NOT_FRESH" && (
-        // The server looks at the age of the sign-in, which a new one begins.
+        // The server checks the age of the sign-in, and a new sign-in restarts it.
         <Button onClick={() => goToSignIn({ max_age: "0" })}>{t(shellTexts.signIn)}</Button>
       )}
       {refusal.reason === "OWN_ACCOUNT_IN_CONSOLE" && <LinkButton href="/account">{t(shellTexts.account)}</LinkButton>}
@@ -41,7 +41,7 @@ export function Trouble({ refusal, retry }: TroubleProps) {
   );
 }
 
-/** The seconds until a time, which go down. */
+/** The seconds until a time, counting down. */
 function useCountdown(until: number | undefined): number {
   const now = useSignal(Date.now());
   useEffect(() => {

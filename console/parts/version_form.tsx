@@ -9,18 +9,18 @@ import { Form, type Submission } from "./form.tsx";
 import { say } from "./toasts.tsx";
 
 export type Save = {
-  /** All values, as they are to be. */
+  /** All new values. */
   readonly draft: Draft;
-  /** Those of them that change. */
+  /** The new values that differ. */
   readonly changed: Draft;
   readonly expectedSequence: string;
   readonly key: string;
 };
 
-/** An object that is edited: its fields, and how it is read and written. */
+/** An object being edited: its fields, and how it is read and written. */
 export type Edited = {
   readonly fields: readonly Field[];
-  /** Reads the object as it is now. */
+  /** Reads the current object. */
   readonly read: () => Promise<Version>;
   readonly save: (save: Save) => Promise<unknown>;
   readonly onSaved: () => unknown;
@@ -34,7 +34,7 @@ type VersionFormProps = Edited & {
 
 /**
  * Edits a version of an object. If somebody else changed these fields meanwhile, both versions are shown field by field; if only the rest
- * of the object changed, the fields are written to the version of now.
+ * of the object changed, the fields are written at the current version.
  */
 export function VersionForm({ fields, version, read, save, onSaved, onEnd, onDraft }: VersionFormProps) {
   const conflict = useSignal<Versions | undefined>(undefined);

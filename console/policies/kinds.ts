@@ -29,17 +29,17 @@ export type PolicyName = keyof PolicyOf;
 export type PolicyKind<Name extends PolicyName = PolicyName> = {
   readonly title: Text;
   readonly about: Text;
-  /** Only organizations have it, or only the instance has. */
+  /** Set if only organizations have it, or only the instance. */
   readonly only?: "organization" | "instance";
   readonly fields: () => readonly Field[];
   readonly valuesOf: (policy: PolicyOf[Name]) => Draft;
   readonly policyOf: (draft: Draft) => PolicyOf[Name];
-  /** How it goes back, if that is not to the policy of the instance or to the built-in one. */
+  /** The texts for resetting it, if that does not lead to the instance's policy or the built-in one. */
   readonly back?: { readonly text: Text; readonly about: Text };
 };
 
 const number = (name: string, label: Text): Field => ({ name, label: t(label), kind: "number" });
-/** A number of which 0 means something of its own. */
+/** A number for which 0 has a special meaning. */
 const orZero = (name: string, label: Text, zero: { readonly help: Text; readonly shown: Text }): Field => ({
   ...number(name, label),
   help: t(zero.help),

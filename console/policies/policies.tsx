@@ -25,7 +25,7 @@ export function Policies({ of }: { readonly of: Owner }) {
   );
 }
 
-/** What all calls that read a policy answer; those of which there is one only say no default. */
+/** The response of all calls that read a policy; calls for a policy that exists only once leave out the default. */
 type PolicyAnswer = Standing & { readonly policy?: PolicyOf[PolicyName] };
 type Setting = `PolicyService/Set${PolicyName}Policy`;
 

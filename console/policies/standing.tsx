@@ -5,15 +5,15 @@ import type { Submission } from "../parts/form.tsx";
 import { policyTexts } from "../texts/policies.ts";
 import { type Text, t } from "../texts/text.ts";
 
-/** Whose policies or branding: those of an organization, or of the instance. */
+/** The owner of policies or branding: an organization, or the instance. */
 export type Owner =
   | { readonly organizationId: string; readonly instance?: undefined }
   | { readonly instance: true; readonly organizationId?: undefined };
 
-/** What the calls say of where the rules in force come from. */
+/** The parts of a response that say where the rules in force come from. */
 export type Standing = { readonly isDefault?: boolean; readonly details?: DetailsJson };
 
-/** Who set what is in force. */
+/** The owner of the rules in force. */
 export function ownerOf({ isDefault = false, details }: Standing, of: Owner): "own" | "inherited" | "builtIn" {
   if (!details) return "builtIn";
   return isDefault && of.organizationId ? "inherited" : "own";
@@ -33,7 +33,7 @@ type BackProps = {
   readonly onDone: () => Promise<void>;
 };
 
-/** Gives up what was set here, so that what stands behind it is in force again. */
+/** Resets the rules set here, so that the ones behind them are in force again. */
 export function Back({ standing, of, to, reset, onDone }: BackProps) {
   if (ownerOf(standing, of) !== "own") return null;
   const { text, about } = to ?? (of.organizationId ? toInstance : toBuiltIn);

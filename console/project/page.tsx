@@ -19,7 +19,7 @@ import { ProjectGrants } from "./project_grants.tsx";
 import { ProjectRoles } from "./project_roles.tsx";
 import { Settings } from "./settings.tsx";
 
-/** A project: its roles and who holds them, its applications, and who may manage it. */
+/** A project: its roles and their holders, its applications, and its managers. */
 export default function ProjectPage({ projectId = "", part = "" }: PageProps) {
   const reading = useCall("ProjectService/GetProject", { projectId });
   return (

@@ -85,7 +85,7 @@ export function ProjectGrants({ projectId }: { readonly projectId: string }) {
   );
 }
 
-/** Whoever sees the organizations picks one; everybody else was told its id. */
+/** A picker for administrators who see the organizations; all others enter an id. */
 function organizationField(): Field {
   const label = t(isOfTheInstance.value ? projectTexts.organization : projectTexts.organizationId);
   return { name: "grantedOrganizationId", label, ...(isOfTheInstance.value ? { control: OrganizationControl } : {}) };

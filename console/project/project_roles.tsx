@@ -20,7 +20,7 @@ import { t } from "../texts/text.ts";
 
 type RolesProps = { readonly project: ProjectJson; readonly onChanged: () => Promise<void> };
 
-/** The roles of a project. They are part of its history, so that whoever changes one changes the project. */
+/** The roles of a project. They are part of its history, so changing one changes the project. */
 export function ProjectRoles({ project, onChanged }: RolesProps) {
   const { id: projectId = "", details } = project;
   const search = useSignal("");
@@ -94,7 +94,7 @@ function Acts({ role: { key: roleKey = "", displayName = "" }, about: { projectI
   const about = { projectId, roleKey };
   const options = { organizationId: organizationId.value };
   const read = async () => {
-    // The version first: what changes between the two is found by the write.
+    // The version is read first: the write detects changes between the two reads.
     const { project } = await call("ProjectService/GetProject", { projectId }, options);
     const { roles = [] } = await call(
       "ProjectService/ListProjectRoles",

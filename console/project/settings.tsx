@@ -18,7 +18,7 @@ import { t } from "../texts/text.ts";
 
 type SettingsProps = { readonly project: ProjectJson; readonly onChanged: () => Promise<void> };
 
-/** The name of the project, who may sign in, and its state. */
+/** The name of the project, the users who may sign in, and its state. */
 export function Settings({ project, onChanged }: SettingsProps) {
   const projectId = project.id ?? "";
   const options = { organizationId: organizationId.value };

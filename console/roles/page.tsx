@@ -17,7 +17,7 @@ import { t } from "../texts/text.ts";
 const scopes = ["ORGANIZATION", "PROJECT", "INSTANCE"] as const;
 type Scope = (typeof scopes)[number];
 
-/** The matrix of roles and permissions, with those who hold the roles in the scope. */
+/** The matrix of roles and permissions, with the holders of the roles in the scope. */
 export default function RolesPage() {
   const scope = useSignal<Scope>("ORGANIZATION");
   const project = useSignal<string | undefined>(undefined);
@@ -72,7 +72,7 @@ function aboutOf(scope: Scope, projectId: string | undefined) {
 
 type MatrixProps = {
   readonly roles: readonly AdministrativeRoleJson[];
-  /** Absent if nobody was asked for, or if one may not know. */
+  /** Absent if the members were not requested, or the user may not see them. */
   readonly members: readonly MemberJson[] | undefined;
   readonly hasMore: boolean;
 };

@@ -7,7 +7,7 @@ import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
 import { type Tool, tools, written } from "./written_calls.ts";
 
-/** The calls that the page made, as one would make them elsewhere. */
+/** The calls that the page made, in a form to repeat them elsewhere. */
 export default function CallsDrawer({ onClose }: { readonly onClose: () => void }) {
   const tool = useSignal<Tool>("curl");
   const made = madeCalls.value.toReversed();

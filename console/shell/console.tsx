@@ -12,7 +12,7 @@ import { Frame } from "./frame.tsx";
 import { Notice } from "./notice.tsx";
 import { SessionEnded } from "./session_ended.tsx";
 
-/** The console: what stands in the way of a sign-in, or the frame with its pages. */
+/** The console: the obstacle to a sign-in, or the frame with its pages. */
 export function Console() {
   const refusal = useSignal<Refusal | undefined>(undefined);
   const isSignedIn = token.value !== undefined;

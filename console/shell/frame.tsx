@@ -22,12 +22,12 @@ import { Navigation } from "./navigation.tsx";
 const Finder = lazy(() => import("./finder.tsx"));
 const CallsDrawer = lazy(() => import("./calls_drawer.tsx"));
 
-/** What is around every page: the navigation, the search, and the calls that the page made. */
+/** The frame around every page: the navigation, the search, and the calls that the page made. */
 export function Frame() {
   const { path, query } = useLocation();
   const isMenuOpen = useSignal(false);
   const aside = useSignal<"finder" | "calls" | undefined>(undefined);
-  // Pages read it while they are rendered, below.
+  // Pages below read it while they are rendered.
   organizationId.value = query.org ?? me.value?.organization?.id;
   useEffect(() => {
     isMenuOpen.value = false;
@@ -118,7 +118,7 @@ function Pages() {
   const arrive = () => {
     forgetCalls();
     scrollTo(0, 0);
-    // Whoever reads by ear or goes by keyboard is at the new page, too.
+    // Moves users of screen readers and keyboards to the new page, too.
     document.getElementById("content")?.focus({ preventScroll: true });
   };
   return (

@@ -20,7 +20,7 @@ import {
 } from "../texts/text.ts";
 import { OrganizationSwitcher } from "./organization_switcher.tsx";
 
-/** The pages that one may open, and everything about oneself. */
+/** The pages that the user may open, and the links to their own account. */
 export function Navigation() {
   const { path } = useLocation();
   const offered = pages.filter(isOffered);
@@ -40,14 +40,14 @@ export function Navigation() {
   );
 }
 
-/** A page is offered to whoever may make the call that it is about, in this organization. */
+/** Whether a page is offered: to users who may make the call that it is about, in this organization. */
 export function isOffered({ entry }: Page): boolean {
   if (!entry) return false;
   const { needs, isOfInstance } = entry;
   return !needs || may(needs, isOfInstance ? { instance: true } : { organizationId: organizationId.value });
 }
 
-/** The path of a page without the parts that it need not have. */
+/** The path of a page without its optional parts. */
 export const stepsOf = (path: string): string[] => path.split("/").filter((step) => step && !step.endsWith("?"));
 
 function isHere(page: string, path: string): boolean {

@@ -3,7 +3,7 @@ import { Mark } from "./mark.tsx";
 
 type NoticeProps = { readonly title: string; readonly about?: string; readonly children?: ComponentChildren };
 
-/** A page that has nothing but a sentence and what to do. */
+/** A page with only a sentence and what to do. */
 export function Notice({ title, about, children }: NoticeProps) {
   return (
     <main class="notice">

@@ -15,7 +15,7 @@ import { partTexts } from "../texts/parts.ts";
 import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
 
-/** The organization that the console works in. Whoever has a role in several changes it here. */
+/** The organization that the console works in, and the switch for users with roles in several. */
 export function OrganizationSwitcher() {
   const isOpen = useSignal(false);
   const own = me.value?.organization;
@@ -54,7 +54,7 @@ function Choice({ onClose }: { readonly onClose: () => void }) {
   const search = useSignal("");
   const list = useCall("OrganizationService/ListOrganizations", { filter: { search: search.value }, pageSize: 50 });
   const { path } = useLocation();
-  // An object belongs to one organization; a list is in each.
+  // An object belongs to one organization; lists exist in each.
   const section = path.split("/").filter(Boolean).slice(1);
   const found = withOthers(list.data?.organizations ?? [], search.value);
   return (
@@ -82,7 +82,7 @@ function Choice({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** A role on a project gives a place to work in, but not its name. */
+/** A role on a project gives access to an organization, but not to its name. */
 function withOthers(listed: readonly OrganizationJson[], search: string): readonly OrganizationJson[] {
   if (search) return listed;
   const ids = (me.value?.roles ?? []).flatMap((role) => role.organizationId ?? []);

@@ -2,7 +2,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
 
-/** Covers the page, which keeps what was written, until somebody has signed in. */
+/** Covers the page, which keeps its drafts, until somebody has signed in. */
 export function SessionEnded() {
   return (
     <Dialog title={t(shellTexts.ended)} onClose={() => {}} isFirm class="covering">

@@ -1,7 +1,7 @@
 import { Button } from "../parts/button.tsx";
 import { Notice } from "./notice.tsx";
 
-/** What is shown if the file of the language cannot be had. Its words would be in that file. */
+/** The page shown if the file of the language cannot be loaded. Its words would be in that file. */
 export function Unreadable() {
   return (
     <Notice

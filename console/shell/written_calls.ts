@@ -5,7 +5,7 @@ import { quoted } from "../parts/quoted.ts";
 export const tools = ["curl", "grpcurl", "TypeScript"] as const;
 export type Tool = (typeof tools)[number];
 
-/** A call in the words of a tool. The token stays a variable. */
+/** A call written for a tool. The token stays a variable. */
 export function written(made: MadeCall, tool: Tool): string {
   return { curl, grpcurl, TypeScript: typeScript }[tool](made);
 }

@@ -5,12 +5,12 @@ import { organizationId } from "../calls/organization.ts";
 import { needs } from "../gen/contract.ts";
 import { belongTo } from "./sign_in.ts";
 
-/** Who is signed in, with the roles. */
+/** The signed-in user, with the roles. */
 export const me = signal<GetMeResponseJson | undefined>(undefined);
 
 export const myId = computed(() => me.value?.user?.id ?? "");
 
-/** Reads who is signed in; the page then belongs to that account. */
+/** Reads the signed-in user; the page then belongs to that account. */
 export async function readMe(): Promise<void> {
   const now = await call("AccountService/GetMe", {});
   const { id = "", username = "" } = now.user ?? {};
@@ -18,17 +18,17 @@ export async function readMe(): Promise<void> {
   me.value = now;
 }
 
-/** What an act is about, from the outside in. */
+/** The object of an act, from the outside in. */
 export type Scope = {
   readonly instance?: boolean | undefined;
   readonly organizationId?: string | undefined;
   readonly projectId?: string | undefined;
   readonly projectGrantId?: string | undefined;
-  /** The user whose events are asked for. */
+  /** The user whose events are requested. */
   readonly aboutUserId?: string | undefined;
 };
 
-/** Whether the roles of the one who is signed in permit a call; the server may still refuse it, with its reason. */
+/** Whether the signed-in user's roles permit a call; the server may still refuse it, with its reason. */
 export function may(method: Method, scope: Scope = {}): boolean {
   const { permission } = needs[method];
   const organization = scope.organizationId ?? organizationId.value;
@@ -53,7 +53,7 @@ function permits(role: HeldRoleJson, method: Method, scope: Scope): boolean {
 const isOfInstance = ({ organizationId, projectId, projectGrantId }: HeldRoleJson): boolean =>
   !organizationId && !projectId && !projectGrantId;
 
-/** Whether one is an administrator of anything. */
+/** Whether the signed-in user administers anything. */
 export const isAdministrator = computed(() => (me.value?.roles ?? []).length > 0);
 
 export const isOfTheInstance = computed(() => (me.value?.roles ?? []).some(isOfInstance));

@@ -6,22 +6,22 @@ const clientId = "postern console";
 const { issuer = "", version = "" } = document.documentElement.dataset;
 const redirectUri = `${issuer}/console/`;
 
-/** How it stands with the sign-in of this page. */
+/** The state of this page's sign-in. */
 export type Standing =
   | { readonly is: "starting" | "ready" | "ended" }
   /** Nobody can sign in: the server has no address that browsers may send secrets to. */
   | { readonly is: "without issuer" }
   | { readonly is: "refused"; readonly error: string }
-  /** The server does not answer, or not now. */
+  /** The server does not respond, or not now. */
   | { readonly is: "away"; readonly refusal: Refusal };
 
 export const standing = signal<Standing>({ is: "starting" });
 
-/** In memory alone, and no longer than its ten minutes. */
+/** Kept only in memory, and no longer than its ten minutes. */
 export const token = signal<string | undefined>(undefined);
 
 const tabs = new BroadcastChannel("postern console");
-/** Whose page this is, once it is known. Another account of the browser never goes on with it. */
+/** The account of this page, once known. Another account of the browser never continues with it. */
 let account: { readonly id: string; readonly hint: string } | undefined;
 
 export function belongTo(given: {
@@ -35,7 +35,7 @@ export function belongTo(given: {
 let touched = Promise.withResolvers<void>();
 for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => touched.resolve());
 
-/** Waits until somebody uses the page: one that nobody uses must not keep a session from ending. */
+/** Waits until somebody uses the page: an unused page must not keep a session alive. */
 export const used = (): Promise<void> => touched.promise;
 
 let ready = Promise.withResolvers<void>();
@@ -69,8 +69,8 @@ async function arrive(): Promise<void> {
 }
 
 /**
- * Gets another token, unless the refused one has already been replaced. If the session has ended, waits until somebody has signed in
- * again; if nobody answers, it fails.
+ * Gets another token, unless the refused one has already been replaced. If the session has ended, waits until somebody has signed in again;
+ * if no server responds, it fails.
  */
 export async function renew(refused = token.value): Promise<void> {
   if (token.value !== undefined && token.value !== refused) return;
@@ -88,7 +88,7 @@ async function renewed(): Promise<void> {
   await ready.promise;
 }
 
-/** Another tab says that somebody signed in or out. If nobody answers now, the next call finds out. */
+/** Another tab reports a sign-in or sign-out. If no server responds now, the next call finds out. */
 async function lookAgain(): Promise<void> {
   if (standing.value.is === "ready") await renew().catch(unlessAway);
   else if (standing.value.is === "ended" && (await silently().catch(unlessAway))) isReady();
@@ -103,7 +103,7 @@ function isReady(): void {
   ready.resolve();
 }
 
-/** Ends the session; the provider's page asks, and leads back here. */
+/** Ends the session; the provider's page asks for confirmation, and leads back here. */
 export function signOut(userId: string): void {
   token.value = undefined;
   const about = { client_id: clientId, post_logout_redirect_uri: redirectUri, logout_hint: userId };
@@ -111,7 +111,7 @@ export function signOut(userId: string): void {
   location.assign(`/oauth/end-session?${query}`);
 }
 
-/** Goes to the sign-in page, and comes back to where the page is. */
+/** Goes to the sign-in page, and returns to the current address. */
 export async function goToSignIn(more: Readonly<Record<string, string>> = {}): Promise<void> {
   const { pathname, search } = location;
   const { state, query } = await newRequest({ ...hint(), ...more });
@@ -147,8 +147,8 @@ function base64url(bytes: Uint8Array): string {
 }
 
 /**
- * Asks without a page: a browser that has a session gets a code in the address that the answer came from. No answer is no word about
- * the session.
+ * Asks without showing a page: a browser with a session gets a code in the address of the response. No response says nothing about the
+ * session.
  */
 async function silently(): Promise<boolean> {
   const { state, query } = await newRequest({ prompt: "none", ...hint() });
@@ -156,7 +156,7 @@ async function silently(): Promise<boolean> {
   const answer = new URL(response.url).searchParams;
   const code = answer.get("code");
   if (!code || answer.get("state") !== state || answer.get("iss") !== issuer) return false;
-  // The answer is this page as it is now.
+  // The response is the current version of this page.
   const now = /data-version="([^"]*)"/.exec(await response.text())?.[1];
   if (now !== undefined && now !== version) outdated.value = true;
   return redeem(code, query.verifier);
@@ -171,7 +171,7 @@ async function comeBack(here: URL): Promise<void> {
   const error = answer.get("error");
   const code = answer.get("code");
   if (error) standing.value = { is: "refused", error: answer.get("error_description") ?? error };
-  // An answer that nobody here asked for.
+  // A response that nobody here asked for.
   else if (!verifier || !code || answer.get("iss") !== issuer) await goToSignIn();
   else if (await redeem(code, verifier)) {
     isReady();
@@ -202,7 +202,7 @@ async function redeem(code: string, verifier: string): Promise<boolean> {
   return true;
 }
 
-/** What a server answered that could: neither overloaded nor away, nor asked too often. */
+/** A response that a server was able to give: it was neither overloaded, nor away, nor asked too often. */
 async function answerOf(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, cache: "no-store" }).catch(() => {
     throw new Refusal(0);
@@ -211,7 +211,7 @@ async function answerOf(url: string, init: RequestInit): Promise<Response> {
   throw new Refusal(response.status, { retryAfter: response.headers.get("retry-after") });
 }
 
-/** Whose token it is; asked before anything else is done with it. */
+/** The owner of a token, looked up before anything else is done with it. */
 async function ownerOf(accessToken: string): Promise<string | undefined> {
   const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
   const response = await answerOf("/postern.v1.AccountService/GetMe", { method: "POST", headers, body: "{}" });

@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** The texts of how long an application's tokens last, and of how it proves who it is. */
+/** The texts about the lifetimes of an application's tokens, and its authentication. */
 export const applicationTokenTexts = {
   title: ["Tokens and sign-out", "Token und Abmeldung", "Jetons et déconnexion", "Tokens y cierre de sesión"],
   about: [

@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** Why nothing, or not the server, answered. */
+/** The reasons why nothing, or something other than the server, responded. */
 export const connectionTexts = {
   lost: [
     "The server cannot be reached. Check your connection.",

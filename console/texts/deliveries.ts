@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** The texts of what was given up, and of the applications of all projects. */
+/** The texts of given-up deliveries, and of the applications of all projects. */
 export const deliveryTexts = {
   title: ["Deliveries", "Zustellungen", "Envois", "Envíos"],
   about: [
@@ -37,7 +37,7 @@ export const deliveryTexts = {
   expired: ["Expired", "Abgelaufen", "Expiré", "Caducado"],
 } as const satisfies Texts;
 
-/** What a mail is about. */
+/** The subjects of mails. */
 export const mailTexts = {
   MAIL_KIND_UNSPECIFIED: ["Mail", "Mail", "E-mail", "Correo"],
   MAIL_KIND_VERIFY_EMAIL: ["Address to confirm", "Adresse bestätigen", "Adresse à confirmer", "Confirmar la dirección"],

@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** The texts of what all pages are made of. */
+/** The texts of the parts that all pages share. */
 export const partTexts = {
   copy: ["Copy", "Kopieren", "Copier", "Copiar"],
   copied: ["Copied", "Kopiert", "Copié", "Copiado"],

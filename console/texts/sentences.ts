@@ -2,13 +2,13 @@ import { sentencesOfObjects } from "./sentences_of_objects.ts";
 import { sentencesOfUsers } from "./sentences_of_users.ts";
 import type { Texts } from "./text.ts";
 
-/** What events say, by their type, with places for who and what; those of `type:self` are for whoever did it to themselves. */
+/** The sentences for events by type, with places for users and objects; those of `type:self` are for users who acted on themselves. */
 export const sentences: Texts = { ...sentencesOfUsers, ...sentencesOfObjects };
 
-/** The types of events that there is a sentence for. */
+/** The types of events that have a sentence. */
 export const types: readonly string[] = Object.keys(sentences).filter((name) => !name.endsWith(":self"));
 
-/** Whom and what a sentence speaks of if nothing is known of them. */
+/** The names in a sentence for users and objects of which nothing is known. */
 export const sentenceTexts = {
   somebody: ["Somebody", "Jemand", "Quelqu’un", "Alguien"],
   unknownUser: ["an unknown user", "einen unbekannten Benutzer", "une personne inconnue", "alguien desconocido"],

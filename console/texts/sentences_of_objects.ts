@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** What all other events say. */
+/** The sentences for all other events. */
 export const sentencesOfObjects = {
   "instance.created": [
     "The instance was set up",

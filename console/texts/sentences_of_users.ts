@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** What events of users, and of what belongs to them, say. `:self` is for those who did it to themselves. */
+/** The sentences for events of users, and of the objects that belong to them. `:self` is for users who acted on themselves. */
 export const sentencesOfUsers = {
   "user.human_created": [
     "{actor} created the account of {user}",

@@ -17,7 +17,7 @@ export type Texts = Readonly<Record<string, Text>>;
 
 const chosen = "postern console language";
 
-/** The language of the page: the one that was chosen here, or the first of the browser's that we have. */
+/** The language of the page: the one chosen here, or the first of the browser's that we have. */
 export const language = signal<Language>(preferred());
 
 function preferred(): Language {
@@ -25,16 +25,16 @@ function preferred(): Language {
   return wanted.flatMap((tag) => languages.find((one) => one === tag) ?? [])[0] ?? "en";
 }
 
-// The words of the languages that were loaded, by the numbers of texts.
+// The words of the loaded languages, by the numbers of texts.
 const words: Partial<Record<Language, readonly string[]>> = {};
 
-/** Loads the words of a language; until those of the page's language are there, nothing can be shown. */
+/** Loads the words of a language; until those of the page's language are loaded, nothing can be shown. */
 export async function loadWords(wanted: Language): Promise<void> {
   const found = await wordsIn[wanted]?.();
   if (found) words[wanted] = found.default;
 }
 
-/** Remembers the language that was chosen, also for the next time that the console is opened. */
+/** Remembers the chosen language, also for the next time that the console is opened. */
 export const rememberLanguage = (wanted: Language): void => localStorage.setItem(chosen, wanted);
 
 /** Shows the page in a language whose words are loaded, unless another one was chosen since. */

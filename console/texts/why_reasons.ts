@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** What a sign-in checks, by the contract’s names. */
+/** The checks of a sign-in, by the contract’s names. */
 export const checkTexts = {
   APPLICATION: [
     "The application signs users in",
@@ -40,7 +40,7 @@ export const outcomeTexts = {
   UNKNOWN: ["You may not know", "Nicht für Sie sichtbar", "Non visible pour vous", "No visible para usted"],
 } satisfies Texts;
 
-/** Why a check has its result. */
+/** The reasons for the results of checks. */
 export const reasonTexts = {
   APPLICATION_INACTIVE: [
     "The application is deactivated.",
@@ -235,7 +235,7 @@ export const reasonTexts = {
   ],
 } satisfies Texts;
 
-/** What keeps a grant or a decision from being a yes. */
+/** The reasons why a grant has no effect or a decision is no. */
 export const problemTexts = {
   INACTIVE: ["Deactivated", "Deaktiviert", "Désactivée", "Desactivada"],
   EXPIRED: ["Ended", "Beendet", "Terminée", "Terminada"],

@@ -20,7 +20,7 @@ import { EndedRoles } from "./ended_roles.tsx";
 
 type AccessProps = { readonly user: UserJson };
 
-/** What the user may do: the grants of this organization, every role from wherever it comes, and what is offered or barred. */
+/** The user's access: the grants of this organization, all roles from any organization, and the roles that are offered or barred. */
 export function Access({ user }: AccessProps) {
   const { id: userId = "", details } = user;
   const organizationId = details?.resourceOwner ?? "";

@@ -13,7 +13,7 @@ import { userTexts } from "../texts/users.ts";
 
 type ContactProps = { readonly user: UserJson; readonly onChanged: () => Promise<void> };
 
-/** The addresses that mails and SMS go to, and whether they are the user's. */
+/** The addresses for mails and SMS, and whether they are verified. */
 export function Contact(props: ContactProps) {
   const { human } = props.user;
   return (
@@ -57,7 +57,7 @@ const confirmation = (send: string): Field => ({
   ],
 });
 
-/** How the address is confirmed, as the call says it. */
+/** The way to confirm the address, as the call names it. */
 const modeOf = ({ confirmation: chosen }: Draft) =>
   chosen === "send" ? { sendCode: {} } : { isVerified: chosen === "verified" };
 

@@ -18,7 +18,7 @@ type EndedRolesProps = {
   readonly onChanged: () => Promise<void>;
 };
 
-/** The organizations that cannot give the user roles, because roles of theirs were ended or declined. */
+/** The organizations that cannot give the user roles, because their roles were ended or declined. */
 export function EndedRoles({ user, ended, onChanged }: EndedRolesProps) {
   const organizationId = user.details?.resourceOwner;
   const mayAllow = may("UserRoleService/AllowUserRoles", { organizationId });

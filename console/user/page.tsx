@@ -21,7 +21,7 @@ import { Security } from "./security.tsx";
 
 export type UserPart = { readonly user: UserJson; readonly reading: Reading<GetUserResponseJson> };
 
-/** A user: who it is, what the user may do, how the user signs in, and what happened. */
+/** A user: profile, access, sign-in and history. */
 export default function UserPage({ userId = "", part = "" }: PageProps) {
   const reading = useCall("UserService/GetUser", { userId });
   return (

@@ -15,7 +15,7 @@ import { UserMetadata } from "./metadata.tsx";
 import type { UserPart } from "./page.tsx";
 import { StateActs } from "./state_acts.tsx";
 
-/** Who the user is, and how to reach the user. */
+/** The user's name and contact data. */
 export function Profile({ user, reading }: UserPart) {
   const { id: userId = "", human, details } = user;
   const mayEdit = may("UserService/UpdateHumanUser", { organizationId: details?.resourceOwner });

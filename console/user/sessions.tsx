@@ -11,7 +11,7 @@ import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 import { oneUserTexts } from "../texts/user.ts";
 
-/** Where the user is signed in. */
+/** The user's sessions. */
 export function Sessions({ user }: { readonly user: UserJson }) {
   const userId = user.id ?? "";
   const sessions = useList("SessionService/ListSessions", { userId }, { rowsOf: ({ sessions }) => sessions });
@@ -89,7 +89,7 @@ const systems = [
   ["Linux", "Linux"],
 ] as const;
 
-/** A browser and its system in two words; the whole text if it is something else. */
+/** A browser and its system in two words; for anything else, the whole text. */
 function deviceOf(userAgent: string): string {
   const named = (list: readonly (readonly [string, string])[]) => list.find(([mark]) => userAgent.includes(mark))?.[1];
   return [named(browsers), named(systems)].filter(Boolean).join(" · ") || userAgent.slice(0, 60);

@@ -87,7 +87,7 @@ function humanOf(draft: Draft) {
     email: text(draft.email),
     isEmailVerified: draft.isEmailVerified === true,
     ...(text(draft.phone) ? { phone: text(draft.phone) } : {}),
-    // Whoever sets it knows it, so it has to be changed.
+    // The administrator who sets it knows it, so it has to be changed.
     ...(password ? { password, passwordChangeRequired: true } : {}),
   };
 }

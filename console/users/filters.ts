@@ -2,14 +2,14 @@ import type { UserFilterJson } from "../../gen/postern/v1/user_pb.ts";
 import type { Text } from "../texts/text.ts";
 import { userTexts } from "../texts/users.ts";
 
-/** What the address of the page says about its list. */
+/** The state of the list in the address of the page. */
 export type UserQuery = { readonly kind: string; readonly view: string; readonly search?: string };
 
 type View = { readonly name: string; readonly text: Text; readonly filter: () => UserFilterJson };
 
 const days = 24 * 3600 * 1000;
 
-/** What administrators look for. */
+/** Lists that administrators often look for. */
 export const views: readonly View[] = [
   { name: "", text: userTexts.inAnyState, filter: () => ({}) },
   { name: "active", text: userTexts.active, filter: () => ({ state: "USER_STATE_ACTIVE" }) },

@@ -11,7 +11,7 @@ import { ChangeLink } from "./change_link.tsx";
 import type { Question } from "./page.tsx";
 import { textFor } from "./sign_in.tsx";
 
-/** Why Evaluate answers yes or no, and which grants count. */
+/** Explains why Evaluate answers yes or no, and which grants count. */
 export function DecisionAnswer({ question: { user, project, role } }: { readonly question: Question }) {
   const isAsked = Boolean(user && project && role);
   const request = { userId: user, projectId: project, roleKey: role };

@@ -13,7 +13,7 @@ import { whyTexts } from "../texts/why.ts";
 import { DecisionAnswer } from "./decision.tsx";
 import { SignInAnswer } from "./sign_in.tsx";
 
-/** What is asked; it stands in the address, so that an answer can be shown to somebody else. */
+/** The question, which is part of the address, so that an answer can be shown to somebody else. */
 export type Question = {
   readonly kind: string;
   readonly user: string;
@@ -25,7 +25,7 @@ export type Question = {
 
 const usual = "openid profile email roles";
 
-/** Why somebody may or may not sign in, or act in a role. */
+/** Explains why a user may or may not sign in, or act in a role. */
 export default function WhyPage() {
   const { query, route } = useLocation();
   const { kind = "", user = "", project = "", app = "", role = "", scopes = usual } = query;

@@ -19,7 +19,7 @@ import { checkTexts, originTexts, outcomeTexts, problemTexts, reasonTexts } from
 import { ChangeLink } from "./change_link.tsx";
 import type { Question } from "./page.tsx";
 
-/** Why the user may or may not sign in: each check, the grants behind it, and what the application would learn. */
+/** Explains why the user may or may not sign in: each check, the grants behind it, and the claims that the application would get. */
 export function SignInAnswer({ question: { user, project, app, scopes } }: { readonly question: Question }) {
   const isAsked = Boolean(user && project && app);
   const request = { userId: user, projectId: project, appId: app, scopes: scopes.split(/\s+/).filter(Boolean) };
@@ -39,7 +39,7 @@ export function SignInAnswer({ question: { user, project, app, scopes } }: { rea
   );
 }
 
-/** A name of the contract without its beginning, as our texts have it. */
+/** A name of the contract without its prefix, as in our texts. */
 export function textFor(texts: Texts, name: string | undefined, beginning: string): string {
   const key = (name ?? "").replace(beginning, "");
   const found: Text | undefined = texts[key];

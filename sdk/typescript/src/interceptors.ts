@@ -2,7 +2,7 @@ import { MethodOptions_IdempotencyLevel as IdempotencyLevel } from "@bufbuild/pr
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { retryPolicy } from "./retry_policy.ts";
 
-/** Returns the token of the caller; asked before each call, so that it may read a fresh one. None: the call goes without. */
+/** Returns the token of the caller before each call, so that it can be a fresh one. Without one, the call has no token. */
 export type TokenProvider = () => string | undefined | Promise<string | undefined>;
 
 /** Sends a token with each call that has none of its own. */
@@ -27,8 +27,8 @@ export function withIdempotencyKeys(): Interceptor {
 }
 
 /**
- * Repeats calls that found no server, by the policy of the service: up to five attempts, with growing waits. A connection that
- * breaks under a call counts as such, which is safe for reads and for writes with an idempotency key.
+ * Repeats calls that found no server, by the policy of the service: up to five attempts, with growing pauses. A connection that breaks
+ * during a call counts as such, which is safe for reads and for writes with an idempotency key.
  */
 export function withRetries(): Interceptor {
   return (next) => async (request) => {
@@ -47,7 +47,7 @@ export function withRetries(): Interceptor {
 /** Called with errors of calls that the caller did not cancel. */
 function isRetryable(error: unknown): boolean {
   const { code, details } = ConnectError.from(error);
-  // Connect for Node says this of a connection that broke. Every refusal of the service has details.
+  // Connect for Node reports a broken connection like this. Every refusal of the service has details.
   if (details.length === 0 && (code === Code.Canceled || code === Code.Aborted)) return true;
   const name = Code[code]?.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
   return name !== undefined && retryPolicy.retryableStatusCodes.includes(name);

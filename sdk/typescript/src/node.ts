@@ -2,11 +2,11 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { type Postern, posternOf } from "./client.ts";
 import { type TokenProvider, withIdempotencyKeys, withRetries, withToken } from "./interceptors.ts";
 
-/** What a connection needs. */
+/** The options of a connection. */
 export type ConnectOptions = {
   /** The address of the service, such as `https://id.example.com`. */
   readonly url: string;
-  /** The token of the caller; without it only calls that need none work. */
+  /** The token of the caller; without it, only calls that need none work. */
   readonly token?: TokenProvider;
   /** The longest wait for a call, retries included; 30 seconds when absent. */
   readonly timeoutMs?: number;
