@@ -32,7 +32,9 @@ export type Later = {
 
 /** A cascade that a job makes in batches. */
 export type Step = Pick<Cascade, "makes" | "select"> & {
-  /** The select in the order of an index, after the owner and the stream that the previous batch ended with: `$10` as a JSON array, or null. */
+  /**
+   * The select in the order of an index, after the owner and the stream that the previous batch ended with: `$10` as a JSON array, or null.
+   */
   readonly next?: string;
   /**
    * Whether the next step follows after just one batch, and all steps run again at the end: it reads rows that the earlier steps made

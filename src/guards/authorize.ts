@@ -49,7 +49,10 @@ function permittedTo(method: DescMethod, lookups: Lookups): Step {
   }
 }
 
-/** Refuses tokens of the console and limited access tokens: changing one's own account requires no permission, so no list of permissions can allow it. */
+/**
+ * Refuses tokens of the console and limited access tokens: changing one's own account requires no permission, so no list of permissions can
+ * allow it.
+ */
 const notLimited: Step = (_request, call) => {
   const caller = callerOf(call);
   refuseInConsole(caller);

@@ -25,8 +25,9 @@ export type ToRecover = {
 
 /**
  * Creates a new token for the first administrator, or for the user with an id, a login name or an address, which is looked up in the
- * organization if one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their organization.
- * On request, it makes a link in place of the token. Needs only the database and the master key, and may run alongside the service.
+ * organization if one is given. It also reactivates and unlocks that user, removes their second factors, and reactivates their
+ * organization. On request, it makes a link in place of the token. Needs only the database and the master key, and may run alongside the
+ * service.
  */
 export async function recover(config: Config, { wanted, organizationId, link }: ToRecover = {}): Promise<Recovered> {
   // Standard output is reserved for the token, but the log goes there by default.

@@ -5291,9 +5291,9 @@ export const ApplicationService: GenService<{
     output: typeof GetApplicationResponseSchema;
   },
   /**
-   * Lists the applications of a project, or of all projects of the organization, which needs the permission in the whole organization: all of
-   * them, or those that match the filter. They are ordered by name unless the request specifies an order; with `name_prefix` or search, they
-   * are ordered by the names or words that match. A page may have fewer items than requested, or none, even if there are more;
+   * Lists the applications of a project, or of all projects of the organization, which needs the permission in the whole organization: all
+   * of them, or those that match the filter. They are ordered by name unless the request specifies an order; with `name_prefix` or search,
+   * they are ordered by the names or words that match. A page may have fewer items than requested, or none, even if there are more;
    * `next_page_token` is empty on the last page.
    *
    * @generated from rpc postern.v1.ApplicationService.ListApplications

@@ -73,8 +73,8 @@ export type AttemptFact = Message<"postern.v1.AttemptFact"> & {
     case: "permissionRefused";
   } | {
     /**
-     * Somebody asked for a mail that resets a password. If the mail was sent, this event is written whatever the minute has had: the code gives
-     * access.
+     * Somebody asked for a mail that resets a password. If the mail was sent, this event is written whatever the minute has had: the code
+     * gives access.
      *
      * @generated from field: postern.v1.AttemptFact.PasswordResetRequested password_reset_requested = 6;
      */
@@ -156,8 +156,8 @@ export type AttemptFactJson = {
   permissionRefused?: AttemptFact_PermissionRefusedJson;
 
   /**
-   * Somebody asked for a mail that resets a password. If the mail was sent, this event is written whatever the minute has had: the code gives
-   * access.
+   * Somebody asked for a mail that resets a password. If the mail was sent, this event is written whatever the minute has had: the code
+   * gives access.
    *
    * @generated from field: postern.v1.AttemptFact.PasswordResetRequested password_reset_requested = 6;
    */

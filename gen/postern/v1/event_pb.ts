@@ -135,8 +135,8 @@ export type Event = Message<"postern.v1.Event"> & {
   origin?: Origin | undefined;
 
   /**
-   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants, memberships, consents
-   * and sign-ins to applications, or of an attempt at one of them.
+   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants,
+   * memberships, consents and sign-ins to applications, or of an attempt at one of them.
    *
    * @generated from field: optional string about_user_id = 11;
    */
@@ -228,8 +228,8 @@ export type EventJson = {
   origin?: OriginJson;
 
   /**
-   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants, memberships, consents
-   * and sign-ins to applications, or of an attempt at one of them.
+   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants,
+   * memberships, consents and sign-ins to applications, or of an attempt at one of them.
    *
    * @generated from field: optional string about_user_id = 11;
    */
@@ -961,9 +961,9 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse, {jsonTyp
  */
 export const EventService: GenService<{
   /**
-   * Lists events of the organization, latest first: by object, by the user or project that they are about, by actor, by type, by time. A page may have fewer items than
-   * requested, or none, even if there are more; `next_page_token` is empty on the last page. With `about_user_id`, `user.write` is enough,
-   * and with `project_id`, `member.read`, also on that project alone.
+   * Lists events of the organization, latest first: by object, by the user or project that they are about, by actor, by type, by time. A
+   * page may have fewer items than requested, or none, even if there are more; `next_page_token` is empty on the last page. With
+   * `about_user_id`, `user.write` is enough, and with `project_id`, `member.read`, also on that project alone.
    *
    * @generated from rpc postern.v1.EventService.ListEvents
    */

@@ -1974,9 +1974,9 @@ export const InvitationStateSchema: GenEnum<InvitationState, InvitationStateJson
 export const InvitationService: GenService<{
   /**
    * Invites people to the organization, all of them to the same: with an outcome for each item, or all or nothing. The caller must be
-   * allowed to give all that is offered, and still be when an invitation is accepted. The response does not depend on whether an address belongs to a user
-   * anywhere. Mails count towards limits: three per hour from an organization to an address, 1,000 per hour from an organization, and
-   * the limit of mails to an address (SEND_LIMIT).
+   * allowed to give all that is offered, and still be when an invitation is accepted. The response does not depend on whether an address
+   * belongs to a user anywhere. Mails count towards limits: three per hour from an organization to an address, 1,000 per hour from an
+   * organization, and the limit of mails to an address (SEND_LIMIT).
    *
    * @generated from rpc postern.v1.InvitationService.CreateInvitations
    */
@@ -2029,10 +2029,10 @@ export const InvitationService: GenService<{
     output: typeof WithdrawInvitationResponseSchema;
   },
   /**
-   * Accepts an invitation for the caller, whose address must be the invited one (INVITATION_FOR_OTHER_ADDRESS), and be verified or set by an
-   * administrator (INVITATION_ADDRESS_UNCONFIRMED). The caller gets what the inviter may still give; the response says what was not given,
-   * and why. If nothing can be given, the call fails and the invitation stays pending. The call fails with INVITER_NOT_ENTITLED if the
-   * inviter may no longer invite. What the caller's own organization has to accept first is not given either (ACCEPTANCE_REQUIRED): it
+   * Accepts an invitation for the caller, whose address must be the invited one (INVITATION_FOR_OTHER_ADDRESS), and be verified or set by
+   * an administrator (INVITATION_ADDRESS_UNCONFIRMED). The caller gets what the inviter may still give; the response says what was not
+   * given, and why. If nothing can be given, the call fails and the invitation stays pending. The call fails with INVITER_NOT_ENTITLED if
+   * the inviter may no longer invite. What the caller's own organization has to accept first is not given either (ACCEPTANCE_REQUIRED): it
    * becomes an invitation that this organization receives.
    *
    * @generated from rpc postern.v1.InvitationService.AcceptInvitation

@@ -261,9 +261,9 @@ export type Access = Message<"postern.v1.Access"> & {
   coversAtHome: boolean;
 
   /**
-   * For people who call about themselves, or about no user at all: the call must present the token of a session that began recently, with a factor if they
-   * have one (SIGN_IN_NOT_FRESH). Personal access tokens and tokens of applications do not count as a sign-in. Machines do not
-   * sign in, and administrators who act for others need no fresh sign-in.
+   * For people who call about themselves, or about no user at all: the call must present the token of a session that began recently, with a
+   * factor if they have one (SIGN_IN_NOT_FRESH). Personal access tokens and tokens of applications do not count as a sign-in. Machines do
+   * not sign in, and administrators who act for others need no fresh sign-in.
    *
    * @generated from field: bool fresh_sign_in = 31;
    */
@@ -490,9 +490,9 @@ export type AccessJson = {
   coversAtHome?: boolean;
 
   /**
-   * For people who call about themselves, or about no user at all: the call must present the token of a session that began recently, with a factor if they
-   * have one (SIGN_IN_NOT_FRESH). Personal access tokens and tokens of applications do not count as a sign-in. Machines do not
-   * sign in, and administrators who act for others need no fresh sign-in.
+   * For people who call about themselves, or about no user at all: the call must present the token of a session that began recently, with a
+   * factor if they have one (SIGN_IN_NOT_FRESH). Personal access tokens and tokens of applications do not count as a sign-in. Machines do
+   * not sign in, and administrators who act for others need no fresh sign-in.
    *
    * @generated from field: bool fresh_sign_in = 31;
    */

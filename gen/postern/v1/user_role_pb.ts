@@ -760,7 +760,8 @@ export const RoleKindSchema: GenEnum<RoleKind, RoleKindJson> = /*@__PURE__*/
 export const UserRoleService: GenService<{
   /**
    * Lists all that a user holds, and the way it came: the roles from memberships and user grants, in effect or not, ordered by the
-   * organizations that gave them and then by age. A page may have fewer items than requested even if there are more; `next_page_token` is empty on the last page.
+   * organizations that gave them and then by age. A page may have fewer items than requested even if there are more; `next_page_token` is
+   * empty on the last page.
    *
    * @generated from rpc postern.v1.UserRoleService.ListUserRoles
    */
@@ -794,9 +795,9 @@ export const UserRoleService: GenService<{
     output: typeof ListEndedUserRolesResponseSchema;
   },
   /**
-   * Lets an organization give roles to a user again after EndUserRoles or DeclineReceivedInvitation. The ended roles do not come back by themselves. Users can
-   * undo only what they ended themselves. While the ended roles are still being removed, the call is refused (BEING_DELETED). If the
-   * organization's roles were not ended, nothing changes.
+   * Lets an organization give roles to a user again after EndUserRoles or DeclineReceivedInvitation. The ended roles do not come back by
+   * themselves. Users can undo only what they ended themselves. While the ended roles are still being removed, the call is refused
+   * (BEING_DELETED). If the organization's roles were not ended, nothing changes.
    *
    * @generated from rpc postern.v1.UserRoleService.AllowUserRoles
    */

@@ -58,7 +58,10 @@ export const postponeMail = (
   update mail_messages set due = now() + make_interval(secs => ${seconds}), failure = ${failure}
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;
 
-/** Gives up on a mail, unless another worker has taken it since. Its codes stay valid, in case it arrived after all, and so it can be sent again. */
+/**
+ * Gives up on a mail, unless another worker has taken it since. Its codes stay valid, in case it arrived after all, and so it can be sent
+ * again.
+ */
 export const buryMail = (sql: Sql, { id, attempts }: LeasedMail, failure: string) => sql`
   update mail_messages set dead = now(), failure = ${failure}
   where mail_id = ${id} and attempts = ${attempts} and dead is null`;

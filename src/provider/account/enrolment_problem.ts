@@ -5,7 +5,7 @@ import type { Language } from "../../messages/language.ts";
 import { pageText } from "../../messages/page.ts";
 import type { Attempt } from "./enrolment_form.ts";
 
-/** The reason of a failed enrolment, and whether the user may try again, start over, or has to sign in again. */
+/** The reason for a failed enrolment, and whether the user may try again, start over, or has to sign in again. */
 export type EnrolmentProblem = Required<Attempt> & { readonly goesOn: "again" | "anew" | "signedOut" };
 
 /** Finds why an enrolment failed, as the user may see it; undefined for other errors. */

@@ -1,7 +1,8 @@
 /**
  * The cookies of the pages: the browser, its session, all its sessions if it has several, the users it is known to, its language, the code
- * and the sealed link of a mail, the code of an administrator's link, the code of a mail to sign in and the token of the sign-in that waits for it, the codes of an invitation
- * and of a registration, and the sealed authorization request that a password reset, a registration or a mailed code interrupted.
+ * and the sealed link of a mail, the code of an administrator's link, the code of a mail to sign in and the token of the sign-in that waits
+ * for it, the codes of an invitation and of a registration, and the sealed authorization request that a password reset, a registration or a
+ * mailed code interrupted.
  */
 export type CookieName = keyof typeof values;
 

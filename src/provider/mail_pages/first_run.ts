@@ -25,8 +25,8 @@ const longestPassword = 1000;
 type LinkParts = ProviderParts & { readonly signIns: SignIns };
 
 /**
- * The route behind the link that the first start or `recover` printed. Opening it does nothing; a button signs the administrator in and ends
- * the password that the first start wrote to a file.
+ * The route behind the link that the first start or `recover` printed. Opening it does nothing; a button signs the administrator in and
+ * ends the password that the first start wrote to a file.
  */
 export function firstRunRoute(parts: LinkParts): HttpRoute {
   const { deps, settings, issuer, signIns } = parts;

@@ -10,8 +10,8 @@ import type { SignInSteps } from "../sign_in/steps.ts";
 import { codeMoved, type PlainPage, plainResponse, plainRoute } from "./plain_page.ts";
 
 /**
- * The route of the link in a mail with a code to sign in. It only shows the code: in the browser that asked for it, as a form to submit, and
- * in any other, such as a mail scanner, to be typed where it was asked for. Nothing but that form uses the code.
+ * The route of the link in a mail with a code to sign in. It only shows the code: in the browser that asked for it, as a form to submit,
+ * and in any other, such as a mail scanner, to be typed where it was asked for. Nothing but that form uses the code.
  */
 export function mailedSignInRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute {
   const show = async (page: PlainPage) => codeMoved(page, "mailed", normalizeCode) ?? waiting(page, steps);

@@ -11,7 +11,8 @@ import { emailIsProven, emailOfOwnDomain, qualifiedName } from "../../services/c
 import { allRolesScope } from "../../services/callers/scopes.ts";
 import { type Resource, resourcesOf } from "../request/resource.ts";
 
-// PostgreSQL does not look up `(g.owner = …) is true` in an index: with the project alone, it would read all the grants of its organization.
+// PostgreSQL does not look up `(g.owner = …) is true` in an index: with the project alone, it would read all the grants of its
+// organization.
 /** The SQL condition that the user `u` may sign in to the project `p` for an organization: its own, or one that has granted it a role. */
 export const mayActFor = (organization: string): string =>
   `(${organization} = u.owner or ${holdsGrant(` and (g.owner = ${organization}) is true`)})`;

@@ -48,8 +48,8 @@ export type ProvenBrowser = UserBrowser & { readonly now: Date; readonly earlier
 export type Remembered = { readonly replaced: readonly string[]; readonly wasKnown: boolean };
 
 /**
- * SQL for the hash, as `hash`, of the cookie by which a browser is known to a user, for SQL expressions of the user's id and of the hashes of
- * its cookies.
+ * SQL for the hash, as `hash`, of the cookie by which a browser is known to a user, for SQL expressions of the user's id and of the hashes
+ * of its cookies.
  */
 export const knownBrowserOf = (user: string, browsers: string): string => `
   select encode(k.hash, 'hex') as hash from unnest(string_to_array(${browsers}, ' ')) as value
