@@ -5,7 +5,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ExplanationService } from "../gen/postern/v1/explanation_pb.ts";
 import { newId, systemCall } from "../src/deps.ts";
-import { reserve } from "../src/events/attempt_places.ts";
+import { countedAttempts, reserve } from "../src/events/attempt_places.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
 import { batches } from "../src/events/job.ts";
 import { numberAll } from "../src/events/numbering.ts";
@@ -17,26 +17,29 @@ import { keyring } from "../src/security/seal.ts";
 import { documentApplications } from "../src/services/applications/document_application.ts";
 import { unjudgedApplications } from "../src/services/applications/judge_applications.ts";
 import { beginAt } from "../src/services/audit/event_watch.ts";
+import { expiredBearers } from "../src/services/callers/bearer_expiry.ts";
 import { useWrite } from "../src/services/callers/bearer_use.ts";
 import * as reads from "../src/services/callers/caller_lookups.ts";
 import { freshSignInRead } from "../src/services/callers/fresh_sign_in.ts";
 import { checkRecord, noteCheck } from "../src/services/domains/domain_check.ts";
 import { takeDomains } from "../src/services/domains/domain_worker.ts";
-import { expiryChores } from "../src/services/expiry.ts";
-import { resealedFactors } from "../src/services/factors/factor_expiry.ts";
+import { factorChores, resealedFactors } from "../src/services/factors/factor_expiry.ts";
 import { expiredInvitations } from "../src/services/invitations/invitation_expiry.ts";
 import { jobsOfEarlierReleases, oldJobs } from "../src/services/jobs/job.ts";
 import { knownAttempts, rememberBrowser, reserveKnown } from "../src/services/passwords/known_browser.ts";
 import { countFailure } from "../src/services/passwords/name_wait.ts";
+import { passwordChores } from "../src/services/passwords/password_expiry.ts";
 import { answerRequests } from "../src/services/passwords/password_reset_worker.ts";
 import { projectNamesRead } from "../src/services/projects/project_names.ts";
 import { expiredRegistrations } from "../src/services/registrations/registration_expiry.ts";
 import { linkSignIn } from "../src/services/sessions/link_session.ts";
 import { callSession } from "../src/services/sessions/new_session.ts";
+import { sessionChores } from "../src/services/sessions/session_expiry.ts";
 import { resealedSubscriptions } from "../src/services/subscriptions/subscription_secret.ts";
 import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
 import { dueErasures } from "../src/services/users/erasure.ts";
+import { codeChores } from "../src/services/verification/code_expiry.ts";
 import { factorCalls } from "./fixture/factor_calls.ts";
 import { withPasskey, withTotp } from "./fixture/factors.ts";
 import { type Fixture, fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
@@ -323,8 +326,13 @@ test("what is over is cleared away by the statements of its file", async () => {
   await withTotp(postern);
   const { deps } = handlers;
   const rotated = { ...deps, secrets: { ...deps.secrets, keyring: keyring([randomBytes(32), ...masterKeys()]) } };
+  const [sessions, signIns] = sessionChores(deps);
+  const [sends, mails, codes] = codeChores(deps, postern.config);
+  const [requests, ...counts] = passwordChores(deps);
+  const [enrolments, challenges] = factorChores(deps);
   const chores = [
-    ...expiryChores(deps, postern.config),
+    ...[sessions, expiredBearers(deps), sends, mails, requests, enrolments, signIns, challenges, ...counts],
+    ...[countedAttempts(deps.sql, deps.clock), codes],
     oldJobs(deps),
     dueErasures(deps),
     ...[expiredInvitations(deps), expiredRegistrations(deps), unjudgedApplications(deps)],
@@ -333,7 +341,7 @@ test("what is over is cleared away by the statements of its file", async () => {
     resealedSubscriptions(rotated),
   ];
   handlers.heard();
-  for (const { batch } of chores) await batch(10);
+  for (const chore of chores) await chore?.batch(10);
   await show("expiry.sql", handlers.heard());
 });
 

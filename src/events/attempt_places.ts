@@ -1,4 +1,5 @@
 import type { Sql } from "../postgres/pool/connect.ts";
+import type { Chore } from "./sweep.ts";
 
 /** The user whom an attempt is about, without an id if that is nobody, and its type. */
 export type Attempted = { readonly owner: string; readonly userId: string; readonly type: string };
@@ -101,7 +102,15 @@ const reserveAll = (sql: Sql, minute: Date, wanted: string) => sql<Reserved[]>`
   select i.key, i.asked, greatest(0, least(w.granted, ${most.instance} - (i.asked - w.granted)))
   from instance i, (select sum(granted)::integer as granted from of_owners) w`;
 
+// A node whose clock is behind may still count an earlier minute.
+const countedMs = 600_000;
+
 /** Deletes the counts of minutes that are over. */
-export const deletePlaces = (sql: Sql, before: Date, limit: number) => sql`
+export const countedAttempts = (sql: Sql, clock: () => Date): Chore => ({
+  name: "counted attempts",
+  batch: async (limit) => (await deletePlaces(sql, new Date(clock().getTime() - countedMs), limit)).count,
+});
+
+const deletePlaces = (sql: Sql, before: Date, limit: number) => sql`
   delete from attempt_places where (minute, key) in (
     select minute, key from attempt_places where minute < ${before} order by minute limit ${limit} for update skip locked)`;

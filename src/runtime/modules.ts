@@ -3,6 +3,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { Config } from "../config/config.ts";
 import type { Call, Deps } from "../deps.ts";
 import type { LateRule, MessageRule } from "../errors.ts";
+import { countedAttempts } from "../events/attempt_places.ts";
 import type { FactNoun } from "../events/fact.ts";
 import { type Folds, foldsByType } from "../events/fold.ts";
 import type { Tail } from "../events/follow.ts";
@@ -15,11 +16,11 @@ import { accessTokens } from "../services/access_tokens/module.ts";
 import { account } from "../services/account/module.ts";
 import { applications } from "../services/applications/module.ts";
 import { audit } from "../services/audit/module.ts";
+import { callers } from "../services/callers/module.ts";
 import { consents } from "../services/consents/module.ts";
 import { decisions } from "../services/decisions/module.ts";
 import { deliveries } from "../services/deliveries/module.ts";
 import { domains } from "../services/domains/module.ts";
-import { expiryChores } from "../services/expiry.ts";
 import { factors } from "../services/factors/module.ts";
 import { invitations } from "../services/invitations/module.ts";
 import { jobs } from "../services/jobs/module.ts";
@@ -39,6 +40,7 @@ import { subscriptions } from "../services/subscriptions/module.ts";
 import { userExports } from "../services/user_exports/module.ts";
 import { userGrants } from "../services/user_grants/module.ts";
 import { users } from "../services/users/module.ts";
+import { verification } from "../services/verification/module.ts";
 
 /** The parts of the runtime that modules may ask for. */
 export type Parts = {
@@ -69,15 +71,17 @@ type Module = {
 };
 
 const log = {
-  chores: ({ deps: { sql, clock } }: Parts, settings: Config) => [expiredRecords(sql, clock, settings)],
+  chores: ({ deps: { sql, clock } }: Parts, settings: Config) => [
+    expiredRecords(sql, clock, settings),
+    countedAttempts(sql, clock),
+  ],
 };
 const notify = {
   chores: ({ deps }: Parts) => [...smsChores(deps), ...mailChores(deps), ...logoutChores(deps)],
 };
-const expiry = { chores: ({ deps }: Parts, settings: Config) => expiryChores(deps, settings) };
 
 const modules = [
-  ...[log, notify, expiry],
+  ...[log, notify, callers, verification],
   ...[account, accessTokens, machineCredentials, passwords, users, userExports, members, sessions, factors, policies],
   ...[organizations, domains, projects, applications, userGrants, invitations, registrations],
   ...[consents, decisions, audit, names, deliveries, subscriptions, jobs, provider],

@@ -23,7 +23,7 @@ export const floors: readonly (readonly string[])[] = [
   ["services/machine_credentials"],
   ["services/account", "services/applications", "services/invitations", "services/registrations"],
   ["services/users"],
-  ["services/access_tokens", "services/domains", "services/sessions", "services/subscriptions", "services/expiry"],
+  ["services/access_tokens", "services/domains", "services/sessions", "services/subscriptions"],
   ["services/factors", "services/organizations", "services/passwords", "services/user_grants"],
   [
     "services/consents",

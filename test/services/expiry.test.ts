@@ -1,15 +1,13 @@
 import { expect, test } from "vitest";
 import type { Deps } from "../../src/deps.ts";
 import { connect } from "../../src/postgres/pool/connect.ts";
-import { expiryChores } from "../../src/services/expiry.ts";
+import { expiredBearers } from "../../src/services/callers/bearer_expiry.ts";
+import { sessionChores } from "../../src/services/sessions/session_expiry.ts";
+import { codeChores } from "../../src/services/verification/code_expiry.ts";
 import { freshDatabase } from "../database.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };
-const settings = {
-  ...{ phoneDefaultRegion: undefined, phoneSendsPerUser: 1, phoneSendsPerNumber: 1 },
-  phoneSendWindowSeconds: 3600,
-  ...({ mailSendsPerUser: 1, mailSendsPerAddress: 1, mailSendWindowSeconds: 3600, mailLanguage: "en" } as const),
-};
+const settings = { phoneSendWindowSeconds: 3600, mailSendWindowSeconds: 3600 };
 async function openDatabase() {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
@@ -37,7 +35,7 @@ test("sessions whose time is over go without an event, and theirs and other bear
     insert into bearers (hash, owner, user_id, token_id, expiration_date) values
       ('a', 'o', 'ada', 'over', now() - interval '1 hour'), ('b', 'o', 'ada', 'lasting', null)`;
 
-  const [sessions, bearers] = expiryChores(deps, settings);
+  const [sessions] = sessionChores(deps);
   expect([await sessions?.batch(200), await sessions?.batch(200), await sessions?.batch(200)]).toEqual([200, 50, 0]);
   expect(await sql`select session_id as id from sessions order by id`).toEqual([
     { id: "s1" },
@@ -46,7 +44,8 @@ test("sessions whose time is over go without an event, and theirs and other bear
   ]);
   expect(await sql`select from events`).toHaveLength(0);
 
-  expect([await bearers?.batch(200), await bearers?.batch(200)]).toEqual([1, 0]);
+  const bearers = expiredBearers(deps);
+  expect([await bearers.batch(200), await bearers.batch(200)]).toEqual([1, 0]);
   const [left] = await sql`select count(session_id)::int as sessions, count(token_id)::int as tokens from bearers`;
   expect(left).toEqual({ sessions: 3, tokens: 1 });
 });
@@ -57,7 +56,7 @@ test("counted sends are forgotten once they count no more", async () => {
   await sql`
     insert into phone_sends (phone, n, user_id, time)
     select '+41791234567', i, 'ada', now() - make_interval(mins => 25 * i) from generate_series(1, 4) i`;
-  const sends = expiryChores(deps, settings).find(({ name }) => name === "counted sends of codes");
+  const [sends] = codeChores(deps, settings);
   expect([await sends?.batch(100), await sends?.batch(100)]).toEqual([2, 0]);
 });
 
@@ -71,8 +70,7 @@ test("mails that count no more are forgotten, and so are expired codes", async (
     insert into mail_codes (mail_code_id, owner, user_id, purpose, email, mac, expiration_date)
     select 'code' || i, 'org', 'ada', 'password', 'ada@example.com', i::text::bytea, now() + make_interval(mins => 10 * i)
     from generate_series(-1, 1) i`;
-  const named = (wanted: string) => expiryChores(deps, settings).find(({ name }) => name === wanted);
-  const [sends, codes] = [named("counted mails"), named("expired codes of mails")];
+  const [, sends, codes] = codeChores(deps, settings);
   expect([await sends?.batch(100), await sends?.batch(100)]).toEqual([2, 0]);
   expect([await codes?.batch(100), await codes?.batch(100)]).toEqual([2, 0]);
 });

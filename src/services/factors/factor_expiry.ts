@@ -6,12 +6,11 @@ import { secretContext } from "./factor_read.ts";
 // A challenge that has expired by one node's clock may still be valid by another's, so it stays marked as used for this long.
 const marginSeconds = 60;
 
-/** Deletes abandoned enrolments and sign-ins, and challenges that can no longer be presented. */
+/** Deletes abandoned enrolments, and challenges that can no longer be presented. */
 export const factorChores = ({ sql, clock }: Pick<Deps, "sql" | "clock">): readonly Chore[] => {
   const before = () => new Date(clock().getTime() - marginSeconds * 1000);
   return [
     { name: "expired enrolments", batch: async (most) => (await deleteEnrolments(sql, before(), most)).count },
-    { name: "expired sign-ins", batch: async (most) => (await deletePending(sql, before(), most)).count },
     { name: "spent challenges", batch: async (most) => (await deleteSpent(sql, before(), most)).count },
   ];
 };
@@ -19,11 +18,6 @@ export const factorChores = ({ sql, clock }: Pick<Deps, "sql" | "clock">): reado
 const deleteEnrolments = (sql: Sql, until: Date, most: number) => sql`
   delete from factor_enrolments where (user_id, kind) in (
     select user_id, kind from factor_enrolments where expiration_date <= ${until}
-    order by expiration_date limit ${most} for update skip locked)`;
-
-const deletePending = (sql: Sql, until: Date, most: number) => sql`
-  delete from pending_sessions where mac in (
-    select mac from pending_sessions where expiration_date <= ${until}
     order by expiration_date limit ${most} for update skip locked)`;
 
 const deleteSpent = (sql: Sql, until: Date, most: number) => sql`

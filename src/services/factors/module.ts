@@ -2,7 +2,7 @@ import { FactorService } from "../../../gen/postern/v1/factor_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { serving } from "../module.ts";
 import { factorService } from "./factor.ts";
-import { resealedFactors } from "./factor_expiry.ts";
+import { factorChores, resealedFactors } from "./factor_expiry.ts";
 import { factorFolds } from "./factor_fold.ts";
 
 type Parts = { readonly deps: Deps };
@@ -11,5 +11,5 @@ type Settings = Parameters<typeof factorService>[1];
 export const factors = {
   serves: [serving(FactorService, ({ deps }: Parts, settings: Settings) => factorService(deps, settings))],
   folds: { factor: factorFolds },
-  chores: ({ deps }: Parts) => [resealedFactors(deps)],
+  chores: ({ deps }: Parts) => [...factorChores(deps), resealedFactors(deps)],
 };

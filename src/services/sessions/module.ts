@@ -2,6 +2,7 @@ import { SessionService } from "../../../gen/postern/v1/session_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { serving } from "../module.ts";
 import { sessionFolds, sessionRules, sessionService } from "./session.ts";
+import { sessionChores } from "./session_expiry.ts";
 import type { SignIns } from "./sign_in.ts";
 
 type Parts = { readonly deps: Deps; readonly signIns: SignIns };
@@ -15,4 +16,5 @@ export const sessions = {
   ],
   folds: { session: sessionFolds },
   rules: () => sessionRules,
+  chores: ({ deps }: Parts) => sessionChores(deps),
 };
