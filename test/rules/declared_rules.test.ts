@@ -1,53 +1,51 @@
 import { dirname, posix } from "node:path";
 import type { Node } from "typescript/unstable/ast";
 import {
+  isArrowFunction,
+  isBlock,
   isCallExpression,
   isFunctionDeclaration,
+  isFunctionLikeDeclaration,
   isIdentifier,
   isImportDeclaration,
   isNamedImports,
+  isPropertyAssignment,
+  isReturnStatement,
+  isShorthandPropertyAssignment,
   isStringLiteral,
   isVariableStatement,
 } from "typescript/unstable/ast/is";
 import { afterAll, expect, test } from "vitest";
-import { nodesOf, openProgram, type Source } from "./tree.ts";
+import { openProgram, type Source } from "./tree.ts";
 
 const program = openProgram(["src"]);
 afterAll(() => program[Symbol.dispose]());
 
-/** A declaration at the top of a file: what it names, and whether it makes a rule. */
-type Declaration = { readonly at: string; readonly names: ReadonlySet<string>; readonly makesRule: boolean };
-
-const makers = ["messageRule", "pageRule", "namedRule", "lateRule"];
+/** A declaration at the top of a file: its node, and the keys of the names in a node of its file. */
+type Declaration = { readonly node: Node; readonly namesIn: (node: Node) => ReadonlySet<string> };
 
 const keyOf = (path: string, name: string) => `${path}#${name}`;
 
-/** The declarations at the top of a file by their names, and the names that it imports from files of ours. */
-function declarationsOf({ path, ast }: Source): Map<string, Declaration> {
-  const imported = new Map<string, string>();
-  const found = new Map<string, Declaration>();
-  for (const statement of ast.statements) {
-    for (const [name, key] of importsIn(statement, path)) imported.set(name, key);
-    for (const name of declaredIn(statement)) found.set(keyOf(path, name), declarationOf(statement, keyOf(path, name)));
-  }
-  const resolved = ({ names, ...rest }: Declaration) => ({
-    ...rest,
-    names: new Set([...names].map((name) => imported.get(name) ?? keyOf(path, name))),
-  });
-  return new Map([...found].map(([key, one]) => [key, resolved(one)]));
+// Rules that are passed to it bind on the spot.
+const binder = keyOf("src/guards/validate.ts", "messageRules");
+
+/** The declarations at the top of a file by their keys. */
+function declarationsOf({ path, ast }: Source): [string, Declaration][] {
+  const imported = new Map(ast.statements.flatMap((statement) => importsIn(statement, path)));
+  const keyIn = (name: string) => imported.get(name) ?? keyOf(path, name);
+  const keysIn = (node: Node): string[] => {
+    if (isIdentifier(node)) return [keyIn(node.getText())];
+    const isBinding = isCallExpression(node) && keyIn(node.expression.getText()) === binder;
+    return isBinding ? [binder] : childrenOf(node).flatMap(keysIn);
+  };
+  const namesIn = (node: Node) => new Set(keysIn(node));
+  return ast.statements.flatMap(declaredIn).map(([name, node]) => [keyOf(path, name), { node, namesIn }]);
 }
 
-function declarationOf(statement: Node, at: string): Declaration {
-  const nodes = [...nodesOf(statement)];
-  const names = new Set(nodes.filter(isIdentifier).map((node) => node.getText()));
-  const makesRule = nodes.some((node) => isCallExpression(node) && makers.includes(node.expression.getText()));
-  return { at, names, makesRule };
-}
-
-function declaredIn(statement: Node): string[] {
-  if (isFunctionDeclaration(statement)) return statement.name ? [statement.name.getText()] : [];
+function declaredIn(statement: Node): [string, Node][] {
+  if (isFunctionDeclaration(statement)) return statement.name ? [[statement.name.getText(), statement]] : [];
   if (!isVariableStatement(statement)) return [];
-  return statement.declarationList.declarations.map(({ name }) => name.getText());
+  return statement.declarationList.declarations.map((one) => [one.name.getText(), one.initializer ?? one]);
 }
 
 function importsIn(statement: Node, path: string): [string, string][] {
@@ -62,13 +60,67 @@ function importsIn(statement: Node, path: string): [string, string][] {
   ]);
 }
 
-test("a rule that is declared binds: it is reached from the rules that calls are checked by", () => {
-  const declarations = new Map(program.sources.flatMap((source) => [...declarationsOf(source)]));
-  const roots = ["src/runtime/modules.ts#modules"];
-  expect(roots.filter((root) => !declarations.has(root))).toEqual([]);
-  const reached = new Set(roots);
-  for (const key of reached) for (const name of declarations.get(key)?.names ?? []) reached.add(name);
-  const making = [...declarations.values()].filter(({ makesRule }) => makesRule);
+const declarations = new Map(program.sources.flatMap(declarationsOf));
+
+/** The functions that are declared to return a rule. */
+const makers = new Set([...declarations].filter(([, { node }]) => returnsRule(node)).map(([key]) => key));
+
+function returnsRule(node: Node): boolean {
+  const declared = isFunctionLikeDeclaration(node) && "type" in node ? (node.type as Node | undefined) : undefined;
+  return declared !== undefined && /^(MessageRule|LateRule<.*>)$/s.test(declared.getText());
+}
+
+const namesMaker = ({ namesIn }: Declaration, node: Node) => [...namesIn(node)].some((name) => makers.has(name));
+
+/** The nodes of a module's rules and late rules, each with the declaration that it is in. */
+function rulesOfModules(): [Declaration, Node][] {
+  const modules = declarations.get(keyOf("src/runtime/modules.ts", "modules"));
+  const listed = [...(modules?.namesIn(modules.node) ?? [])].flatMap((key) => declarations.get(key) ?? []);
+  return listed.flatMap((module) =>
+    childrenOf(module.node).flatMap((one): [Declaration, Node][] =>
+      (isPropertyAssignment(one) || isShorthandPropertyAssignment(one)) &&
+      /^(rules|lateRules)$/.test(one.name.getText())
+        ? [[module, one]]
+        : [],
+    ),
+  );
+}
+
+function childrenOf(node: Node): Node[] {
+  const children: Node[] = [];
+  node.forEachChild((child) => void children.push(child));
+  return children;
+}
+
+test("a rule that is declared binds: it is reached from the rules and late rules of a module", () => {
+  const roots = rulesOfModules();
+  expect(roots.length).toBeGreaterThan(20);
+  const reached = new Set(roots.flatMap(([{ namesIn }, node]) => [...namesIn(node)]));
+  for (const key of reached) for (const name of namesOf(declarations.get(key))) reached.add(name);
+  const making = [...declarations].filter(([, one]) => namesMaker(one, one.node)).map(([key]) => key);
   expect(making.length).toBeGreaterThan(30);
-  expect(making.filter(({ at }) => !reached.has(at)).map(({ at }) => at)).toEqual([]);
+  expect(making.filter((key) => !reached.has(key))).toEqual([]);
 });
+
+const namesOf = (one: Declaration | undefined): ReadonlySet<string> => one?.namesIn(one.node) ?? new Set();
+
+test("a function that returns a rule says so, so that its callers are known to declare rules", () => {
+  const unsaid = [...declarations].filter(
+    ([, one]) =>
+      !returnsRule(one.node) &&
+      resultsOf(one.node).some((result) => isCallExpression(result) && namesMaker(one, result.expression)),
+  );
+  expect(unsaid.map(([key]) => key)).toEqual([]);
+});
+
+/** What a function returns itself, not the functions in it. */
+function resultsOf(node: Node): Node[] {
+  if (isArrowFunction(node) && !isBlock(node.body)) return [node.body];
+  const results = (inner: Node): Node[] =>
+    isReturnStatement(inner)
+      ? inner.expression
+        ? [inner.expression]
+        : []
+      : childrenOf(inner).flatMap((child) => (isFunctionLikeDeclaration(child) ? [] : results(child)));
+  return isFunctionLikeDeclaration(node) ? results(node) : [];
+}

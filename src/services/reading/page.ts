@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { AgeOrder } from "../../../gen/postern/v1/list_order_pb.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { type MessageRule, messageRule, refuse, type Violation } from "../../errors.ts";
 
 export type PageRequest = Message & { readonly pageSize: number; readonly pageToken: string };
 
@@ -38,7 +38,7 @@ export function pageOf<R extends PageRequest>(type: GenMessage<R>, request: R, k
   return { limit: Math.min(pageSize || usualSize, most) + 1, after, query: () => queryOf(type, request) };
 }
 
-export const pageRule = <R extends PageRequest>(type: GenMessage<R>, keys: number) =>
+export const pageRule = <R extends PageRequest>(type: GenMessage<R>, keys: number): MessageRule =>
   messageRule(type, (request) => tokenFaults(type, request as R, keys), ["pageToken"]);
 
 /** Refuses a token that the list did not issue, or issued for another query. */
