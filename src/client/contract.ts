@@ -11,60 +11,13 @@ import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetS
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { ServerReflection } from "@postern/gateway";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { AccountService } from "../../gen/postern/v1/account_pb.ts";
-import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
-import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
-import { ConsentService } from "../../gen/postern/v1/consent_pb.ts";
-import { DeliveryService } from "../../gen/postern/v1/delivery_pb.ts";
-import { DomainService } from "../../gen/postern/v1/domain_pb.ts";
-import { EventService } from "../../gen/postern/v1/event_pb.ts";
-import { ExplanationService } from "../../gen/postern/v1/explanation_pb.ts";
-import { FactorService } from "../../gen/postern/v1/factor_pb.ts";
-import { InvitationService } from "../../gen/postern/v1/invitation_pb.ts";
-import { JobService } from "../../gen/postern/v1/job_pb.ts";
-import { MachineCredentialService } from "../../gen/postern/v1/machine_credential_pb.ts";
-import { MemberService } from "../../gen/postern/v1/member_pb.ts";
-import { NameService } from "../../gen/postern/v1/name_pb.ts";
-import { OrganizationService } from "../../gen/postern/v1/organization_pb.ts";
-import { PolicyService } from "../../gen/postern/v1/policy_pb.ts";
-import { ProjectService } from "../../gen/postern/v1/project_pb.ts";
-import { RegistrationService } from "../../gen/postern/v1/registration_pb.ts";
-import { SessionService } from "../../gen/postern/v1/session_pb.ts";
-import { SubscriptionService } from "../../gen/postern/v1/subscription_pb.ts";
-import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
-import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
-import { UserService } from "../../gen/postern/v1/user_pb.ts";
-import { UserRoleService } from "../../gen/postern/v1/user_role_pb.ts";
+import { contract } from "../contract/services.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The services of a server, and the types that their messages may contain. */
 export type Contract = { readonly services: readonly DescService[]; readonly types: Registry };
 
-const ours: readonly DescService[] = [
-  ...[AccountService, ApplicationService, AuthorizationService, ConsentService, DeliveryService],
-  ...[DomainService, EventService],
-  ...[
-    ExplanationService,
-    FactorService,
-    InvitationService,
-    JobService,
-    MachineCredentialService,
-    MemberService,
-    NameService,
-    OrganizationService,
-    PolicyService,
-    ProjectService,
-  ],
-  ...[
-    RegistrationService,
-    SessionService,
-    SubscriptionService,
-    UserExportService,
-    UserGrantService,
-    UserRoleService,
-    UserService,
-  ],
-];
+const ours: readonly DescService[] = Object.values(contract).sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** The contract that this program was built with. */
 export const ownContract: Contract = {

@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Config } from "../config/config.ts";
+import { contract } from "../contract/services.ts";
 import type { Call, Deps } from "../deps.ts";
 import type { LateRule, MessageRule } from "../errors.ts";
 import { countedAttempts } from "../events/attempt_places.ts";
@@ -26,7 +27,7 @@ import { invitations } from "../services/invitations/module.ts";
 import { jobs } from "../services/jobs/module.ts";
 import { machineCredentials } from "../services/machine_credentials/module.ts";
 import { members } from "../services/members/module.ts";
-import type { Serving } from "../services/module.ts";
+import type { HandlesEachRpc, Serves } from "../services/module.ts";
 import { names } from "../services/names/module.ts";
 import { organizations } from "../services/organizations/module.ts";
 import { passwords } from "../services/passwords/module.ts";
@@ -58,8 +59,8 @@ export type Parts = {
  * takes effect, and nothing has to be listed anywhere else.
  */
 type Module = {
-  /** The services of the contract that it implements. */
-  readonly serves?: readonly Serving<Parts, Config>[];
+  /** The handlers of its rpcs, by the service of the contract that these belong to. */
+  readonly serves?: Serves<Parts, Config>;
   /** The SQL that writes its facts to the tables. */
   readonly folds?: Partial<Folds>;
   /** Its cross-field rules; rules of single fields are proto options. */
@@ -92,16 +93,23 @@ type FoldsIn<M> = M extends { readonly folds: infer F } ? keyof F : never;
 // Does not compile if a noun has no folds.
 true satisfies Exclude<FactNoun, FoldsIn<(typeof modules)[number]>> extends never ? true : never;
 
-const all: readonly Module[] = modules;
-const servings = all.flatMap(({ serves = [] }) => serves);
+// Does not compile if an rpc has no handler, or two.
+true satisfies HandlesEachRpc<typeof contract, typeof modules>;
 
-export const services: readonly DescService[] = servings.map(({ service }) => service);
+const all: readonly Module[] = modules;
+
+export const services: readonly DescService[] = Object.values(contract);
+
+type Making = (parts: Parts, settings: Config) => object;
+
+const serving: readonly Readonly<Record<string, Making>>[] = all.flatMap(({ serves }) => serves ?? []);
 
 /** Registers every service with its handlers, for the gateway or any other Connect adapter. */
 export const routesOf =
   (parts: Parts, settings: Config) =>
   (router: ConnectRouter): void => {
-    for (const { register } of servings) register(router, parts, settings);
+    for (const [name, service] of Object.entries(contract))
+      router.service(service, Object.assign({}, ...serving.map((makes) => makes[name]?.(parts, settings))));
   };
 
 export const folds = foldsByType(all.flatMap((module) => module.folds ?? []));

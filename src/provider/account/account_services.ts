@@ -1,12 +1,12 @@
 import type { Deps, Membership } from "../../deps.ts";
 import { holdsThere } from "../../guards/missing_permission.ts";
 import type { Language } from "../../messages/language.ts";
-import { ownPassword } from "../../services/account/own_password.ts";
 import { membershipsRead, userOfSessionRead } from "../../services/callers/caller_lookups.ts";
 import { consentService } from "../../services/consents/consent.ts";
 import { factorService } from "../../services/factors/factor.ts";
 import { receivedInvitations } from "../../services/invitations/received_invitation.ts";
 import { handlers } from "../../services/module.ts";
+import { ownPassword } from "../../services/passwords/own_password.ts";
 import { passwordUserRead } from "../../services/passwords/password.ts";
 import { privacyPolicies } from "../../services/policies/privacy_policy.ts";
 import { projectNamesRead } from "../../services/projects/project_names.ts";

@@ -1,4 +1,11 @@
-import { accessTokenFolds } from "./access_token.ts";
+import type { Deps } from "../../deps.ts";
+import { accessTokenFolds, accessTokenRules, userAccessTokens } from "./access_token.ts";
 
-/** Personal access tokens; their rpcs belong to the account and to users. */
-export const accessTokens = { folds: { accessToken: accessTokenFolds } };
+type Parts = { readonly deps: Deps };
+
+/** Personal access tokens. */
+export const accessTokens = {
+  serves: { UserService: ({ deps }: Parts) => userAccessTokens(deps) },
+  folds: { accessToken: accessTokenFolds },
+  rules: accessTokenRules,
+};

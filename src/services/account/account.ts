@@ -1,24 +1,17 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type AccountService, ChangePasswordRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
-import { type Call, callerOf, type Deps, type Membership } from "../../deps.ts";
-import { lateRule, refuse } from "../../errors.ts";
+import type { AccountService } from "../../../gen/postern/v1/account_pb.ts";
+import { callerOf, type Deps, type Membership } from "../../deps.ts";
+import { refuse } from "../../errors.ts";
 import { permissionsGiven } from "../../guards/held_permissions.ts";
-import { handlers } from "../module.ts";
 import { organization } from "../organizations/organization.ts";
-import { passwordUserRead, policyViolations } from "../passwords/password.ts";
-import { type PasswordResets, passwordResetCalls } from "../passwords/password_reset.ts";
 import { shownProjectRoles } from "../projects/held_project_roles.ts";
-import { ownErasure } from "../users/erasure.ts";
 import { user } from "../users/user.ts";
-import type { NoticeSettings } from "../verification/notice.ts";
 import { ownAccountRead } from "./own_account.ts";
-import { ownPassword } from "./own_password.ts";
 
-export const accountService = (deps: Deps, resets: PasswordResets, settings: NoticeSettings) => {
-  const { sql, clock } = deps;
+export const accountService = ({ sql, clock }: Pick<Deps, "sql" | "clock">) => {
   const ownAccount = ownAccountRead(sql);
 
-  return handlers(passwordResetCalls(resets), ownErasure(deps, settings), ownPassword(deps, settings), {
+  return {
     async getMe({ projectId: project }, call) {
       const { userId: id, organization: owner, memberships } = callerOf(call);
       const account = await ownAccount({ owner, id, project }, call.signal);
@@ -30,25 +23,8 @@ export const accountService = (deps: Deps, resets: PasswordResets, settings: Not
         ...shownProjectRoles(account.roles),
       };
     },
-  } satisfies Partial<ServiceImpl<typeof AccountService>>);
+  } satisfies Partial<ServiceImpl<typeof AccountService>>;
 };
-
-export function accountLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {
-  const passwordUser = passwordUserRead(sql);
-  const ofNewPassword = async (password: string, call: Call) => {
-    const { userId: id, organization: owner } = callerOf(call);
-    const caller = await passwordUser({ owner, id }, call.signal);
-    if (!caller || caller.hash === null) return [];
-    const { names, policy } = caller;
-    return policyViolations({ field: "newPassword", password, names, policy }, secrets);
-  };
-  // The old password is not verified: that would count as a guess.
-  return [
-    lateRule(ChangePasswordRequestSchema, ["newPassword"], (request, call: Call) =>
-      ofNewPassword(request.newPassword, call),
-    ),
-  ];
-}
 
 const mostRoles = 1000;
 

@@ -1,6 +1,5 @@
-import { ApplicationService } from "../../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { handlers, serving } from "../module.ts";
+import { handlers } from "../module.ts";
 import { apiApplicationLateRules, apiApplicationRules, apiApplications } from "./api_application.ts";
 import { apiApplicationFolds } from "./api_configuration.ts";
 import { applicationFolds, applicationLateRules, applicationRules, applicationService } from "./application.ts";
@@ -13,16 +12,15 @@ import { applicationUpdate, applicationUpdateLateRules, applicationUpdateRules }
 type Parts = { readonly deps: Deps };
 
 export const applications = {
-  serves: [
-    serving(ApplicationService, ({ deps }: Parts, settings: IssuerSettings) =>
+  serves: {
+    ApplicationService: ({ deps }: Parts, settings: IssuerSettings) =>
       handlers(
         applicationService(deps),
         applicationUpdate(deps),
         applicationKeys(deps),
         apiApplications(deps, settings),
       ),
-    ),
-  ],
+  },
   folds: { application: { ...applicationFolds, ...apiApplicationFolds, ...documentApplicationFolds } },
   rules: () => [...applicationRules, ...applicationUpdateRules, ...applicationKeyRules, ...apiApplicationRules],
   chores: ({ deps }: Parts) => [unjudgedApplications(deps)],

@@ -1,6 +1,4 @@
-import { DomainService } from "../../../gen/postern/v1/domain_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { serving } from "../module.ts";
 import { domainHandlers, domainRules } from "./domain.ts";
 import { domainFolds } from "./domain_fold.ts";
 import type { LookupSettings } from "./txt_lookup.ts";
@@ -9,7 +7,7 @@ type Parts = { readonly deps: Deps };
 
 /** The domains of organizations. */
 export const domains = {
-  serves: [serving(DomainService, ({ deps }: Parts, settings: LookupSettings) => domainHandlers(deps, settings))],
+  serves: { DomainService: ({ deps }: Parts, settings: LookupSettings) => domainHandlers(deps, settings) },
   folds: { domain: domainFolds },
   rules: () => domainRules,
 };

@@ -1,6 +1,4 @@
-import { FactorService } from "../../../gen/postern/v1/factor_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { serving } from "../module.ts";
 import { factorService } from "./factor.ts";
 import { factorChores, resealedFactors } from "./factor_expiry.ts";
 import { factorFolds } from "./factor_fold.ts";
@@ -9,7 +7,7 @@ type Parts = { readonly deps: Deps };
 type Settings = Parameters<typeof factorService>[1];
 
 export const factors = {
-  serves: [serving(FactorService, ({ deps }: Parts, settings: Settings) => factorService(deps, settings))],
+  serves: { FactorService: ({ deps }: Parts, settings: Settings) => factorService(deps, settings) },
   folds: { factor: factorFolds },
   chores: ({ deps }: Parts) => [...factorChores(deps), resealedFactors(deps)],
 };

@@ -1,6 +1,5 @@
-import { InvitationService } from "../../../gen/postern/v1/invitation_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { handlers, serving } from "../module.ts";
+import { handlers } from "../module.ts";
 import type { MailSettings } from "../verification/mail.ts";
 import { invitationAnswerCalls, invitationAnswers } from "./answer_invitation.ts";
 import { invitationBatch, invitationBatchLateRules, invitationBatchRules } from "./create_invitations.ts";
@@ -15,16 +14,15 @@ type Settings = MailSettings & AnswerSettings;
 
 /** Invitations into organizations. */
 export const invitations = {
-  serves: [
-    serving(InvitationService, ({ deps }: Parts, settings: Settings) =>
+  serves: {
+    InvitationService: ({ deps }: Parts, settings: Settings) =>
       handlers(
         invitationBatch(deps, settings),
         invitationCalls(deps, settings),
         invitationAnswerCalls(invitationAnswers(deps, settings)),
         receivedInvitations(deps),
       ),
-    ),
-  ],
+  },
   folds: { invitation: invitationFolds },
   rules: (deps: Deps) => [...invitationRules, ...invitationBatchRules(deps), ...receivedInvitationRules],
   lateRules: (deps: Deps) => invitationBatchLateRules(deps),

@@ -112,7 +112,7 @@ const notInForce: Violation = {
   reason: "CODE_INVALID",
 };
 
-export const accountRules = [messageRule(RequestPasswordResetRequestSchema, notOne)];
+export const passwordResetRules = [messageRule(RequestPasswordResetRequestSchema, notOne)];
 
 /** Refuses a request that names both a login name and an address, or neither. */
 function notOne({ loginName, email }: RequestPasswordResetRequest): Violation[] {

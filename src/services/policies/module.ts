@@ -1,6 +1,5 @@
-import { PolicyService } from "../../../gen/postern/v1/policy_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { handlers, serving } from "../module.ts";
+import { handlers } from "../module.ts";
 import { factorPolicies, factorPolicyFolds } from "./factor_policy.ts";
 import { policyFolds, policyRules, policyService } from "./policy.ts";
 import { privacyPolicies, privacyPolicyFolds } from "./privacy_policy.ts";
@@ -11,8 +10,8 @@ import { signInPolicies, signInPolicyFolds } from "./sign_in_policy.ts";
 type Parts = { readonly deps: Deps };
 
 export const policies = {
-  serves: [
-    serving(PolicyService, ({ deps }: Parts) =>
+  serves: {
+    PolicyService: ({ deps }: Parts) =>
       handlers(
         policyService(deps),
         factorPolicies(deps),
@@ -21,8 +20,7 @@ export const policies = {
         registrationPolicies(deps),
         signInPolicies(deps),
       ),
-    ),
-  ],
+  },
   folds: {
     policy: {
       ...policyFolds,

@@ -1,6 +1,4 @@
-import { ProjectService } from "../../../gen/postern/v1/project_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { serving } from "../module.ts";
 import { projectGrantChangeLateRules } from "./change_project_grant.ts";
 import { projectFolds, projectRules, projectService } from "./project.ts";
 import { projectGrantFolds, projectGrantLateRules, projectGrantRules } from "./project_grant.ts";
@@ -10,7 +8,7 @@ type Parts = { readonly deps: Deps };
 
 /** Projects, their roles and their grants to other organizations. */
 export const projects = {
-  serves: [serving(ProjectService, ({ deps }: Parts) => projectService(deps))],
+  serves: { ProjectService: ({ deps }: Parts) => projectService(deps) },
   folds: { project: projectFolds, projectGrant: projectGrantFolds },
   rules: () => [...projectRules, ...projectGrantRules, ...projectRoleRules],
   lateRules: (deps: Deps) => [

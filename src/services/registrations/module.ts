@@ -1,6 +1,5 @@
-import { RegistrationService } from "../../../gen/postern/v1/registration_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { handlers, serving } from "../module.ts";
+import { handlers } from "../module.ts";
 import {
   type CompletionSettings,
   registrationCompletionCalls,
@@ -19,14 +18,13 @@ type Parts = { readonly deps: Deps };
 
 /** Registrations: people create an account of their own. */
 export const registrations = {
-  serves: [
-    serving(RegistrationService, ({ deps }: Parts, settings: RequestSettings & CompletionSettings) =>
+  serves: {
+    RegistrationService: ({ deps }: Parts, settings: RequestSettings & CompletionSettings) =>
       handlers(
         registrationRequestCalls(registrationRequests(deps, settings)),
         registrationCompletionCalls(registrationCompletions(deps, settings)),
       ),
-    ),
-  ],
+  },
   folds: { registration: registrationFolds },
   rules: () => registrationRules,
   chores: ({ deps }: Parts) => [expiredRegistrations(deps)],

@@ -1,6 +1,4 @@
-import { SessionService } from "../../../gen/postern/v1/session_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { serving } from "../module.ts";
 import { sessionFolds, sessionRules, sessionService } from "./session.ts";
 import { sessionChores } from "./session_expiry.ts";
 import type { SignIns } from "./sign_in.ts";
@@ -9,11 +7,9 @@ type Parts = { readonly deps: Deps; readonly signIns: SignIns };
 type Settings = Omit<Parameters<typeof sessionService>[1], keyof SignIns>;
 
 export const sessions = {
-  serves: [
-    serving(SessionService, ({ deps, signIns }: Parts, settings: Settings) =>
-      sessionService(deps, { ...settings, ...signIns }),
-    ),
-  ],
+  serves: {
+    SessionService: ({ deps, signIns }: Parts, settings: Settings) => sessionService(deps, { ...settings, ...signIns }),
+  },
   folds: { session: sessionFolds },
   rules: () => sessionRules,
   chores: ({ deps }: Parts) => sessionChores(deps),

@@ -1,6 +1,5 @@
-import { SubscriptionService } from "../../../gen/postern/v1/subscription_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { handlers, serving } from "../module.ts";
+import { handlers } from "../module.ts";
 import { subscriptionDeliveries, subscriptionHandlers, subscriptionRules } from "./subscription.ts";
 import { subscriptionFolds } from "./subscription_fold.ts";
 import { resealedSubscriptions } from "./subscription_secret.ts";
@@ -8,11 +7,9 @@ import { resealedSubscriptions } from "./subscription_secret.ts";
 type Parts = { readonly deps: Deps };
 
 export const subscriptions = {
-  serves: [
-    serving(SubscriptionService, ({ deps }: Parts) =>
-      handlers(subscriptionHandlers(deps), subscriptionDeliveries(deps)),
-    ),
-  ],
+  serves: {
+    SubscriptionService: ({ deps }: Parts) => handlers(subscriptionHandlers(deps), subscriptionDeliveries(deps)),
+  },
   folds: { subscription: subscriptionFolds },
   rules: () => subscriptionRules,
   chores: ({ deps }: Parts) => [resealedSubscriptions(deps)],

@@ -1,6 +1,4 @@
-import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { serving } from "../module.ts";
 import { userGrantBatchLateRules } from "./add_user_grants.ts";
 import { userGrantFolds, userGrantLateRules, userGrantRules, userGrantService } from "./user_grant.ts";
 import { userGrantExpirationRules } from "./user_grant_expiration.ts";
@@ -8,7 +6,7 @@ import { userGrantExpirationRules } from "./user_grant_expiration.ts";
 type Parts = { readonly deps: Deps };
 
 export const userGrants = {
-  serves: [serving(UserGrantService, ({ deps }: Parts) => userGrantService(deps))],
+  serves: { UserGrantService: ({ deps }: Parts) => userGrantService(deps) },
   folds: { userGrant: userGrantFolds },
   rules: (deps: Deps) => [...userGrantRules, ...userGrantExpirationRules(deps)],
   lateRules: (deps: Deps) => [...userGrantLateRules(deps), ...userGrantBatchLateRules(deps)],

@@ -1,8 +1,6 @@
-import { UserService } from "../../../gen/postern/v1/user_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { serving } from "../module.ts";
 import { userBatchLateRules } from "./create_users.ts";
-import { dueErasures } from "./erasure.ts";
+import { dueErasures, ownErasure } from "./erasure.ts";
 import { newUserLateRules } from "./new_user.ts";
 import { userRules, userService } from "./user.ts";
 import { userFolds } from "./user_fold.ts";
@@ -11,9 +9,12 @@ type Parts = { readonly deps: Deps };
 type Settings = Parameters<typeof userService>[1];
 
 export const users = {
-  serves: [serving(UserService, ({ deps }: Parts, settings: Settings) => userService(deps, settings))],
+  serves: {
+    UserService: ({ deps }: Parts, settings: Settings) => userService(deps, settings),
+    AccountService: ({ deps }: Parts, settings: Settings) => ownErasure(deps, settings),
+  },
   folds: { user: userFolds },
-  rules: userRules,
+  rules: (_: Deps, settings: Settings) => userRules(settings),
   chores: ({ deps }: Parts) => [dueErasures(deps)],
   lateRules: (deps: Deps) => [...newUserLateRules(deps), ...userBatchLateRules(deps)],
 };

@@ -7,18 +7,16 @@ import { type At, details, detailsAfter, factOf, next, plainFact } from "../../e
 import { loadOne } from "../../events/load.ts";
 import { refuseLimited } from "../../guards/held_permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type AccessTokenSettings, accessTokenRules, userAccessTokens } from "../access_tokens/access_token.ts";
 import { type NameKey, nameAsked, nameOnlyKey, userNamed } from "../callers/login_name.ts";
 import { codesWait } from "../factors/factor_attempts.ts";
 import { isLastOwner } from "../members/last_owner.ts";
 import { handlers } from "../module.ts";
 import { waitOf } from "../passwords/name_wait.ts";
-import { newPasswordHash } from "../passwords/new_password.ts";
-import { isLocked, passwordSecret, passwordUserRead, placeOf } from "../passwords/password.ts";
+import { isLocked, placeOf } from "../passwords/password.ts";
 import { isChangeBlocked } from "../passwords/password_change.ts";
 import { namedRule, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
-import { type NoticeSettings, notices } from "../verification/notice.ts";
+import type { NoticeSettings } from "../verification/notice.ts";
 import { type PhoneSettings, phoneOfNewUser } from "../verification/phone_code.ts";
 import { activeStates } from "../writing/active_state.ts";
 import { userBatch, userBatchRules } from "./create_users.ts";
@@ -53,22 +51,18 @@ import { usernameChange, usernameRules } from "./username.ts";
 const mostWithMetadata = 100;
 
 export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings & FindSettings) => {
-  const { log, sql, clock, secrets } = deps;
+  const { log, sql, clock } = deps;
   const { findings, refusal, place, credentials } = newUsers(deps);
   const mails = newUserMails(deps, settings);
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
   const [signInOf, userByName] = [userSignInRead(sql), userByLoginNameRead(sql)];
-  const passwordUser = passwordUserRead(sql);
-  const metadataOf = metadataOfUsers(sql);
-  const notice = notices(deps, settings);
   const states = activeStates(deps, (at, kind) => plainFact("user", at, kind));
 
   const parts = handlers(
     userPhone(deps, settings),
     userEmail(deps, settings),
     userInvitation(deps, settings),
-    userAccessTokens(deps),
     userUpdates(deps),
     usernameChange(deps),
     userBatch(deps, settings),
@@ -120,19 +114,6 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
       const row = await userByName(key, call.signal);
       if (!row) throw refuse.notFound("user", loginName);
       return { user: user(row, clock()) };
-    },
-
-    async setPassword({ userId, newPassword }, call) {
-      const row = await passwordUser({ owner: organizationOf(call), id: userId }, call.signal);
-      if (!row) throw refuse.notFound("user", userId);
-      if (row.kind !== "human") throw refuse.because("USER_NOT_HUMAN", { params: { id: userId } });
-      const hash = await newPasswordHash(secrets, { user: row, password: newPassword, call });
-      const at = next(row, clock());
-      const { userId: callerId, tokenId } = callerOf(call);
-      const keepTokenId = callerId === userId ? tokenId : undefined;
-      const fact = { case: "passwordChanged", value: { byAdministrator: true, keepTokenId } } as const;
-      const secret = { ...passwordSecret(hash, row.policy), ...notice("password_changed", call) };
-      return log.append(call, [factOf("user", at, fact, secret)], { details: detailsAfter(at) });
     },
 
     async deactivateUser({ userId }, call) {
@@ -258,7 +239,7 @@ function stateOf(row: UserRow, now: Date): UserState {
 
 const created = (at: At) => ({ userId: at.stream, details: detailsAfter(at) });
 
-export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & AccessTokenSettings) => [
+export const userRules = (settings: PhoneSettings) => [
   ...newUserRules(settings),
   ...userBatchRules(settings),
   pageRule(ListUsersRequestSchema, 2),
@@ -267,7 +248,6 @@ export const userRules = (deps: Pick<Deps, "clock">, settings: PhoneSettings & A
   ...phoneRules(settings),
   ...emailRules,
   ...invitationRules,
-  ...accessTokenRules(deps, settings),
   ...userUpdateRules,
   ...usernameRules,
   ...userMetadataRules,

@@ -1,13 +1,13 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { AccountService } from "../../../gen/postern/v1/account_pb.ts";
-import { callerOf, type Deps } from "../../deps.ts";
-import { refuse, type Violation } from "../../errors.ts";
+import { type AccountService, ChangePasswordRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
+import { type Call, callerOf, type Deps } from "../../deps.ts";
+import { lateRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { PasswordBench } from "../../security/password.ts";
-import { replacementHash } from "../passwords/new_password.ts";
-import { type PasswordUser, passwordSecret, passwordUserRead, type TriedUser } from "../passwords/password.ts";
-import { oldPasswordGuesses } from "../passwords/password_change.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
+import { replacementHash } from "./new_password.ts";
+import { type PasswordUser, passwordSecret, passwordUserRead, policyViolations, type TriedUser } from "./password.ts";
+import { oldPasswordGuesses } from "./password_change.ts";
 
 /** Makes the change of the caller's own password. */
 export const ownPassword = (deps: Deps, settings: NoticeSettings) => {
@@ -33,6 +33,23 @@ export const ownPassword = (deps: Deps, settings: NoticeSettings) => {
     },
   } satisfies Pick<ServiceImpl<typeof AccountService>, "changePassword">;
 };
+
+export function ownPasswordLateRules({ sql, secrets }: Pick<Deps, "sql" | "secrets">) {
+  const passwordUser = passwordUserRead(sql);
+  const ofNewPassword = async (password: string, call: Call) => {
+    const { userId: id, organization: owner } = callerOf(call);
+    const caller = await passwordUser({ owner, id }, call.signal);
+    if (!caller || caller.hash === null) return [];
+    const { names, policy } = caller;
+    return policyViolations({ field: "newPassword", password, names, policy }, secrets);
+  };
+  // The old password is not verified: that would count as a guess.
+  return [
+    lateRule(ChangePasswordRequestSchema, ["newPassword"], (request, call: Call) =>
+      ofNewPassword(request.newPassword, call),
+    ),
+  ];
+}
 
 const mismatch: Violation = { field: "oldPassword", text: "PASSWORD_MISMATCH", reason: "PASSWORD_MISMATCH" };
 
