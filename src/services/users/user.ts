@@ -57,6 +57,7 @@ export const userService = (deps: Deps, settings: PhoneSettings & NoticeSettings
   const phoneOf = phoneOfNewUser(deps, settings);
   const userById = userRead(sql);
   const [signInOf, userByName] = [userSignInRead(sql), userByLoginNameRead(sql)];
+  const metadataOf = metadataOfUsers(sql);
   const states = activeStates(deps, (at, kind) => plainFact("user", at, kind));
 
   const parts = handlers(
