@@ -8,6 +8,7 @@ import { invitationPageTexts } from "./invitation_page.ts";
 import type { Language, Texts } from "./language.ts";
 import { mailPageTexts } from "./mail_page.ts";
 import { registrationPageTexts } from "./registration_page.ts";
+import { requestProblemTexts } from "./request_problem.ts";
 
 /** The texts of the sign-in pages. */
 export const pageTexts = {
@@ -20,6 +21,7 @@ export const pageTexts = {
   ...firstRunPageTexts,
   ...invitationPageTexts,
   ...registrationPageTexts,
+  ...requestProblemTexts,
   sign_in: { en: "Sign in", de: "Anmelden", fr: "Se connecter", es: "Iniciar sesión" },
   to_application: {
     en: "to continue to {application}",
@@ -126,10 +128,10 @@ export const pageTexts = {
     es: "Falta la redirect_uri o no está registrada para la aplicación.",
   },
   request_malformed: {
-    en: "The application sent a request that cannot be read: {problem}.",
-    de: "Die Anfrage der Anwendung ist nicht lesbar: {problem}.",
-    fr: "La demande de l’application est illisible\u202f: {problem}.",
-    es: "La solicitud de la aplicación no se puede leer: {problem}.",
+    en: "The request of the application cannot be answered: {problem}.",
+    de: "Die Anfrage der Anwendung kann nicht beantwortet werden: {problem}.",
+    fr: "La demande de l’application ne peut pas aboutir\u202f: {problem}.",
+    es: "La solicitud de la aplicación no se puede atender: {problem}.",
   },
   expired: {
     en: "This page has expired, or your browser does not keep cookies.",

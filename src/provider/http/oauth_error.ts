@@ -1,3 +1,6 @@
+import { pageText } from "../../messages/page.ts";
+import type { RequestProblem } from "../../messages/request_problem.ts";
+
 /** The error codes of RFC 6749, RFC 6750, RFC 8628, RFC 8707, RFC 9449 and OpenID Connect Core 1.0 that we send. */
 export type OauthErrorCode =
   | "invalid_request"
@@ -42,7 +45,17 @@ export class OauthError extends Error {
   }
 }
 
-/** The error for a client that failed to authenticate; the log says more than the response. */
+/** The error for a malformed request, which is described in English to an application, and on a page in the page's language. */
+export class MalformedRequest extends OauthError {
+  readonly problem: RequestProblem;
+
+  constructor(problem: RequestProblem) {
+    super("invalid_request", pageText(problem.key, "en", problem.params));
+    this.problem = problem;
+  }
+}
+
+/** The error for a client that failed to authenticate; the log says more than the client is told. */
 export class ClientRefused extends OauthError {
   constructor(forLog?: string) {
     super("invalid_client", "the client is unknown, inactive, or did not authenticate as registered");

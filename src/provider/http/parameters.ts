@@ -1,4 +1,4 @@
-import { OauthError } from "./oauth_error.ts";
+import { MalformedRequest } from "./oauth_error.ts";
 
 /** The maximum size of a form, which may return a sealed query. */
 export const formMaxBytes = 24_576;
@@ -26,13 +26,12 @@ export type Parameters = {
 /** Reads the parameters of a query or form; fails if there are too many, or if they contain characters that no text may have. */
 export function parametersIn(text: string): Parameters {
   if ((text.match(/&/g)?.length ?? 0) >= mostParameters)
-    throw new OauthError("invalid_request", `there are more than ${mostParameters} parameters`);
+    throw new MalformedRequest({ key: "parameters_many", params: { count: String(mostParameters) } });
   const values = new Map<string, string>();
   const repeated = new Set<string>();
   const given = new URLSearchParams(text);
   for (const [name, value] of given) {
-    if (name.length > longestName || /\0/.test(name + value))
-      throw new OauthError("invalid_request", "a parameter has a name that is too long, or a NUL");
+    if (name.length > longestName || /\0/.test(name + value)) throw new MalformedRequest({ key: "parameter_odd" });
     if (values.has(name)) repeated.add(name);
     values.set(name, value);
   }
@@ -50,14 +49,28 @@ export function formIn(
   body: Uint8Array,
   mayRepeat: readonly string[] = [],
 ): Parameters {
-  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== "application/x-www-form-urlencoded")
-    throw new OauthError("invalid_request", "the body must be application/x-www-form-urlencoded");
+  refuseOtherType(headers);
   const parameters = parametersIn(Buffer.from(body).toString("utf8"));
   const twice = parameters.repeated.find((name) => !mayRepeat.includes(name));
-  if (twice !== undefined) throw new OauthError("invalid_request", `${shown(twice)} is there twice`);
+  if (twice !== undefined) throw repeated(twice);
   return parameters;
 }
+
+const formType = "application/x-www-form-urlencoded";
+
+/** Refuses a body that is no form. */
+export function refuseOtherType(headers: { readonly "content-type"?: string | undefined }): void {
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== formType) throw new MalformedRequest({ key: "body_type", params: { type: formType } });
+}
+
+export const repeated = (name: string) =>
+  new MalformedRequest({ key: "parameter_repeated", params: { name: shown(name) } });
+
+export const missing = (name: string) => new MalformedRequest({ key: "parameter_missing", params: { name } });
+
+export const tooLong = (name: string, longest: number) =>
+  new MalformedRequest({ key: "parameter_long", params: { name, count: String(longest) } });
 
 /** A client's text as error descriptions may contain it: RFC 6749, 5.2 allows neither quotes nor backslashes. */
 export const shown = (text: string): string =>
@@ -66,15 +79,14 @@ export const shown = (text: string): string =>
 /** The value of a parameter; fails if it is missing or too long. */
 export function required(parameters: Parameters, name: string, longest: number): string {
   const value = bounded(parameters, name, longest);
-  if (value === undefined) throw new OauthError("invalid_request", `${name} is missing`);
+  if (value === undefined) throw missing(name);
   return value;
 }
 
 /** The value of an optional parameter; fails if it is too long. */
 export function bounded(parameters: Parameters, name: string, longest: number): string | undefined {
   const value = parameters.get(name);
-  if (value !== undefined && value.length > longest)
-    throw new OauthError("invalid_request", `${name} is longer than ${longest} characters`);
+  if (value !== undefined && value.length > longest) throw tooLong(name, longest);
   return value;
 }
 

@@ -1,4 +1,4 @@
-import { type Parameters, shown } from "../http/parameters.ts";
+import { type Parameters, repeated, tooLong } from "../http/parameters.ts";
 import { withQuery } from "../http/web_uri.ts";
 import type { Brand } from "../pages/brand.ts";
 import { brandsRead } from "../pages/brand_read.ts";
@@ -116,9 +116,8 @@ function userIn(parameters: Parameters): LogoutHint | undefined {
 
 function refuseMalformed(parameters: Parameters): void {
   const [twice] = parameters.repeated;
-  if (twice !== undefined) throw new PageError("request_malformed", { problem: `${shown(twice)} is there twice` });
-  if ((parameters.get("state")?.length ?? 0) > longestState)
-    throw new PageError("request_malformed", { problem: `state is longer than ${longestState} characters` });
+  if (twice !== undefined) throw repeated(twice);
+  if ((parameters.get("state")?.length ?? 0) > longestState) throw tooLong("state", longestState);
 }
 
 function refuseUnlisted(client: Client, uri: string): void {

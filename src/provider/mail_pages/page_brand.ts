@@ -3,6 +3,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { joiningCodeHash, openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
 import type { Keyring } from "../../security/seal.ts";
 import type { CookieName } from "../http/cookies.ts";
+import { MalformedRequest } from "../http/oauth_error.ts";
 import { parametersIn } from "../http/parameters.ts";
 import type { Brand } from "../pages/brand.ts";
 import { brandsRead } from "../pages/brand_read.ts";
@@ -50,7 +51,7 @@ export function pageOwners(parts: ProviderParts) {
       return { brand: proven.brand, proven, organizationId: organizationOfRequest(proven, parameters) };
     } catch (error) {
       // The application has been changed or deleted since; authorize will report it.
-      if (error instanceof PageError) return undefined;
+      if (error instanceof PageError || error instanceof MalformedRequest) return undefined;
       throw error;
     }
   }

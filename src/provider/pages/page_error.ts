@@ -19,6 +19,12 @@ export type PageProblem = Extract<
   | "device_over"
 >;
 
+type PageErrorOptions = {
+  readonly status?: number;
+  readonly beginning?: string;
+  readonly description?: string | undefined;
+};
+
 export class PageError extends Error {
   override readonly name = "PageError";
   readonly problem: PageProblem | ComplianceKey;
@@ -26,17 +32,20 @@ export class PageError extends Error {
   readonly status: number;
   /** The path at which the user can start over, if known. */
   readonly beginning: string | undefined;
+  /** The description of the OAuth error that the page stands for, in English, for the application's developer. */
+  readonly description: string | undefined;
 
   constructor(
     problem: PageProblem | ComplianceKey,
     params: Readonly<Record<string, string>> = {},
-    { status = 400, beginning }: { readonly status?: number; readonly beginning?: string } = {},
+    { status = 400, beginning, description }: PageErrorOptions = {},
   ) {
     super(problem);
     this.problem = problem;
     this.params = params;
     this.status = status;
     this.beginning = beginning;
+    this.description = description;
   }
 }
 
@@ -56,7 +65,7 @@ const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PagePro
 
 /** Shows an error of a page, with a name that the application's developer can search for. */
 export function errorPage(
-  { problem, params, status, beginning }: PageError,
+  { problem, params, status, beginning, description }: PageError,
   { path }: Pick<HttpRequest, "path">,
   look: Look,
 ): Response {
@@ -69,6 +78,6 @@ export function errorPage(
     body: html`<p class="bad">${sentence}</p>
 ${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : nothing}
 <p><code>${problem}</code></p>
-${beginning === undefined ? nothing : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}`,
+${description === undefined ? nothing : html`<p lang="en"><code>${description}</code></p>\n`}${beginning === undefined ? nothing : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}`,
   });
 }

@@ -1,8 +1,11 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import type { Deps } from "../../deps.ts";
 import { retry } from "../../guards/retry.ts";
+import type { Language } from "../../messages/language.ts";
+import { pageText } from "../../messages/page.ts";
+import type { RequestProblem } from "../../messages/request_problem.ts";
 import { cookieJar } from "../http/cookies.ts";
-import { OauthError } from "../http/oauth_error.ts";
+import { MalformedRequest, OauthError } from "../http/oauth_error.ts";
 import { queryMaxLength } from "../http/parameters.ts";
 import { plainBrand } from "./brand.ts";
 import { type Brands, brandsRead } from "./brand_read.ts";
@@ -31,23 +34,29 @@ export function shownRoute({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: 
 }
 
 async function failed(http: HttpRequest, error: unknown, brands: Brands): Promise<Response> {
-  const shown = pageErrorOf(error);
+  const language = chosenLanguage(http);
+  const shown = pageErrorOf(error, language);
   noteFailure(http.values, shown.problem, error);
   // Without the database, the page has no branding.
   const brand = notedBrand(http.values) ?? (await brands.ofInstance().catch(() => plainBrand));
-  return errorPage(shown, http, { language: chosenLanguage(http), brand, here: hereOf(http) });
+  return errorPage(shown, http, { language, brand, here: hereOf(http) });
 }
 
 /** The address that opens the page with the error again; undefined if a form led to it. */
 const hereOf = ({ method, path, query }: HttpRequest): string | undefined =>
   method === "GET" && query.length <= queryMaxLength ? `${path}${query && `?${query}`}` : undefined;
 
-/** The page error that stands for another error. */
-function pageErrorOf(error: unknown): PageError {
+/** The page error that stands for another error. The description of an OAuth error stays as applications receive it. */
+function pageErrorOf(error: unknown, language: Language): PageError {
   if (error instanceof PageError) return error;
-  return error instanceof OauthError
-    ? new PageError("request_malformed", { problem: error.description })
-    : new PageError("busy", {}, { status: 503 });
+  if (!(error instanceof OauthError)) return new PageError("busy", {}, { status: 503 });
+  if (error instanceof MalformedRequest) return malformed(error.problem);
+  const { code, description } = error;
+  return malformed({ key: "oauth_error", params: { error: code } }, description);
+
+  function malformed({ key, params }: RequestProblem, description?: string): PageError {
+    return new PageError("request_malformed", { problem: pageText(key, language, params) }, { description });
+  }
 }
 
 // A page whose browser has disconnected ends by itself, with another error.

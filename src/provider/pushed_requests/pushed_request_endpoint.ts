@@ -80,11 +80,7 @@ export function pushedRequestEndpoint(parts: Parts) {
       if (!(error instanceof PageError)) throw error;
       if (error.problem === "busy")
         throw tooMany("this address, or others at the host of the document,", secondsUntilNext(clock()));
-      const { problem, params } = error;
-      throw new OauthError(
-        "invalid_request",
-        `the authorization endpoint would refuse it: ${params.problem ?? problem}`,
-      );
+      throw new OauthError("invalid_request", `the authorization endpoint would refuse it: ${error.problem}`);
     }
   }
 }

@@ -2,7 +2,7 @@ import { OidcAppType, OidcAuthMethodType, OidcResponseType } from "../../../gen/
 import { grantTypeOf } from "../../services/applications/oidc_configuration.ts";
 import { organizationScope, scopes } from "../../services/callers/scopes.ts";
 import { OauthError, type OauthErrorCode } from "../http/oauth_error.ts";
-import { jwtMaxLength, type Parameters, wordsOf } from "../http/parameters.ts";
+import { jwtMaxLength, missing, type Parameters, tooLong, wordsOf } from "../http/parameters.ts";
 import type { Brand } from "../pages/brand.ts";
 import type { Client } from "./client.ts";
 import { isConsole, refuseUnlikeConsole } from "./console_client.ts";
@@ -167,9 +167,9 @@ function refuseForm(parameters: Parameters): void {
   for (const [name, code] of Object.entries(unsupported))
     if (parameters.get(name) !== undefined) throw new OauthError(code, `${name} is not supported`);
   for (const [name, most] of Object.entries(longest))
-    if ((parameters.get(name)?.length ?? 0) > most) throw invalid(`${name} is longer than ${most} characters`);
+    if ((parameters.get(name)?.length ?? 0) > most) throw tooLong(name, most);
   if (parameters.all("resource").some(({ length }) => length > longestResource))
-    throw invalid(`resource is longer than ${longestResource} characters`);
+    throw tooLong("resource", longestResource);
   const mode = parameters.get("response_mode");
   if (mode !== undefined && mode !== responseModeIn(parameters))
     throw invalid("response_mode does not fit response_type");
@@ -178,7 +178,7 @@ function refuseForm(parameters: Parameters): void {
 const invalid = (description: string) => new OauthError("invalid_request", description);
 
 function responseTypeFor({ oidc }: Client, parameters: Parameters): ResponseType {
-  if (parameters.get("response_type") === undefined) throw invalid("response_type is missing");
+  if (parameters.get("response_type") === undefined) throw missing("response_type");
   const responseType = responseTypeIn(parameters);
   if (!responseType)
     throw new OauthError("unsupported_response_type", "response_type must be code, id_token or id_token token");
@@ -230,7 +230,7 @@ function organizationIn(scope: readonly string[]): string | undefined {
 function refuseImplicit(scope: readonly string[], nonce: string | undefined): void {
   if (!scope.includes("openid")) throw new OauthError("invalid_scope", "an ID token needs the scope openid");
   // OpenID Connect Core 1.0, 3.2.2.1.
-  if (nonce === undefined) throw invalid("nonce is missing");
+  if (nonce === undefined) throw missing("nonce");
 }
 
 /** The challenge of RFC 7636, only with S256; required for every client without a secret. */
@@ -238,7 +238,7 @@ function challengeIn({ oidc }: Client, responseType: ResponseType, parameters: P
   const challenge = parameters.get("code_challenge");
   const method = parameters.get("code_challenge_method");
   if (challenge === undefined) {
-    if (method !== undefined) throw invalid("code_challenge is missing");
+    if (method !== undefined) throw missing("code_challenge");
     const isPublic = oidc.authMethodType === OidcAuthMethodType.NONE || oidc.appType !== OidcAppType.WEB;
     if (isPublic && responseType === "code") throw invalid("code_challenge is missing: this application needs PKCE");
     return undefined;

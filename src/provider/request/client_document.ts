@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { RequestProblem } from "../../messages/request_problem.ts";
 import { NoPlace, placesFor } from "../../security/places.ts";
 import { rateLimit } from "../../security/rate_limit.ts";
 import { type FetchDocument, type FetchSettings, outwardDocuments, outwardTimeoutMs } from "../http/fetcher.ts";
+import { MalformedRequest } from "../http/oauth_error.ts";
 import { PageError } from "../pages/page_error.ts";
 import { type DocumentSettings, hostOf, nameOfHost } from "./document_id.ts";
 import { isLoopbackUri } from "./redirect_uri.ts";
@@ -15,7 +17,7 @@ export type ClientDocument = {
 /** The demands that a document can make, by the names in our own configuration. */
 type Switch = "dpopBoundAccessTokens" | "requirePushedAuthorizationRequests";
 
-/** Reads the document at a URL for a caller in a network; fails with a page if there is no usable one. */
+/** Reads the document at a URL for somebody in a network; fails if there is none that can be used. */
 export type ReadDocument = (url: string, network: string | undefined) => Promise<ClientDocument>;
 
 /** The largest document (OAuth Client ID Metadata Document, 6.6). */
@@ -43,7 +45,7 @@ export function documentFetch(settings: DocumentSettings & FetchSettings): Fetch
 }
 
 /** A document, or what is wrong with it. */
-type Outcome = ClientDocument | { readonly problem: string };
+type Outcome = ClientDocument | { readonly problem: RequestProblem };
 
 /** The last reading, and until when it is valid: always, while it is under way. */
 type Kept = { until: number; isUsable: boolean; readonly outcome: Promise<Outcome> };
@@ -67,7 +69,7 @@ export function clientDocuments(
     const before = kept.get(url);
     const entry = before && now() < before.until ? before : begin(url, network, before);
     const outcome = await entry.outcome;
-    if ("problem" in outcome) throw unusable(`the document of the client cannot be used: ${outcome.problem}`);
+    if ("problem" in outcome) throw new MalformedRequest(outcome.problem);
     return outcome;
   };
 
@@ -99,8 +101,13 @@ export function clientDocuments(
   }
 }
 
-// The same text for all failures, so that nobody learns from us what is at an address.
-const unread = { problem: "it must be JSON of up to 5 KB, answered within 5 s with 200, at a public address" } as const;
+// The same for all failures, so that nobody learns from us what there is at an address.
+const unread: Outcome = {
+  problem: {
+    key: "document_unread",
+    params: { kilobytes: String(documentMaxBytes / 1_024), seconds: String(outwardTimeoutMs / 1_000) },
+  },
+};
 
 /** Makes the check that refuses documents not read before, once there have been too many of them. */
 function manyRefused(limits: DocumentLimits, now: () => number) {
@@ -113,8 +120,6 @@ function manyRefused(limits: DocumentLimits, now: () => number) {
   };
 }
 
-export const unusable = (problem: string): PageError => new PageError("request_malformed", { problem });
-
 /** How long a document may be kept (RFC 9111, 4.2.1), within bounds. */
 function freshSeconds({ "cache-control": control = "", age = "0", expires, date }: IncomingHttpHeaders): number {
   const most = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(control)?.[1];
@@ -126,13 +131,12 @@ function freshSeconds({ "cache-control": control = "", age = "0", expires, date 
 
 function documentIn(text: string, url: string): Outcome {
   const members = objectIn(text);
-  if (!members) return { problem: "it is no JSON object" };
+  if (!members) return { problem: { key: "document_shape" } };
   const { client_id, redirect_uris, post_logout_redirect_uris = [] } = members;
   const { token_endpoint_auth_method: method = "none" } = members;
-  if (client_id !== url) return { problem: "its client_id is not its URL" };
-  // 4.1: the document is public. A client that wants to authenticate with keys is not treated as one that cannot.
-  if (method !== "none" || "client_secret" in members)
-    return { problem: "its token_endpoint_auth_method must be none, without a client_secret" };
+  if (client_id !== url) return { problem: { key: "document_name" } };
+  // 4.1: everybody can read it. A client that wants to prove itself by keys is not treated as one that cannot.
+  if (method !== "none" || "client_secret" in members) return { problem: { key: "document_method" } };
   if (!isListOfUris(redirect_uris) || redirect_uris.length === 0) return notUris("redirect_uris");
   if (!isListOfUris(post_logout_redirect_uris)) return notUris("post_logout_redirect_uris");
   const problem = demandProblem(members);
@@ -146,19 +150,21 @@ function documentIn(text: string, url: string): Outcome {
   };
 }
 
-const notUris = (name: string) => ({ problem: `its ${name} must be a list of up to ${mostUris} URIs` });
+const notUris = (name: string): Outcome => ({
+  problem: { key: "document_uris", params: { name, count: String(mostUris) } },
+});
 
 /** The demands that a client can make of us for its own safety: RFC 9449, 5.2; RFC 9126, 6. */
 const met: readonly string[] = ["dpop_bound_access_tokens", "require_pushed_authorization_requests"];
 /** The demands that we cannot meet: RFC 9101, 10.5; RFC 8705, 3.4. */
 const unmet: readonly string[] = ["require_signed_request_object", "tls_client_certificate_bound_access_tokens"];
 
-/** The problem with a document's demands, if any. A client that is less safe than it believes is refused. */
-function demandProblem(members: Readonly<Record<string, unknown>>): string | undefined {
+/** What is wrong with the demands of a document. A client that is less safe than it believes is not let in. */
+function demandProblem(members: Readonly<Record<string, unknown>>): RequestProblem | undefined {
   const odd = [...met, ...unmet].find((name) => typeof (members[name] ?? false) !== "boolean");
-  if (odd !== undefined) return `its ${odd} must be true or false`;
+  if (odd !== undefined) return { key: "document_switch", params: { name: odd } };
   const demanded = unmet.find((name) => members[name] === true);
-  return demanded && `its ${demanded} cannot be met`;
+  return demanded === undefined ? undefined : { key: "document_demand", params: { name: demanded } };
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {

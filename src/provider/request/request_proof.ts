@@ -1,11 +1,12 @@
 import type { Sql } from "../../postgres/pool/connect.ts";
-import type { Parameters } from "../http/parameters.ts";
+import { MalformedRequest } from "../http/oauth_error.ts";
+import { type Parameters, repeated } from "../http/parameters.ts";
 import { brandsRead } from "../pages/brand_read.ts";
 import { PageError } from "../pages/page_error.ts";
 import { organizationNamed, type ProvenRequest, responseModeIn } from "./authorization_request.ts";
 import { type BrandedClient, brandedClientRead, type ClientOf } from "./branded_client.ts";
 import type { Client } from "./client.ts";
-import { type ReadDocument, unusable } from "./client_document.ts";
+import type { ReadDocument } from "./client_document.ts";
 import { type ConsoleServing, consoleClient, consoleClientId, consoleIssuerOf } from "./console_client.ts";
 import { deviceProof } from "./device_proof.ts";
 import { isDeviceRequest } from "./device_request.ts";
@@ -39,7 +40,7 @@ export function requestProof(parts: ProofParts) {
   return async (parameters: Parameters, now: Date, network: string | undefined): Promise<ProvenRequest> => {
     if (isDeviceRequest(parameters)) return proveDevice(parameters, now);
     const twice = ["client_id", "redirect_uri"].find((name) => parameters.repeated.includes(name));
-    if (twice) throw new PageError("request_malformed", { problem: `${twice} is there twice` });
+    if (twice) throw repeated(twice);
     const clientId = parameters.get("client_id") ?? "";
     const redirectUri = parameters.get("redirect_uri") ?? "";
     const of = { clientId, organizationId: organizationNamed(parameters), now };
@@ -66,10 +67,10 @@ export function requestProof(parts: ProofParts) {
   /** The client that a document describes, for the API whose tokens it wants. */
   async function withDocument({ clientId: url, organizationId }: ClientOf, { parameters, redirectUri, network }: Sent) {
     const [resource] = resourcesNamed(parameters, parts.issuer());
-    if (resource === undefined) throw unusable("resource must name the API that the client wants tokens for");
+    if (resource === undefined) throw new MalformedRequest({ key: "resource_missing" });
     const document = await parts.readDocument(url, network);
     const client = await documentClient({ url, document, redirectUri, resource, organizationId });
-    if (!client) throw unusable("resource names no API that accepts clients with a document of their own");
+    if (!client) throw new MalformedRequest({ key: "resource_closed" });
     return client;
   }
 

@@ -8,7 +8,6 @@ import { hidden, html, pageResponse } from "../pages/html.ts";
 import type { Look } from "../pages/look.ts";
 import { leadingPage, onward } from "../pages/onward.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
-import { unusable } from "../request/client_document.ts";
 import { isOnLoopback } from "../request/document_client.ts";
 import type { ResponseParameters } from "../tokens/issue.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
@@ -38,7 +37,7 @@ export function authorizationResponse(
 
 export function errorResponse(request: ProvenRequest, error: OauthError, context: ResponseContext): Response {
   if (request.device) return deviceFailed(request, error, context);
-  if (isUnseen(request.client) && !context.byForm) throw unusable(error.description);
+  if (isUnseen(request.client) && !context.byForm) throw error;
   return authorizationResponse(request, { error: error.code, error_description: error.description }, context);
 }
 

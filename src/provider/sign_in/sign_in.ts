@@ -3,6 +3,7 @@ import { oneAtATime } from "../../security/one_at_a_time.ts";
 import { documentApplications } from "../../services/applications/document_application.ts";
 import { consents } from "../../services/consents/consent.ts";
 import type { SignIns } from "../../services/sessions/sign_in.ts";
+import { MalformedRequest } from "../http/oauth_error.ts";
 import { bounded, formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { organizationIn } from "../pages/organization_field.ts";
@@ -12,7 +13,6 @@ import { noteRefusal } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
 import { authorizationRequest, organizationOfRequest, type ProvenRequest } from "../request/authorization_request.ts";
 import { beginningOf, formExpired, queryOf } from "../request/begin_again.ts";
-import { unusable } from "../request/client_document.ts";
 import { callOf } from "../request/endpoint.ts";
 import { wantsFactor } from "../request/requested_class.ts";
 import { allowedScopes } from "../request/resource.ts";
@@ -149,7 +149,7 @@ async function allow(on: Answering, http: HttpRequest, { step, proven }: Submitt
   /** The request of a client with a document, which becomes an application of the project. */
   async function admitted(): Promise<ProvenRequest> {
     const problem = await admit(proven.client, call);
-    if (problem !== undefined) throw unusable(problem);
+    if (problem !== undefined) throw new MalformedRequest(problem);
     return steps.prove(step.parameters, http);
   }
 }

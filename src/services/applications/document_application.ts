@@ -12,6 +12,7 @@ import { refuse } from "../../errors.ts";
 import { factOf, first } from "../../events/fact.ts";
 import type { Cascade, Condition, NounFolds } from "../../events/fold.ts";
 import { lostRace } from "../../events/log.ts";
+import type { RequestProblem } from "../../messages/request_problem.ts";
 
 /** A client that brings its own document, and the project of the API that it wants tokens for. */
 export type DocumentClient = { readonly owner: string; readonly projectId: string; readonly clientId: string };
@@ -33,7 +34,7 @@ export const documentApplications = ({ log, ids, clock }: Pick<Deps, "log" | "id
     return log.appendIf<Refused>(call, fact, true, documentCondition).catch(lostRace);
   }
 
-  return async (client: DocumentClient, call: Call): Promise<string | undefined> => {
+  return async (client: DocumentClient, call: Call): Promise<RequestProblem | undefined> => {
     for (let races = 0; races < mostRaces; races++) {
       const refused = await created(client, call);
       if (refused !== false) return refused && problemOf(refused);
@@ -42,13 +43,12 @@ export const documentApplications = ({ log, ids, clock }: Pick<Deps, "log" | "id
   };
 };
 
-function problemOf({ isThere, hasMany, isFull }: Refused): string | undefined {
-  if (hasMany)
-    return `a user allows up to ${mostOfUser} clients with a document in a project; /account/applications ends one`;
+function problemOf({ isThere, hasMany, isFull }: Refused): RequestProblem | undefined {
+  if (hasMany) return { key: "documents_of_user", params: { count: String(mostOfUser) } };
   if (isThere) return undefined;
   return isFull
-    ? `a project has up to ${mostDocuments} clients with a document`
-    : "the project is gone, or has an application with the name of the client";
+    ? { key: "documents_of_project", params: { count: String(mostDocuments) } }
+    : { key: "document_project" };
 }
 
 /** Of a document, only its origin is stored, whose pages may read tokens; the rest is read at each sign-in. */

@@ -27,7 +27,7 @@ function reader(headers: Headers = {}) {
   const problemOf = (at = url, network = "192.0.2.1") =>
     read(at, network).then(
       () => undefined,
-      (error) => error.params.problem ?? error.problem,
+      (error) => error.description ?? error.problem,
     );
   return { state, read, problemOf };
 }
@@ -77,15 +77,15 @@ test("a document counts if it names its URL, has no secret, and leads to its own
   const nothing = { dpopBoundAccessTokens: false, requirePushedAuthorizationRequests: false };
   expect(await read(url, undefined)).toEqual({ redirectUris, postLogoutRedirectUris: [], ...nothing });
   const wrong: readonly (readonly [unknown, string])[] = [
-    [{ ...document, client_id: "https://app.example/client.json/" }, "its client_id is not its URL"],
-    [{ redirect_uris: redirectUris }, "its client_id is not its URL"],
+    [{ ...document, client_id: "https://app.example/client.json/" }, "client_id is not its URL"],
+    [{ redirect_uris: redirectUris }, "client_id is not its URL"],
     [{ ...document, client_secret: "s" }, "must be none"],
     [{ ...document, token_endpoint_auth_method: "private_key_jwt" }, "must be none"],
-    [{ ...document, redirect_uris: [] }, "its redirect_uris"],
-    [{ ...document, redirect_uris: Array(21).fill(redirectUris[0]) }, "its redirect_uris"],
-    [{ ...document, redirect_uris: "https://app.example/cb" }, "its redirect_uris"],
-    [{ ...document, redirect_uris: [7] }, "its redirect_uris"],
-    ...[[], null, 7, "text"].map((value) => [value, "it is no JSON object"] as const),
+    [{ ...document, redirect_uris: [] }, "redirect_uris must be a list"],
+    [{ ...document, redirect_uris: Array(21).fill(redirectUris[0]) }, "redirect_uris must be a list"],
+    [{ ...document, redirect_uris: "https://app.example/cb" }, "redirect_uris must be a list"],
+    [{ ...document, redirect_uris: [7] }, "redirect_uris must be a list"],
+    ...[[], null, 7, "text"].map((value) => [value, "is no JSON object"] as const),
   ];
   for (const [value, problem] of wrong) {
     const asked = reader();
@@ -94,7 +94,7 @@ test("a document counts if it names its URL, has no secret, and leads to its own
   }
   const html = reader();
   html.state.text = "<html>";
-  expect(await html.problemOf()).toContain("it is no JSON object");
+  expect(await html.problemOf()).toContain("is no JSON object");
 });
 
 test("a document is kept as long as its headers say, within a minute and a day", async () => {
@@ -153,7 +153,7 @@ test("a document that is known stays known where others leave no place to read i
   const atHost = Array.from({ length: 30 }, (_, n) => problemOf(`https://app.example/${n}`, `203.0.113.${n}`));
   const late = problemOf();
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(await late).toContain("cannot be used");
+  expect(await late).toContain("public address");
   silent.resolve();
   await Promise.all([...others, ...atHost]);
   expect(await problemOf("https://app.example/one-more", "203.0.113.99")).toBe("busy");

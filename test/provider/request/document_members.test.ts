@@ -99,8 +99,9 @@ describe("a pushed request", () => {
 
   test("is the only one of a document that requires it, and leads nobody elsewhere without it", async () => {
     const client = site.newClient({ require_pushed_authorization_requests: true });
-    const page = await openBrowser(issuer).open(site.urlFor(client));
-    expect([...errorOf(page), page.text]).toEqual([400, "request_malformed", expect.stringContaining("push")]);
+    const page = await openBrowser(issuer).open(site.urlFor(client), { "accept-language": "de" });
+    const says = /class="bad">[^<]*OAuth-Fehler invalid_request abgelehnt.*<p lang="en"><code>[^<]*must push/s;
+    expect([...errorOf(page), page.text]).toEqual([400, "request_malformed", expect.stringMatching(says)]);
   });
 
   test.each([
@@ -132,7 +133,7 @@ describe("a pushed request", () => {
   test("that is refused says why, as the page of a sign-in would", async () => {
     const client = site.newClient({ require_signed_request_object: true });
     const { error_description } = (await push(client)).body;
-    expect(error_description).toContain("its require_signed_request_object cannot be met");
+    expect(error_description).toContain("require_signed_request_object cannot be met");
     expect((await openBrowser(issuer).open(site.urlFor(client))).text).toContain("cannot be met");
   });
 
@@ -259,6 +260,12 @@ test.each([
   ["tls_client_certificate_bound_access_tokens", true, "cannot be met"],
   ["post_logout_redirect_uris", "https://app.example", "must be a list"],
 ])("a document whose %s is %s is refused", async (name, value, says) => {
-  const page = await openBrowser(issuer).open(site.urlFor(site.newClient({ [name]: value })));
+  const url = site.urlFor(site.newClient({ [name]: value }));
+  const page = await openBrowser(issuer).open(url);
   expect([...errorOf(page), page.text]).toEqual([400, "request_malformed", expect.stringContaining(`${name} ${says}`)]);
+  const { text } = await openBrowser(issuer).open(url, { "accept-language": "de" });
+  expect([text.includes(says), text]).toEqual([
+    false,
+    expect.stringMatching(`im Dokument des Clients (muss|steht) ${name}`),
+  ]);
 });
