@@ -1,3 +1,4 @@
+import { languages } from "../messages/language.ts";
 import {
   codeUrl,
   httpUrl,
@@ -78,7 +79,7 @@ export const mailAndSmsSettings = {
     30_000,
     "Longest wait for the mail server or the webhook to accept a mail",
   ),
-  mailLanguage: oneOf("MAIL_LANGUAGE", ["en", "de", "fr", "es"], "Language of mails if the call has no preference"),
+  mailLanguage: oneOf("MAIL_LANGUAGE", languages, "Language of mails if the call has no preference"),
   passwordCodeUrl: codeUrl(
     "PASSWORD_CODE_URL",
     "Your page for setting a password with a mailed code: `https://app.example/password#{code}`; if empty, ours",

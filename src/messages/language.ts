@@ -1,5 +1,7 @@
 /** The languages that texts are written in. */
-export type Language = "en" | "de" | "fr" | "es";
+export const languages = ["en", "de", "fr", "es"] as const;
+
+export type Language = (typeof languages)[number];
 
 /** One text in every language; `{name}` stands for a parameter. */
 export type Texts = Readonly<Record<Language, string>>;
@@ -12,9 +14,7 @@ export const languageNames: Readonly<Record<Language, string>> = {
   es: "Español",
 };
 
-export const languages: readonly Language[] = ["en", "de", "fr", "es"];
-
-/** Finds the supported language that an accept-language header (RFC 9110, 12.5.4) prefers; undefined if it names none. */
+/** Finds the language of ours that an accept-language header (RFC 9110, 12.5.4) prefers; undefined if it names none. */
 export function chooseLanguage(acceptLanguage: string | undefined): Language | undefined {
   let best: { language: Language; weight: number } | undefined;
   for (const range of (acceptLanguage ?? "").split(",")) {

@@ -1,3 +1,4 @@
+import { languages } from "../../messages/language.ts";
 import { authenticationClasses } from "../../services/callers/authentication_class.ts";
 import { allRolesScope, scopes } from "../../services/callers/scopes.ts";
 import { paths } from "../http/paths.ts";
@@ -52,7 +53,7 @@ export const metadata = (issuer: string, { clientDocumentHosts }: DocumentSettin
   ...ofClients,
   code_challenge_methods_supported: ["S256"],
   prompt_values_supported: prompts,
-  ui_locales_supported: ["en", "de", "fr", "es"],
+  ui_locales_supported: languages,
   claim_types_supported: ["normal"],
   claims_supported: claims,
   claims_parameter_supported: false,
