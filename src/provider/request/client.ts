@@ -3,9 +3,7 @@ import {
   OidcAuthMethodType,
   type OidcConfiguration,
   OidcConfigurationSchema,
-  type OidcGrantType,
 } from "../../../gen/postern/v1/application_pb.ts";
-import { OauthError } from "../http/oauth_error.ts";
 
 /** An application as the provider knows it. */
 export type Client = {
@@ -52,9 +50,3 @@ export const clientTables = `client_ids c on c.client_id = asked.client_id
 
 /** Whether a client has no secret or key to prove its identity. */
 export const isPublic = ({ oidc }: Pick<Client, "oidc">): boolean => oidc.authMethodType === OidcAuthMethodType.NONE;
-
-/** Fails for a client that is not registered for a grant type. */
-export function refuseGrantType({ oidc }: Client, type: OidcGrantType): void {
-  if (!oidc.grantTypes.includes(type))
-    throw new OauthError("unauthorized_client", "the application is not registered for this grant type");
-}

@@ -8,6 +8,7 @@ import { noteClient } from "../pages/request_notes.ts";
 import { acceptedAssertions, longestAssertion, subjectOf } from "./assertion.ts";
 import type { Client } from "./client.ts";
 import type { ClientKeys } from "./client_keys.ts";
+import type { GrantType } from "./grant_type.ts";
 
 /** A client's credentials, before they are checked. */
 export type ClientProof = { readonly clientId: string } & (
@@ -19,7 +20,7 @@ export type ClientProof = { readonly clientId: string } & (
 const longestId = 200;
 const longestSecret = 200;
 /** The grant type of RFC 7523, 2.1. */
-export const grantOfAssertion = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const grantOfAssertion: GrantType = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /** Reads a client's credentials; a request may use only one method (RFC 6749, 2.3). */

@@ -1,4 +1,3 @@
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { whereRegistrationIsOpen } from "../../services/policies/registration_policy.ts";
@@ -9,6 +8,7 @@ import type { ProvenRequest } from "./authorization_request.ts";
 import { type BrandedRow, brandColumn } from "./branded_client.ts";
 import { clientColumn, clientOf } from "./client.ts";
 import { type DeviceRequest, deviceIn } from "./device_request.ts";
+import { isRegisteredFor } from "./grant_type.ts";
 import { resourcesOf } from "./resource.ts";
 
 const longestId = 200;
@@ -32,8 +32,7 @@ export function deviceProof(sql: Sql) {
     const brand = brandOf(lent, organizationName);
     const client = clientOf(found);
     const registersIn = where ?? undefined;
-    // The record of grant types (tokens/grant_types.ts) is on a higher floor, so it cannot be read here.
-    if (!client.active || !client.oidc.grantTypes.includes(OidcGrantType.DEVICE_CODE)) return over();
+    if (!client.active || !isRegisteredFor(client, "urn:ietf:params:oauth:grant-type:device_code")) return over();
     const target = { redirectUri: "", responseMode: "query", state: undefined } as const;
     return { ...target, client, brand, registersIn, device: { ...device, userCode } };
   };

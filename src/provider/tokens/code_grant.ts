@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { sameBytes } from "../../security/compare.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import type { Parameters } from "../http/parameters.ts";
@@ -10,7 +9,7 @@ import { refuseOtherKey, type TokenKey } from "./token_key.ts";
 
 /** The authorization code grant (RFC 6749, 4.1.3). */
 export const codeGrant: Exchange<FoundCode> = {
-  type: OidcGrantType.AUTHORIZATION_CODE,
+  type: "authorization_code",
   parameter: "code",
   open(parts) {
     const redeem = redemption(parts);

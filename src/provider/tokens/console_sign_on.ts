@@ -1,4 +1,3 @@
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import type { Deps } from "../../deps.ts";
 import { asking, loadOne, type Question } from "../../events/load.ts";
 import type { Origin } from "../../events/log.ts";
@@ -9,12 +8,12 @@ import { userInForce } from "../../services/callers/in_force.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { required } from "../http/parameters.ts";
 import { later, type ProviderSettings, secondsOf } from "../http/settings.ts";
-import { refuseGrantType } from "../request/client.ts";
+import type { Client } from "../request/client.ts";
 import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
 import { consoleClient, consoleUri } from "../request/console_client.ts";
+import { isGrantType, refuseGrantType } from "../request/grant_type.ts";
 import { isVerifier } from "./code_grant.ts";
 import { notInForce, type TokenResponse } from "./grant_exchange.ts";
-import { grants } from "./grant_types.ts";
 
 /** How long a token of the console is valid, unless its browser session ends before. */
 export const consoleTokenSeconds = 600;
@@ -111,7 +110,7 @@ export function consoleGrant({ deps, issuer, authenticate }: TokenParts) {
   return async (request: TokenQuestion): Promise<ConsoleToken> => {
     const { form } = request;
     const client = await authenticate(consoleClient(issuer()), request);
-    refuseGrantType(client, grantTypeIn(form.get("grant_type")));
+    refuseOtherGrant(client, form.get("grant_type"));
     const [code, now] = [required(form, "code", longestCode), clock()];
     const found = await find({ hash: hexOf(code) });
     if (!found || form.get("redirect_uri") !== consoleUri(issuer())) throw notInForce();
@@ -164,9 +163,8 @@ const redemption =
     return done.count === 1;
   };
 
-function grantTypeIn(name: string | undefined): OidcGrantType {
-  if (name === "authorization_code") return OidcGrantType.AUTHORIZATION_CODE;
-  if (name !== undefined && Object.hasOwn(grants, name))
-    throw new OauthError("unauthorized_client", "the console exchanges codes, and nothing else");
-  throw new OauthError("unsupported_grant_type", "grant_type must be authorization_code");
+function refuseOtherGrant(client: Client, name: string | undefined): void {
+  if (name === undefined || !isGrantType(name))
+    throw new OauthError("unsupported_grant_type", "grant_type must be authorization_code");
+  refuseGrantType(client, name);
 }

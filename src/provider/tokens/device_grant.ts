@@ -1,4 +1,3 @@
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
 import { OauthError } from "../http/oauth_error.ts";
@@ -9,7 +8,7 @@ import { type Redeemable, redemption } from "./redemption.ts";
 
 /** The device code grant (RFC 8628, 3.4). */
 export const deviceGrant: Exchange<FoundDevice> = {
-  type: OidcGrantType.DEVICE_CODE,
+  type: "urn:ietf:params:oauth:grant-type:device_code",
   parameter: "device_code",
   open(parts) {
     const { sql } = parts.deps;

@@ -1,4 +1,3 @@
-import type { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
 import { foreignKey } from "../../postgres/failure.ts";
 import { OauthError } from "../http/oauth_error.ts";
@@ -6,6 +5,7 @@ import { wordsOf } from "../http/parameters.ts";
 import { later, type ProviderSettings } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
+import type { GrantType } from "../request/grant_type.ts";
 import type { ClientWith, End } from "./grant_read.ts";
 import type { Lifetimes } from "./lifetimes.ts";
 import { endSignOn, type SignOnEnd } from "./sign_on.ts";
@@ -46,7 +46,7 @@ export type Presented<T> = {
 /** A grant type: how the token endpoint exchanges the value of a form parameter for tokens. */
 export type Exchange<T> = {
   /** The grant type that an application must be registered for. */
-  readonly type: OidcGrantType;
+  readonly type: GrantType;
   readonly parameter: string;
   readonly open: (parts: ExchangeParts) => {
     readonly read: (clientId: string, value: string, now: Date) => Promise<ClientWith<T> | undefined>;

@@ -1,14 +1,14 @@
 import { ClientRefused } from "../http/oauth_error.ts";
 import { required } from "../http/parameters.ts";
-import { refuseGrantType } from "../request/client.ts";
-import { type Authenticate, grantOfAssertion, type TokenQuestion } from "../request/client_authentication.ts";
+import type { Authenticate, TokenQuestion } from "../request/client_authentication.ts";
 import { isAdmitted, isDocumentId } from "../request/document_id.ts";
+import { type GrantType, refuseGrantType } from "../request/grant_type.ts";
 import { codeGrant } from "./code_grant.ts";
 import { deviceGrant } from "./device_grant.ts";
 import { type Exchange, type ExchangeParts, notInForce, type TokenResponse } from "./grant_exchange.ts";
 import { clientCredentialsGrant, jwtBearerGrant } from "./machine_grant.ts";
 import { refreshGrant } from "./refresh_grant.ts";
-import { grantOfExchange, tokenExchangeGrant } from "./token_exchange.ts";
+import { tokenExchangeGrant } from "./token_exchange.ts";
 import { noKey, tokenKeys } from "./token_key.ts";
 
 /** The exchange of a grant type, as the token endpoint calls it. */
@@ -37,8 +37,8 @@ const exchanged =
     };
   };
 
-/** The grant types by their names in requests and in the discovery document; null for one that the token endpoint does not serve. */
-export const grants: Readonly<Record<string, ((parts: Parts) => Opened) | null>> = {
+/** The grant types as the token endpoint serves them; null for one that it does not. */
+export const grants: Readonly<Record<GrantType, ((parts: Parts) => Opened) | null>> = {
   authorization_code: exchanged(codeGrant),
   // Issues its tokens in the response of the authorization endpoint.
   implicit: null,
@@ -46,6 +46,6 @@ export const grants: Readonly<Record<string, ((parts: Parts) => Opened) | null>>
   "urn:ietf:params:oauth:grant-type:device_code": exchanged(deviceGrant),
   // Only for machines.
   client_credentials: clientCredentialsGrant,
-  [grantOfAssertion]: jwtBearerGrant,
-  [grantOfExchange]: tokenExchangeGrant,
+  "urn:ietf:params:oauth:grant-type:jwt-bearer": jwtBearerGrant,
+  "urn:ietf:params:oauth:grant-type:token-exchange": tokenExchangeGrant,
 };

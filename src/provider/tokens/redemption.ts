@@ -4,6 +4,7 @@ import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
 import type { Client } from "../request/client.ts";
 import type { TokenQuestion } from "../request/client_authentication.ts";
+import { isRegisteredFor } from "../request/grant_type.ts";
 import { resourceFor } from "../request/target.ts";
 import { declaredRead } from "./declared_claims.ts";
 import {
@@ -80,5 +81,5 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
   }
 }
 
-const isRefreshable = ({ oidc }: Client, { scope }: SignOn): boolean =>
-  oidc.grantTypes.includes(refreshGrant.type) && wordsOf(scope).includes("offline_access");
+const isRefreshable = (client: Client, { scope }: SignOn): boolean =>
+  isRegisteredFor(client, refreshGrant.type) && wordsOf(scope).includes("offline_access");

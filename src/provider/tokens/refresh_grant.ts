@@ -1,4 +1,3 @@
-import { OidcGrantType } from "../../../gen/postern/v1/application_pb.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
@@ -31,7 +30,7 @@ const graceMs = 10_000;
 
 /** The refresh token grant (RFC 6749, 6). */
 export const refreshGrant: Exchange<FoundRefresh> = {
-  type: OidcGrantType.REFRESH_TOKEN,
+  type: "refresh_token",
   parameter: "refresh_token",
   open: (parts) => ({ read: clientAndRefresh(parts.deps.sql), exchange: refreshing(parts) }),
 };

@@ -19,8 +19,6 @@ import type { ExchangeParts, TokenResponse } from "./grant_exchange.ts";
 import { clientRead, isUnaccepted, tokenRead } from "./grant_read.ts";
 import { storedValueRead } from "./stored_value.ts";
 
-/** The grant type of RFC 8693. */
-export const grantOfExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const accessToken = "urn:ietf:params:oauth:token-type:access_token";
 
 type Parts = ExchangeParts & { readonly authenticate: Authenticate };
