@@ -54,21 +54,18 @@ class RequestLine {
   readonly #options: RouteReportOptions;
   readonly #endpoint: string;
   readonly #request: ArrivedRequest;
-  readonly #language: Language | undefined;
   readonly #observed: ReturnType<ObserveRequest> | undefined;
   readonly #span: TracedRequest | undefined;
   #signal = neverAborted;
   #started = performance.now();
 
   constructor(options: RouteReportOptions, endpoint: string, request: ArrivedRequest) {
-    const { headers, values } = request;
     this.#options = options;
     this.#endpoint = endpoint;
     this.#request = request;
-    this.#language = options.languageOf(headers["accept-language"]);
     this.#observed = options.observeRequest?.(endpoint);
     this.#span = options.traceRequest?.(endpoint, request);
-    values.set(lineKey, this);
+    request.values.set(lineKey, this);
   }
 
   /** Handles the request and restarts the clock, because how long the body takes is up to the client. */
@@ -82,8 +79,10 @@ class RequestLine {
   failed(error: unknown): ConnectError {
     const refusal = refusalOf(error, this.#signal);
     const reason = reasonOf(refusal) ?? codeName(refusal.code);
-    this.#request.values.set(keys.failure, { reason, level: levelOf(refusal), cause: refusal.cause });
-    return this.#language ? localized(refusal, this.#language) : refusal;
+    const { headers, values } = this.#request;
+    values.set(keys.failure, { reason, level: levelOf(refusal), cause: refusal.cause });
+    const language = values.get(keys.language) ?? this.#options.languageOf(headers["accept-language"]);
+    return language ? localized(refusal, language) : refusal;
   }
 
   ended(status: number): void {

@@ -5,7 +5,7 @@ import { shownUserCode } from "../../security/user_code.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
 import { brandsRead } from "../pages/brand_read.ts";
-import { chosenLanguage } from "../pages/language.ts";
+import { languageOf } from "../pages/language.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import type { ProviderParts } from "../parts.ts";
 import { formExpired } from "../request/begin_again.ts";
@@ -47,7 +47,7 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
     const userCode = codeIn(form);
     if (!isFormToken(keyring, formOf(browser), form.get("token"))) throw formExpired(deviceBeginning(userCode));
     const outcome = await guess(userCode, callOf(http));
-    const language = chosenLanguage(http);
+    const language = languageOf(http);
     if (outcome === undefined)
       return askCode(http, { userCode, status: 400, problems: [pageText("device_unknown", language)] });
     if ("waitSeconds" in outcome) {
@@ -65,7 +65,7 @@ export function deviceRoute(parts: ProviderParts, steps: SignInSteps): HttpRoute
   async function askCode(http: HttpRequest, state: Pick<CodeState, "userCode" | "status" | "problems">) {
     const browser = steps.jar.read(http.headers.cookie, "browser") ?? newToken("ob");
     const look = {
-      language: chosenLanguage(http),
+      language: languageOf(http),
       brand: await brands.ofInstance(),
       here: deviceBeginning(state.userCode),
       cookies: [steps.jar.set("browser", browser)],

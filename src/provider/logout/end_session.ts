@@ -5,7 +5,7 @@ import { newToken } from "../../security/token.ts";
 import { type CookieJar, cookieJar } from "../http/cookies.ts";
 import { formIn, formMaxBytes, type Parameters, parametersIn } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
-import { chosenLanguage } from "../pages/language.ts";
+import { languageFor } from "../pages/language.ts";
 import { noteBrand } from "../pages/look.ts";
 import { onward } from "../pages/onward.ts";
 import { refuseForeign } from "../pages/own_address.ts";
@@ -139,7 +139,7 @@ function logoutSteps(parts: ProviderParts, jar: CookieJar) {
   const read = logoutRequests(parts);
   return async (http: HttpRequest, query: string): Promise<LogoutStep> => {
     // Also for the page of an error, even if nothing else in the query can be parsed.
-    const language = chosenLanguage(http, uiLocalesIn(query));
+    const language = languageFor(http, uiLocalesIn(query));
     const logout = await read(parametersIn(query), http.values.get(keys.network));
     noteBrand(http.values, logout.brand);
     if (logout.hint) noteClient(http.values, logout.hint);

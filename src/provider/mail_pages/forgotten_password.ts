@@ -36,7 +36,7 @@ export function forgottenPasswordRoute(parts: ProviderParts & { readonly resets:
       const asked = { loginName: typed, organizationId: requested, organization: organizationIn(form) };
       const organizationId = await namesOf(asked, call.signal);
       const of = typed.includes("@") ? { nameOrEmail: typed } : { loginName: typed };
-      await parts.resets.request({ ...of, organizationId }, call, page.language);
+      await parts.resets.request({ ...of, organizationId }, call);
       return redirect(`${path}?sent=1`, { cookies: [] });
     } catch (error) {
       const problem = limitProblem(error, page.language);

@@ -10,7 +10,7 @@ import { later } from "../http/settings.ts";
 import type { Brand } from "../pages/brand.ts";
 import { problemsOf } from "../pages/field.ts";
 import { type Html, hidden, html, nothing, pageResponse } from "../pages/html.ts";
-import { chosenLanguage } from "../pages/language.ts";
+import { languageFor } from "../pages/language.ts";
 import { noteBrand } from "../pages/look.ts";
 import { refuseForeign } from "../pages/own_address.ts";
 import type { ProviderParts } from "../parts.ts";
@@ -77,7 +77,7 @@ function plainPages({ deps, issuer }: ProviderParts) {
     const browser = cookie("browser") ?? newToken("ob");
     const pending = freshRequest(secrets.keyring, cookie("request"), clock());
     const token = formToken(secrets.keyring, { browser, request: "", sessionId: "" });
-    const language = chosenLanguage(http, parametersIn(pending ?? "").get("ui_locales"));
+    const language = languageFor(http, parametersIn(pending ?? "").get("ui_locales"));
     return {
       http,
       path,

@@ -6,25 +6,30 @@ import type { CookieJar } from "../http/cookies.ts";
 import { redirect } from "../http/redirect.ts";
 import { later } from "../http/settings.ts";
 
+type Visit = Pick<HttpRequest, "values" | "headers">;
+
 /**
- * Chooses the language of a request's pages and mails: the one picked on one of our pages, otherwise the first that the application asks
- * for, otherwise the browser's. The request's context keeps it, so whatever comes later uses the same.
+ * The language of a request's pages and mails: the one that was picked on a page of ours, otherwise the browser's. It is chosen once, and
+ * stands in the request's context; the log line of an unknown path has put the browser's there, so a picked one is looked for first.
  */
-export function chosenLanguage(
-  { values, headers }: Pick<HttpRequest, "values" | "headers">,
-  uiLocales?: string,
-): Language {
-  const before = uiLocales === undefined ? values.get(keys.language) : undefined;
-  const asked = (uiLocales ?? "").slice(0, longest).trim().split(/ +/).join(",");
-  const language =
-    languageNamed(inCookie.exec(headers.cookie ?? "")?.[1]) ??
-    before ??
-    chooseLanguage(asked) ??
-    chooseLanguage(headers["accept-language"]) ??
-    "en";
+export const languageOf = (visit: Visit): Language =>
+  kept(
+    visit,
+    pickedIn(visit) ?? visit.values.get(keys.language) ?? chooseLanguage(visit.headers["accept-language"]) ?? "en",
+  );
+
+/** Chooses the language by what an application asks for in `ui_locales`, which comes after a picked one and before the browser's. */
+export function languageFor(visit: Visit, uiLocales = ""): Language {
+  const asked = chooseLanguage(uiLocales.slice(0, longest).trim().split(/ +/).join(","));
+  return asked === undefined || pickedIn(visit) !== undefined ? languageOf(visit) : kept(visit, asked);
+}
+
+function kept({ values }: Visit, language: Language): Language {
   values.set(keys.language, language);
   return language;
 }
+
+const pickedIn = ({ headers }: Visit): Language | undefined => languageNamed(inCookie.exec(headers.cookie ?? "")?.[1]);
 
 const longest = 200;
 

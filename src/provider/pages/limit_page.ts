@@ -3,7 +3,7 @@ import { acceptsHtml, type HttpRequest, type Response } from "@postern/gateway";
 import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { reasonOf } from "../../errors.ts";
 import { plainBrand } from "./brand.ts";
-import { chosenLanguage } from "./language.ts";
+import { languageOf } from "./language.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteRefusal } from "./request_notes.ts";
 
@@ -15,8 +15,8 @@ export function limitPage(
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   if (!acceptsHtml(headers.accept)) return undefined;
   noteRefusal(values, error);
-  // The database is not read for a browser that asks too often.
-  const look = { language: chosenLanguage({ headers, values }), brand: plainBrand };
+  // Nothing is read for whoever asks too often.
+  const look = { language: languageOf({ headers, values }), brand: plainBrand };
   const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, look);
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;
   return { ...page, headers: { ...page.headers, "retry-after": String(seconds) } };

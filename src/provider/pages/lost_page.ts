@@ -4,13 +4,13 @@ import { pageText } from "../../messages/page.ts";
 import { keepsOpener, paths } from "../http/paths.ts";
 import { plainBrand } from "./brand.ts";
 import { html, pageResponse } from "./html.ts";
-import { chosenLanguage } from "./language.ts";
+import { languageOf } from "./language.ts";
 
 /** The page for a browser at an unknown path, or at one that only accepts forms. */
 export const lostPage: PageOf = (refusal, visit) => {
   const problem = problemOf(reasonOf(refusal));
   if (!problem) return undefined;
-  const language = chosenLanguage(visit);
+  const language = languageOf(visit);
   return pageResponse(
     { language, brand: plainBrand },
     {

@@ -9,7 +9,7 @@ import { MalformedRequest, OauthError } from "../http/oauth_error.ts";
 import { queryMaxLength } from "../http/parameters.ts";
 import { plainBrand } from "./brand.ts";
 import { type Brands, brandsRead } from "./brand_read.ts";
-import { chosenLanguage, switched } from "./language.ts";
+import { languageOf, switched } from "./language.ts";
 import { notedBrand } from "./look.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
@@ -34,7 +34,7 @@ export function shownRoute({ sql, clock }: Pick<Deps, "sql" | "clock">, issuer: 
 }
 
 async function failed(http: HttpRequest, error: unknown, brands: Brands): Promise<Response> {
-  const language = chosenLanguage(http);
+  const language = languageOf(http);
   const shown = pageErrorOf(error, language);
   noteFailure(http.values, shown.problem, error);
   // Without the database, the page has no branding.

@@ -1,6 +1,5 @@
 import type { HttpRoute, Response } from "@postern/gateway";
 import { RequestRegistrationRequestSchema } from "../../../gen/postern/v1/registration_pb.ts";
-import { keys } from "../../deps.ts";
 import { reasonOf } from "../../errors.ts";
 import { pageText } from "../../messages/page.ts";
 import { normalizeCode } from "../../security/code.ts";
@@ -67,7 +66,6 @@ function askRoute(parts: ProviderParts): HttpRoute {
     if (form.get("organization") !== organizationId) return askPage(page, { organizationId, email });
     try {
       const asked = checked(RequestRegistrationRequestSchema, { organizationId, email });
-      page.http.values.set(keys.language, page.language);
       await request({ organizationId, email: asked.email, browser: page.cookie("browser") ?? "" }, callOf(page.http));
       return redirect(`${path}?sent=1`, { cookies: [] });
     } catch (error) {

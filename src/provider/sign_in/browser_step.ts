@@ -4,7 +4,7 @@ import type { Language } from "../../messages/language.ts";
 import { newToken } from "../../security/token.ts";
 import type { CookieJar } from "../http/cookies.ts";
 import type { Parameters } from "../http/parameters.ts";
-import { chosenLanguage } from "../pages/language.ts";
+import { languageFor } from "../pages/language.ts";
 import type { AuthorizationRequest } from "../request/authorization_request.ts";
 import { callOf } from "../request/endpoint.ts";
 import type { SessionClient } from "./browser_session.ts";
@@ -33,7 +33,7 @@ export function stepOf(jar: CookieJar, http: HttpRequest, of: Pick<BrowserStep, 
   return {
     ...of,
     ...callOf(http),
-    language: chosenLanguage(http, of.parameters.get("ui_locales")),
+    language: languageFor(http, of.parameters.get("ui_locales")),
     byForm: http.method === "POST",
     browser: browserOf(jar, http),
     sessions: jar.readSessions(cookie),

@@ -34,7 +34,6 @@ export async function askMail(on: Answering, http: HttpRequest, submitted: Submi
     const { challengeToken, until } = await signIns.mails.start(
       { loginName, organizationId: named, browsers: hashesOfKnown(step.known) },
       call,
-      step.language,
     );
     const waiting = keptUntil(steps.jar, until, { challenge: challengeToken, request: form.get("request") ?? "" });
     return steps.askMailCode(

@@ -6,16 +6,16 @@ import {
   type ResetPasswordRequest,
 } from "../../../gen/postern/v1/account_pb.ts";
 import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
-import { type Call, type Deps, keys } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
-import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { passwordCodeMacs } from "../../security/mail_code.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
+import { languageOfMail } from "../verification/mail.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { forNobody, keepMailRequest, type MailFor } from "./mail_request.ts";
 import { newPasswordHash } from "./new_password.ts";
@@ -43,7 +43,7 @@ export type CodeAndPassword = Pick<ResetPasswordRequest, "verificationCode" | "n
 /** The steps of a password reset, shared by calls and pages. */
 export type PasswordResets = {
   /** Asks for a mail. The response and its timing are the same whether or not an account exists. */
-  readonly request: (of: ResetOf, call: Call, language?: Language) => Promise<void>;
+  readonly request: (of: ResetOf, call: Call) => Promise<void>;
   readonly reset: (request: CodeAndPassword, call: Call) => Promise<PasswordReset>;
 };
 
@@ -75,9 +75,9 @@ export function passwordResetsOf(deps: Deps, settings: ResetSettings): PasswordR
   const guesses = failureRate("codes for passwords", settings.signInFailuresPerAddressPerMinute);
 
   return {
-    async request(of, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
+    async request(of, call) {
       countNetwork(requests, call);
-      await keepMailRequest(sql, { id: ids(), of: mailFor(of), language }, call);
+      await keepMailRequest(sql, { id: ids(), of: mailFor(of), language: languageOfMail(call, settings) }, call);
     },
 
     async reset({ verificationCode, newPassword }, call) {

@@ -2,10 +2,9 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import type { SessionService } from "../../../gen/postern/v1/session_pb.ts";
-import { type Call, type Deps, keys } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { loadOne } from "../../events/load.ts";
-import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type AskedCode, openAskedCode, sealAskedCode, signInCodeMatches } from "../../security/mail_code.ts";
 import type { PublicSettings } from "../../security/passkey.ts";
@@ -16,6 +15,7 @@ import { newPasswordHash } from "../passwords/new_password.ts";
 import { isLocked, type PasswordUser, passwordColumns } from "../passwords/password.ts";
 import type { ResetSettings } from "../passwords/password_reset.ts";
 import { signInCodeSeconds, takesMailCodes } from "../passwords/sign_in_mail.ts";
+import { languageOfMail } from "../verification/mail.ts";
 import { codeAttempts } from "../verification/verification.ts";
 import { afterFirstStep, refuseUnchanged, type SignInOutcome } from "./first_step.ts";
 import { callSession, type SessionKind, type SessionLifetime } from "./new_session.ts";
@@ -29,8 +29,8 @@ type MailedCode = Readonly<Record<"challengeToken" | "code", string>> & {
 
 /** Sign-in with a mailed code, for calls and pages. */
 export type MailSignIn = {
-  /** Asks for the mail. The response is the same whether or not one is sent. */
-  readonly start: (asked: AskedMail, call: Call, language?: Language) => Promise<StartedSignIn>;
+  /** Asks for the mail. The response is the same whether or not anybody gets one. */
+  readonly start: (asked: AskedMail, call: Call) => Promise<StartedSignIn>;
   readonly complete: <A>(code: MailedCode, kind: SessionKind<A>) => Promise<SignInOutcome<A>>;
 };
 
@@ -50,15 +50,12 @@ export const mailSignIn = (deps: Deps, settings: MailSignInSettings): MailSignIn
   const after = afterFirstStep(deps, settings);
 
   return {
-    async start({ browsers, ...typed }, call, language = call.values.get(keys.language) ?? settings.mailLanguage) {
+    async start({ browsers, ...typed }, call) {
       countNetwork(requests, call);
       const { login_name: name, organization: organizationId } = nameKey(typed);
       const asked = { id: ids(), until: new Date(clock().getTime() + signInCodeSeconds * 1000) };
-      await keepMailRequest(
-        sql,
-        { id: asked.id, of: { ...forNobody, signInName: name, organizationId }, language, browsers },
-        call,
-      );
+      const of = { ...forNobody, signInName: name, organizationId };
+      await keepMailRequest(sql, { id: asked.id, of, language: languageOfMail(call, settings), browsers }, call);
       return { challengeToken: sealAskedCode(secrets.keyring, asked), until: asked.until };
     },
 

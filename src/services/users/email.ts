@@ -5,7 +5,7 @@ import {
   ResendEmailCodeRequestSchema,
   type UserService,
 } from "../../../gen/postern/v1/user_pb.ts";
-import { type Call, callerOf, type Deps, keys, organizationOf } from "../../deps.ts";
+import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
@@ -15,7 +15,7 @@ import { emailCodeMatches } from "../../security/mail_code.ts";
 import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import { wrongInEmail } from "../verification/email_address.ts";
-import type { MailSettings } from "../verification/mail.ts";
+import { languageOfMail, type MailSettings } from "../verification/mail.ts";
 import { dropMailCodes, keepMailCode, newEmailCode, reserveEmailAttempt } from "../verification/mail_code.ts";
 import { type MailSends, mailSendsColumns, refuseTooManyMails } from "../verification/mail_limits.ts";
 import { type NoticeSettings, noticeSeconds, sendNotice } from "../verification/notice.ts";
@@ -161,7 +161,7 @@ function codeMaker(deps: Deps, settings: MailSettings) {
     }
     if (!user.active) throw refuse.because("USER_INACTIVE");
     refuseTooManyMails(user, settings, deps.clock());
-    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const language = languageOfMail(call, settings);
     const { secret } = newEmailCode(deps, of, { loginName: user.qualifiedName, language, nth: user.nth });
     return { named: { emailCodeId: of.id }, secret, answered: {} };
   };

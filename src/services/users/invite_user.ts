@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { InviteUserRequestSchema, type UserService } from "../../../gen/postern/v1/user_pb.ts";
-import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
+import { type Call, type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
@@ -8,7 +8,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
-import { type MailSettings, mailSecret } from "../verification/mail.ts";
+import { languageOfMail, type MailSettings, mailSecret } from "../verification/mail.ts";
 import { type MailSends, mailSendsColumns, refuseTooManyMails } from "../verification/mail_limits.ts";
 import { invitationSeconds, newPasswordCode } from "../verification/password_code.ts";
 import { exclusive } from "../verification/verification.ts";
@@ -74,7 +74,7 @@ function codeMaker(deps: Deps, settings: MailSettings) {
     const { code, mailCode } = newPasswordCode(deps, { id, email, mailId, expirationDate });
     if (isAnswered) return { named: {}, secret: { mailCode }, answered: { verificationCode: code } };
     refuseTooManyMails(user, settings, deps.clock());
-    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const language = languageOfMail(call, settings);
     const codes = [{ loginName: user.qualifiedName, code }];
     const mail = {
       kind: "invitation",

@@ -1,10 +1,10 @@
-import { type Call, type Deps, keys } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { constraintOf } from "../../errors.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Language } from "../../messages/language.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import type { MailSettings } from "../verification/mail.ts";
+import { languageOfMail, type MailSettings } from "../verification/mail.ts";
 import { newEmailCode } from "../verification/mail_code.ts";
 import { type MailSends, mailSendsColumns, mailWaitSeconds } from "../verification/mail_limits.ts";
 
@@ -61,7 +61,7 @@ export function newUserMails(deps: Pick<Deps, "sql" | "ids" | "clock" | "secrets
 
   function mailTo({ id, username, email, language: own }: Addressee, sends: MailSends | undefined, call: Call) {
     if (!sends || mailWaitSeconds(sends, settings, deps.clock()) > 0) return undefined;
-    const language = own ?? call.values.get(keys.language) ?? settings.mailLanguage;
+    const language = own ?? languageOfMail(call, settings);
     const of = { id: deps.ids(), userId: id, email };
     return { emailCodeId: of.id, ...newEmailCode(deps, of, { loginName: username, language, nth: sends.nth }) };
   }

@@ -1,7 +1,7 @@
-import { type Call, type Deps, keys } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { makeJoiningCode } from "../../security/mail_code.ts";
 import type { JoiningPurpose } from "./joining_mail_limits.ts";
-import { type MailSettings, mailSecret, type NewMail } from "./mail.ts";
+import { languageOfMail, type MailSettings, mailSecret, type NewMail } from "./mail.ts";
 import type { MailCodeSecret } from "./mail_code.ts";
 
 /** A mail with which somebody joins an organization. */
@@ -20,7 +20,7 @@ export function joiningMails(deps: Pick<Deps, "ids" | "clock" | "secrets">, sett
     const { organizationName, seconds, browser: _, ...rest } = of;
     const id = deps.ids();
     const expirationDate = new Date(deps.clock().getTime() + seconds * 1000);
-    const language = call.values.get(keys.language) ?? settings.mailLanguage;
+    const language = languageOfMail(call, settings);
     const codes = [{ loginName: nameInMail(organizationName), ...(code === undefined ? {} : { code }) }];
     return { id, expirationDate, mail: mailSecret(deps, id, { ...rest, language, codes, expirationDate }) };
   };

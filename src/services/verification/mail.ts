@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps.ts";
+import { type Call, type Deps, keys } from "../../deps.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { type Language, languages } from "../../messages/language.ts";
 import type { MailKind, NoticeKind } from "../../messages/mail_texts.ts";
@@ -15,7 +15,13 @@ export type MailSettings = {
   readonly mailLanguage: Language;
 };
 
-/** The purpose of a code. Those of `first_run` and `recovery` are links for administrators, which no mail carries. */
+/** The language of a mail that a call sends: the one that the call asks for. */
+export const languageOfMail = (
+  { values }: Pick<Call, "values">,
+  settings: Pick<MailSettings, "mailLanguage">,
+): Language => values.get(keys.language) ?? settings.mailLanguage;
+
+/** What a code is for. Those of `first_run` and `recovery` are links for administrators, which no mail carries. */
 export type CodePurpose = "email" | "password" | "invitation" | "registration" | "sign_in" | "first_run" | "recovery";
 
 /** A mail requested by a fact. */

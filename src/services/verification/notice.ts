@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Call, type Deps, keys } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import type { NoticeKind, NoticeTopic } from "../../messages/mail_texts.ts";
-import { languageOf, type MailSettings } from "./mail.ts";
+import { languageOf, languageOfMail, type MailSettings } from "./mail.ts";
 
 /** Settings of the mails about changes to an account. */
 export type NoticeSettings = MailSettings & {
@@ -32,7 +32,7 @@ export const notices =
     const notice = {
       id: ids(),
       kind,
-      language: call.values.get(keys.language) ?? settings.mailLanguage,
+      language: languageOfMail(call, settings),
       expirationDate: before(-noticeSeconds),
       since: before(settings.mailSendWindowSeconds),
       mostToAddress: settings.mailSendsPerAddress,
