@@ -1,17 +1,36 @@
 import type { Language } from "./language.ts";
+import { accessTokenTexts } from "./refusals/access_token.ts";
 import { applicationTexts } from "./refusals/application.ts";
 import { bodyTexts } from "./refusals/body.ts";
 import { brandingTexts } from "./refusals/branding.ts";
 import { callTexts } from "./refusals/call.ts";
-import { changeTexts } from "./refusals/change.ts";
+import { codeTexts } from "./refusals/code.ts";
+import { complianceTexts } from "./refusals/compliance.ts";
+import { domainTexts } from "./refusals/domain.ts";
 import { emailTexts } from "./refusals/email.ts";
+import { eventTexts } from "./refusals/event.ts";
 import { factorTexts } from "./refusals/factor.ts";
 import { fieldTexts } from "./refusals/field.ts";
+import { grantTexts } from "./refusals/grant.ts";
 import { importTexts } from "./refusals/import.ts";
-import { nounTexts } from "./refusals/nouns.ts";
+import { invitationTexts } from "./refusals/invitation.ts";
+import { keyTexts } from "./refusals/key.ts";
+import { listTexts } from "./refusals/list.ts";
+import { machineTexts } from "./refusals/machine.ts";
+import { maskTexts } from "./refusals/mask.ts";
+import { memberTexts } from "./refusals/member.ts";
+import { objectTexts } from "./refusals/object.ts";
+import { organizationTexts } from "./refusals/organization.ts";
 import { originTexts } from "./refusals/origin.ts";
 import { passwordTexts } from "./refusals/password.ts";
 import { phoneTexts } from "./refusals/phone.ts";
+import { projectTexts } from "./refusals/project.ts";
+import { registrationTexts } from "./refusals/registration.ts";
+import { resourceUriTexts } from "./refusals/resource_uri.ts";
+import { roleTexts } from "./refusals/role.ts";
+import { signInTexts } from "./refusals/sign_in.ts";
+import { subscriptionTexts } from "./refusals/subscription.ts";
+import { userTexts } from "./refusals/user.ts";
 
 export { chooseLanguage, type Language } from "./language.ts";
 
@@ -19,23 +38,42 @@ const catalogue = {
   ...callTexts,
   ...bodyTexts,
   ...fieldTexts,
-  ...changeTexts,
-  ...nounTexts,
+  ...accessTokenTexts,
+  ...applicationTexts,
+  ...brandingTexts,
+  ...codeTexts,
+  ...complianceTexts,
+  ...domainTexts,
+  ...emailTexts,
+  ...eventTexts,
+  ...factorTexts,
+  ...grantTexts,
+  ...importTexts,
+  ...invitationTexts,
+  ...keyTexts,
+  ...listTexts,
+  ...machineTexts,
+  ...maskTexts,
+  ...memberTexts,
+  ...objectTexts,
+  ...organizationTexts,
+  ...originTexts,
   ...passwordTexts,
   ...phoneTexts,
-  ...emailTexts,
-  ...factorTexts,
-  ...applicationTexts,
-  ...originTexts,
-  ...importTexts,
-  ...brandingTexts,
+  ...projectTexts,
+  ...registrationTexts,
+  ...resourceUriTexts,
+  ...roleTexts,
+  ...signInTexts,
+  ...subscriptionTexts,
+  ...userTexts,
 };
 
 /** The name of a text: the reason of a refusal, a broken password rule, or a compliance problem. */
 export type TextKey = keyof typeof catalogue;
 
 /** The compliance problems that an application can have. */
-export type ComplianceKey = keyof typeof applicationTexts;
+export type ComplianceKey = keyof typeof complianceTexts;
 
 /** The values for the names in braces of a text. */
 export type TextParams = Readonly<Record<string, string | number>>;

@@ -74,24 +74,6 @@ export const callTexts = {
     fr: "Le corps de la requête est illisible.",
     es: "No se puede leer el cuerpo de la solicitud.",
   },
-  PAGE_TOKEN_INVALID: {
-    en: "The page token does not belong to this list.",
-    de: "Das Seiten-Token gehört nicht zu dieser Liste.",
-    fr: "Le jeton de page n’appartient pas à cette liste.",
-    es: "El token de página no pertenece a esta lista.",
-  },
-  POSITION_INVALID: {
-    en: "The position was not issued by this server.",
-    de: "Die Position stammt nicht von diesem Server.",
-    fr: "Cette position n’a pas été émise par ce serveur.",
-    es: "La posición no procede de este servidor.",
-  },
-  POSITION_LOST: {
-    en: "The log lost events in a restore or a failover: continue after the newest of these positions that you have seen, or from the beginning, 0.",
-    de: "Das Protokoll hat bei einer Wiederherstellung oder einem Failover Ereignisse verloren: Setzen Sie nach der neuesten dieser Positionen fort, die Sie gesehen haben, oder beginnen Sie am Anfang, 0.",
-    fr: "Le journal a perdu des événements lors d’une restauration ou d’un basculement\u202f: reprenez après la plus récente de ces positions que vous avez vue, ou au début, 0.",
-    es: "El registro perdió eventos en una restauración o una conmutación: continúe tras la más reciente de estas posiciones que haya visto, o desde el principio, 0.",
-  },
   IDEMPOTENCY_KEY_REUSED: {
     en: "The idempotency key was already used for another request.",
     de: "Der Idempotenzschlüssel wurde schon für eine andere Anfrage verwendet.",
@@ -217,5 +199,11 @@ export const callTexts = {
     de: "Bei uns ist ein Fehler aufgetreten; die Anfrage-ID führt uns zur Ursache.",
     fr: "Une erreur s’est produite de notre côté\u202f; l’identifiant de la requête permet d’en retrouver la cause.",
     es: "Se ha producido un error por nuestra parte; el identificador de la solicitud nos lleva a la causa.",
+  },
+  ONLY_INSTANCE_OWNER: {
+    en: "Only an INSTANCE_OWNER can set this.",
+    de: "Nur ein INSTANCE_OWNER kann das setzen.",
+    fr: "Seul un INSTANCE_OWNER peut définir ceci.",
+    es: "Solo un INSTANCE_OWNER puede establecer esto.",
   },
 } as const satisfies Record<string, Texts>;

@@ -1,19 +1,7 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of violations of an application's flow and of its origins. */
+/** Texts of violations of an application's origins. */
 export const originTexts = {
-  FLOW_NEEDS_GRANT: {
-    en: "Requires the grant type {grant}.",
-    de: "Nötig ist der Grant-Typ {grant}.",
-    fr: "Il faut le type d’autorisation {grant}.",
-    es: "Hace falta el tipo de concesión {grant}.",
-  },
-  FLOW_NEEDS_TOKEN: {
-    en: "Requires the response type ID_TOKEN or ID_TOKEN_TOKEN.",
-    de: "Nötig ist der Response-Typ ID_TOKEN oder ID_TOKEN_TOKEN.",
-    fr: "Il faut le type de réponse ID_TOKEN ou ID_TOKEN_TOKEN.",
-    es: "Hace falta el tipo de respuesta ID_TOKEN o ID_TOKEN_TOKEN.",
-  },
   ORIGIN_NO_SCHEME: {
     en: "Must be scheme://hostname[:port]: it has no scheme://.",
     de: "Hier muss scheme://hostname[:port] stehen: scheme:// fehlt.",

@@ -1,13 +1,7 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of refusals of a password or a sign-in, and of the rules that a new password can break. */
+/** Texts of refusals of a password, and of the rules that a new one can break. */
 export const passwordTexts = {
-  SIGN_IN_FAILED: {
-    en: "The login name or the password is wrong.",
-    de: "Der Anmeldename oder das Passwort ist falsch.",
-    fr: "Le nom de connexion ou le mot de passe est incorrect.",
-    es: "El nombre de inicio de sesión o la contraseña no son correctos.",
-  },
   PASSWORD_ATTEMPTS: {
     en: "Too many wrong passwords; please try again later.",
     de: "Es gab zu viele falsche Passwörter; bitte versuchen Sie es später noch einmal.",

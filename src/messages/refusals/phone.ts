@@ -1,6 +1,6 @@
 import type { Texts } from "../language.ts";
 
-/** Texts of refusals of a phone number or of the code sent to it. */
+/** Texts of refusals of a phone number. */
 export const phoneTexts = {
   PHONE_EMPTY: {
     en: "Must contain a digit.",
@@ -26,12 +26,6 @@ export const phoneTexts = {
     fr: "Aucun code ne peut être envoyé à un numéro surtaxé\u202f; returnCode le renvoie dans la réponse.",
     es: "No se puede enviar ningún código a un número de tarificación especial; returnCode lo devuelve en la respuesta.",
   },
-  USER_INACTIVE: {
-    en: "The user is deactivated, so no code is sent.",
-    de: "Der Benutzer ist deaktiviert, daher wird kein Code gesendet.",
-    fr: "L’utilisateur est désactivé, aucun code n’est donc envoyé.",
-    es: "El usuario está desactivado, por lo que no se envía ningún código.",
-  },
   PHONE_UNCHANGED: {
     en: "The user already has this phone number.",
     de: "Der Benutzer hat diese Telefonnummer bereits.",
@@ -50,28 +44,16 @@ export const phoneTexts = {
     fr: "Le numéro de téléphone est déjà vérifié.",
     es: "El número de teléfono ya está verificado.",
   },
-  CODE_INVALID: {
-    en: "The verification code is wrong.",
-    de: "Der Bestätigungscode ist falsch.",
-    fr: "Le code de vérification est incorrect.",
-    es: "El código de verificación no es correcto.",
+  PHONE_MALFORMED: {
+    en: "Is not a valid phone number with its country code.",
+    de: "Das ist keine gültige Telefonnummer mit Landesvorwahl.",
+    fr: "Ce n’est pas un numéro de téléphone valide avec son indicatif de pays.",
+    es: "No es un número de teléfono válido con su prefijo de país.",
   },
-  CODE_EXPIRED: {
-    en: "The verification code has expired; please request a new one.",
-    de: "Der Bestätigungscode ist abgelaufen; bitte fordern Sie einen neuen an.",
-    fr: "Le code de vérification a expiré\u202f; veuillez en demander un nouveau.",
-    es: "El código de verificación ha caducado; solicite uno nuevo.",
-  },
-  CODE_ATTEMPTS: {
-    en: "Too many wrong codes were entered; please request a new one.",
-    de: "Es wurden zu viele falsche Codes eingegeben; bitte fordern Sie einen neuen an.",
-    fr: "Trop de codes incorrects ont été saisis\u202f; veuillez en demander un nouveau.",
-    es: "Se han introducido demasiados códigos incorrectos; solicite uno nuevo.",
-  },
-  SEND_LIMIT: {
-    en: "Too many codes were sent; please wait before you request another.",
-    de: "Es wurden zu viele Codes gesendet; bitte warten Sie, bevor Sie einen weiteren anfordern.",
-    fr: "Trop de codes ont été envoyés\u202f; veuillez patienter avant d’en demander un autre.",
-    es: "Se han enviado demasiados códigos; espere antes de solicitar otro.",
+  PHONE_WITHOUT_SMS: {
+    en: "Is a premium-rate number, to which we send no SMS.",
+    de: "Das ist eine Mehrwertdienstnummer; sie bekommt keine SMS.",
+    fr: "C’est un numéro surtaxé, qui ne reçoit pas de SMS.",
+    es: "Es un número de tarificación especial, que no recibe SMS.",
   },
 } as const satisfies Record<string, Texts>;
