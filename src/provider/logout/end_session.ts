@@ -9,7 +9,7 @@ import { languageFor } from "../pages/language.ts";
 import { noteBrand } from "../pages/look.ts";
 import { onward } from "../pages/onward.ts";
 import { refuseForeign } from "../pages/own_address.ts";
-import { asGet, refuseLong } from "../pages/query.ts";
+import { asGet, refuseLong } from "../pages/page_query.ts";
 import { noteClient } from "../pages/request_notes.ts";
 import type { ProviderParts } from "../parts.ts";
 import { formExpired, queryOf } from "../request/begin_again.ts";

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
 import { formMaxBytes } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";
-import { asGet, refuseLong } from "../pages/query.ts";
+import { asGet, refuseLong } from "../pages/page_query.ts";
 import { browserOf, stepOf } from "./browser_step.ts";
 import type { SignInSteps } from "./steps.ts";
 

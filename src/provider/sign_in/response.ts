@@ -9,7 +9,7 @@ import type { Look } from "../pages/look.ts";
 import { leadingPage, onward } from "../pages/onward.ts";
 import type { ProvenRequest } from "../request/authorization_request.ts";
 import { isOnLoopback } from "../request/document_client.ts";
-import type { ResponseParameters } from "../tokens/issue.ts";
+import type { ResponseParameters } from "../tokens/response_parameters.ts";
 import { deviceDone, deviceFailed } from "./device_form.ts";
 
 /** The issuer, the look of pages, the cookies to set, and whether the response answers a form. */

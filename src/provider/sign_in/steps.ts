@@ -22,7 +22,7 @@ import { oauthErrorOf } from "../request/endpoint.ts";
 import { isForeign, isOwnClient } from "../request/own_client.ts";
 import { pushedRequests } from "../request/pushed_request.ts";
 import { requestProof } from "../request/request_proof.ts";
-import { issuing, type SessionOfUser } from "../tokens/issue.ts";
+import { issuing, type SessionOfUser } from "../tokens/response_parameters.ts";
 import type { TokenMaker } from "../tokens/tokens.ts";
 import { type BegunBrowserSession, browserSessionsRead, type SessionClient } from "./browser_session.ts";
 import { type BrowserStep, targetOf } from "./browser_step.ts";

@@ -7,7 +7,7 @@ import { ageDirection, mostRead, type Page } from "../reading/page.ts";
 import { type ListedUserGrants as Listed, roleless, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
 import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 
-type Partial = Exclude<Reach, { whole: true }>;
+type PartialReach = Exclude<Reach, { whole: true }>;
 type Paging = Page & { readonly backwards: string; readonly beyond: string };
 
 /** Rows `g` in the order of `id`, with the condition that no index covers: rows that miss it are read, but left out of the page. */
@@ -191,7 +191,7 @@ function reaches(sql: Sql, { reach, request: { projectId } }: Listed) {
     select from project_grants p where p.project_grant_id = any(${[...reach.projectGrants]}) and p.project_id = ${projectId})`;
 }
 
-type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: Partial };
+type ListedOfSome = { readonly owner: string; readonly request: ListUserGrantsRequest; readonly reach: PartialReach };
 
 /**
  * The newest grants of each project and project grant within reach, and the newest of all these. Of each, no more are read than fill the
