@@ -37,7 +37,6 @@ export function authorizationResponse(
 
 export function errorResponse(request: ProvenRequest, error: OauthError, context: ResponseContext): Response {
   if (request.device) return deviceFailed(request, error, context);
-  if (isUnseen(request.client) && !context.byForm) throw error;
   return authorizationResponse(request, { error: error.code, error_description: error.description }, context);
 }
 
@@ -45,8 +44,8 @@ export function errorResponse(request: ProvenRequest, error: OauthError, context
  * Whether anybody could be this client, and no page has warned of that: a program on the user's device, or one with a document that nobody
  * has allowed yet (RFC 9700, 4.11.2). A link to us then leads nobody on to it.
  */
-const isUnseen = (client: ProvenRequest["client"]): boolean =>
-  isOnLoopback(client) || (client.bringsDocument === true && client.appId === "");
+export const isUnseen = ({ client, device }: ProvenRequest): boolean =>
+  !device && (isOnLoopback(client) || (client.bringsDocument === true && client.appId === ""));
 
 const hasSuccessPage = ({ client: { oidc } }: ProvenRequest, parameters: ResponseParameters): boolean =>
   oidc.appType === OidcAppType.NATIVE && !oidc.skipNativeAppSuccessPage && parameters.error === undefined;

@@ -30,7 +30,7 @@ import { nextStep, type StepState } from "./decision.ts";
 import { deviceCancelled } from "./device_form.ts";
 import { expectedUserOf } from "./expected_user.ts";
 import { knownBrowsers } from "./known_browser.ts";
-import { authorizationResponse, errorResponse, type ResponseContext } from "./response.ts";
+import { authorizationResponse, errorResponse, isUnseen, type ResponseContext } from "./response.ts";
 import { signInPages } from "./show.ts";
 
 type Parts = ProviderParts & { readonly maker: TokenMaker; readonly signIns: SignIns };
@@ -124,12 +124,14 @@ function cancelling({ deps: { sql, clock }, issuer }: Parts) {
 
 type SessionState = Pick<StepState, "sessions" | "expectedUser">;
 
-/** Wraps work so that its errors send the browser back to the application; if a device's user is refused, the device is denied. */
+/** Wraps work so that its errors send the browser back to the application, unless no page has named it yet; if a device's user is refused, the device is denied. */
 function errorsSentBack({ deps: { sql, clock }, issuer }: ProviderParts) {
   return async (proven: ProvenRequest, step: BrowserStep, work: () => Promise<Response>): Promise<Response> => {
     try {
       return await work();
     } catch (error) {
+      // Shown on a page, also a failure of ours.
+      if (isUnseen(proven) && !step.byForm) throw error;
       const refusal = oauthErrorOf(error);
       noteFailure(step.values, refusal.code, error);
       if (proven.device && refusal.code === "access_denied") await denyDevice(sql, proven.device, clock());

@@ -357,6 +357,16 @@ test("nobody is sent to a client that nobody has allowed yet, unless by a form",
   expect(answerIn(await open({ prompt: "none" })).error).toBe("login_required");
 });
 
+test("a failure of ours is one also where nobody is sent back: the page says so, and does not blame the request", async () => {
+  const browser = openBrowser(issuer);
+  await signIn(browser, `${issuer}/account`, person);
+  const open = () => browser.open(site.urlFor(site.newClient()));
+  await ask(nodes.databaseUrl, "alter table sessions rename to away");
+  const failed = await open().finally(() => ask(nodes.databaseUrl, "alter table away rename to sessions"));
+  expect([failed.status, failed.text]).toEqual([503, expect.stringContaining("<code>busy</code>")]);
+  expect((await open()).status).toBe(200);
+});
+
 test("no document is read at a private address or, without listed hosts, anywhere", async () => {
   const rows = [
     [{ clientDocumentHosts: ["*"], outgoingPrivateNetworks: [] }, "at a public address"],
