@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 
 type Values = {
   readonly text: string;
+  readonly "text[]": readonly string[];
   readonly boolean: boolean;
   readonly bigint: bigint;
   readonly timestamptz: Date;
@@ -23,38 +24,66 @@ type ValueOf<T extends ColumnType> = T extends keyof Values
     ? Values[Type] | null
     : never;
 
+/** The columns that every object has besides its id and its owner. */
+export const history = { version: "bigint", created: "timestamptz", changed: "timestamptz" } as const;
+
+/** The values of these columns in an insert. */
+export const historyInFact = { version: "f.version", created: "f.time", changed: "f.time" } as const;
+
+/** The fields that begin a new line of SQL, and its indentation. */
+type Lines = { readonly lines: readonly string[]; readonly indent: number };
+
+const unbroken: Lines = { lines: [], indent: 0 };
+
 /** Composes the select list of the named columns, for a table alias. */
-export const selected = (alias: string, names: readonly string[]): string =>
-  names
-    .map((name) => (columnOf(name) === name ? `${alias}.${name}` : `${alias}.${columnOf(name)} as "${name}"`))
-    .join(", ");
+export const selected = (alias: string, names: readonly string[], layout: Lines = unbroken): string =>
+  listed(
+    names.map((name) => [
+      name,
+      columnOf(name) === name ? `${alias}.${name}` : `${alias}.${columnOf(name)} as "${name}"`,
+    ]),
+    layout,
+  );
 
 /** Returns the column that a field is read from: `given_name` of `givenName`. */
 export const columnOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-type ColumnOf<S extends string> = S extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${ColumnOf<Rest>}`
-  : S;
+function listed(items: readonly (readonly [name: string, text: string])[], { lines, indent }: Lines): string {
+  const between = (name: string) => (lines.includes(name) ? `,\n${" ".repeat(indent)}` : ", ");
+  return items.map(([name, text], at) => (at === 0 ? text : `${between(name)}${text}`)).join("");
+}
 
-type Trimmed<S extends string> = S extends ` ${infer Rest}` | `\n${infer Rest}` ? Trimmed<Rest> : S;
+/** The SQL of the fields that a fact has by the same names, as texts. */
+export const inFact = <const Name extends string>(...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, `f.payload->>'${name}'`])) as Readonly<Record<Name, string>>;
 
-type Listed<S extends string> = S extends `${infer First},${infer Rest}` ? Trimmed<First> | Listed<Rest> : Trimmed<S>;
+/** A table, and the column with the ids of its rows. */
+type Table = { readonly table: string; readonly id: string };
 
-type Wrong<List extends string, Known extends string, Written extends string> =
-  | ([Exclude<Listed<List>, Known>] extends [never] ? never : `the row has no ${Exclude<Listed<List>, Known>}`)
-  | ([Exclude<Written, Listed<List>>] extends [never] ? never : `the insert lacks ${Exclude<Written, Listed<List>>}`);
+/** Where the columns and the values of an insert begin new lines. */
+type InsertLines = { readonly columns?: readonly string[]; readonly values?: readonly string[] };
 
-// A wrong list must have a type that no list has: the message that the compiler prints.
-type Sound<List extends string, Message extends string> = [Message] extends [never] ? List : Message;
+/** What an insert writes to a row with these columns: a value for each that does not start with its default. */
+type Written<C extends Columns, Default> = Readonly<Record<Exclude<keyof C, Default | "owner">, string>>;
+
+type NoOther<V, C> = { readonly [Other in Exclude<keyof V, keyof C>]: never };
 
 /**
- * Checks the columns of an insert, and returns them unchanged. The compiler rejects a list with a column that the row lacks, and one that
- * omits a column of the row, unless it is named among those that start with their defaults.
+ * Makes the function that composes inserts of a row from facts `f`: from the values of its columns, in their order, besides the owner and the
+ * id. The compiler rejects a value for a column that the row lacks, and an insert without a column of the row, unless the column is named
+ * among those that start with their defaults.
  */
-export type Inserted<C extends Columns, Key extends string> = <
-  const Default extends keyof C & string,
-  const List extends string,
->(
-  defaults: readonly Default[],
-  list: Sound<List, Wrong<List, ColumnOf<keyof C & string> | Key, ColumnOf<Exclude<keyof C & string, Default>> | Key>>,
-) => string;
+export const insertOf =
+  <const C extends Columns>({ table, id }: Table, row: C) =>
+  <const Default extends keyof C, V extends Written<C, Default>>(
+    _defaults: readonly Default[],
+    written: V & NoOther<V, C>,
+    { columns = [], values = [] }: InsertLines = {},
+  ): string => {
+    const all = { ...("owner" in row && { owner: "f.owner" }), [id]: "f.stream", ...written };
+    const names = Object.keys(all).map((name) => [name, columnOf(name)] as const);
+    return `insert into ${table} (${listed(names, { lines: columns, indent })})
+       select ${listed(Object.entries<string>(all), { lines: values, indent })}`;
+  };
+
+const indent = 9;

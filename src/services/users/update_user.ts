@@ -12,7 +12,7 @@ import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { selected } from "../reading/row.ts";
+import { history, selected } from "../reading/row.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { touchUser } from "../writing/touch_user.ts";
 import { addressAfter, addressInFact, addressShown, isSameAddress } from "./postal_address.ts";
@@ -81,14 +81,12 @@ export const userUpdateFolds = {
 } satisfies Pick<NounFolds<"user">, "humanChanged" | "machineChanged">;
 
 const names = ["owner", "kind", "givenName", "familyName", "name", "address", "language"] as const;
-const history = ["version", "created", "changed"] as const;
 
-type Row = Pick<UserRow, "id" | (typeof names | typeof history)[number]>;
+type Row = Pick<UserRow, "id" | (typeof names)[number] | keyof typeof history>;
 
 const namesRead = (sql: Sql) =>
   loadOne<{ owner: string; id: string }, Row>(sql, {
     asked: "owner text, id text",
-    select: `select n, u.user_id as id, ${selected("u", names)},
-               ${selected("u", history)}
+    select: `select n, u.user_id as id, ${selected("u", [...names, ...Object.keys(history)], { lines: ["version"], indent: 15 })}
              from asked join users u on u.owner = asked.owner and u.user_id = asked.id`,
   });

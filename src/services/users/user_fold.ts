@@ -4,6 +4,7 @@ import { dropFactorCredentials } from "../factors/factor_fold.ts";
 import { keepsAnOwnerAtHome } from "../members/last_owner.ts";
 import { roleGiverFolds } from "../members/role_giver.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "../passwords/password.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
 import { browsersEnd, credentialsEnd, machineTokensEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
@@ -27,30 +28,43 @@ const loginName = [
   select f.owner, f.payload->>'loginName', f.stream, true from $facts f where f.payload->>'loginName' <> '' and ${isOwnName}`,
 ];
 
-const ofHuman = userInserted(
-  ["phoneVerified", "name", "locked", "lockedUntil"],
-  `owner, user_id, kind, username, given_name, family_name, email, email_verified, email_setter, proven_email, phone, address, language,
-         requires_factor, active, own_login_name, version, created, changed`,
-);
-
-const ofMachine = userInserted(
-  [
-    ...([
-      "givenName",
-      "familyName",
-      "email",
-      "emailVerified",
-      "emailSetter",
-      "provenEmail",
-      "phone",
-      "phoneVerified",
-    ] as const),
-    ...(["address", "language", "requiresFactor", "locked", "lockedUntil"] as const),
-  ],
-  "owner, user_id, kind, username, name, active, own_login_name, version, created, changed",
-);
+const flagInFact = (name: string) => `coalesce((f.payload->>'${name}')::boolean, false)`;
 
 const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
+
+const humanInserted = userInserted(
+  ["phoneVerified", "name", "locked", "lockedUntil"],
+  {
+    kind: "'human'",
+    ...inFact("username", "givenName", "familyName", "email"),
+    emailVerified: flagInFact("emailVerified"),
+    emailSetter: "f.actor",
+    provenEmail: "case when (f.payload->>'byMail')::boolean then lower(f.payload->>'email') end",
+    ...inFact("phone"),
+    address: addressInFact,
+    language: "nullif(f.payload->>'language', '')",
+    requiresFactor: flagInFact("requiresFactor"),
+    active: activeInFact,
+    ownLoginName: isOwnName,
+    ...historyInFact,
+  },
+  { columns: ["requiresFactor"], values: ["email", "provenEmail", "address", "ownLoginName"] },
+);
+
+const machineInserted = userInserted(
+  [
+    ...(["givenName", "familyName", "email", "emailVerified", "emailSetter", "provenEmail", "phone"] as const),
+    ...(["phoneVerified", "address", "language", "requiresFactor", "locked", "lockedUntil"] as const),
+  ],
+  {
+    kind: "'machine'",
+    ...inFact("username", "name"),
+    active: activeInFact,
+    ownLoginName: isOwnName,
+    ...historyInFact,
+  },
+  { values: ["ownLoginName"] },
+);
 
 const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
 
@@ -137,23 +151,12 @@ export const userFolds = {
   ...userMetadataFolds,
   passwordCodeRequested: { views: [touchUser()], credentials: keepMailCode },
   humanCreated: {
-    views: [
-      `insert into users (${ofHuman})
-       select f.owner, f.stream, 'human', f.payload->>'username', f.payload->>'givenName', f.payload->>'familyName',
-         f.payload->>'email', coalesce((f.payload->>'emailVerified')::boolean, false), f.actor,
-         case when (f.payload->>'byMail')::boolean then lower(f.payload->>'email') end, f.payload->>'phone',
-         ${addressInFact}, nullif(f.payload->>'language', ''), coalesce((f.payload->>'requiresFactor')::boolean, false), ${activeInFact},
-         ${isOwnName}, f.version, f.time, f.time from $facts f`,
-      ...loginName,
-      chosenId,
-    ],
+    views: [`${humanInserted} from $facts f`, ...loginName, chosenId],
     credentials: [...firstPassword, ...keepPhoneCode, ...keepMailCode],
   },
   machineCreated: {
     views: [
-      `insert into users (${ofMachine})
-       select f.owner, f.stream, 'machine', f.payload->>'username', f.payload->>'name', ${activeInFact},
-         ${isOwnName}, f.version, f.time, f.time
+      `${machineInserted}
        from $facts f`,
       ...loginName,
       chosenId,

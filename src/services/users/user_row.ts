@@ -1,8 +1,11 @@
-import { type Inserted, type RowOf, selected } from "../reading/row.ts";
+import { history, insertOf, type RowOf, selected } from "../reading/row.ts";
 
-const names = { owner: "text", kind: "text", username: "text", givenName: "text?", familyName: "text?" } as const;
-
-const known = {
+const read = {
+  owner: "text",
+  kind: "text",
+  username: "text",
+  givenName: "text?",
+  familyName: "text?",
   email: "text?",
   emailVerified: "boolean",
   requiresFactor: "boolean",
@@ -15,21 +18,18 @@ const known = {
   ownLoginName: "boolean",
   locked: "boolean",
   lockedUntil: "timestamptz?",
+  ...history,
 } as const;
-
-const history = { version: "bigint", created: "timestamptz", changed: "timestamptz" } as const;
 
 /** Columns that are written, but not read with the others. */
 const unread = { emailSetter: "text?", provenEmail: "text?" } as const;
-
-const read = { ...names, ...known, ...history };
 
 /** A user's columns other than the id, from which its row, select lists and inserts derive. */
 export const userRow = { ...read, ...unread };
 
 export type UserRow = RowOf<typeof read> & { readonly id: string };
 
-export const userColumns = [names, known, history].map((columns) => selected("u", Object.keys(columns))).join(",\n  ");
+export const userColumns = selected("u", Object.keys(read), { lines: ["email", "version"], indent: 2 });
 
-/** Checks the columns of a user insert, naming those that keep their defaults. */
-export const userInserted: Inserted<typeof userRow, "user_id"> = (_, list) => list;
+/** Composes the insert of a user, with the names of the columns that start with their defaults. */
+export const userInserted = insertOf({ table: "users", id: "user_id" }, userRow);
