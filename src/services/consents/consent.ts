@@ -124,7 +124,7 @@ function connectionRead(sql: Sql) {
     (await read({ ...key, now: key.now.toISOString() }, signal)) ?? none;
 }
 
-type ApplicationRow = {
+type ConnectedApplicationRow = {
   readonly appId: string;
   readonly name: string;
   readonly organizationId: string;
@@ -150,7 +150,7 @@ export const applicationsOf = (
   sql: Sql,
   userId: string,
   { after, limit, now }: PagePart & { readonly now: Date },
-) => sql<ApplicationRow[]>`
+) => sql<ConnectedApplicationRow[]>`
   with recursive signed_in (app_id) as (
     select ${after?.[0] ?? ""}::text
     union all
@@ -221,7 +221,7 @@ export const application = ({
   offlineSinceDate,
   actingMachines,
   ...row
-}: ApplicationRow) => ({
+}: ConnectedApplicationRow) => ({
   ...row,
   scopes: [...(scopes ?? [])],
   ...(consentDate === null ? {} : { consentDate: timestampFromDate(consentDate) }),

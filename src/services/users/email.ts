@@ -68,7 +68,7 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
     },
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 
-  async function userOf(id: string, call: Call, email: string | null = null): Promise<UserRow> {
+  async function userOf(id: string, call: Call, email: string | null = null): Promise<UserWithEmail> {
     const { sessionId: session = null } = callerOf(call);
     const user = await userToChange({ owner: organizationOf(call), id, email, session }, call.signal);
     if (!user) throw refuse.notFound("user", id);
@@ -77,7 +77,7 @@ export const userEmail = (deps: Deps, settings: NoticeSettings) => {
 };
 
 /** Whether a change of a verified address is only a different spelling. Mail servers ignore case, and so do resets. */
-const keepsVerification = (user: UserRow, { email, ...modes }: Modes & { readonly email: string }): boolean =>
+const keepsVerification = (user: UserWithEmail, { email, ...modes }: Modes & { readonly email: string }): boolean =>
   user.verified && user.email?.toLowerCase() === email.toLowerCase() && !asksForCode(modes);
 
 export type EmailProof = { readonly owner: string; readonly userId: string; readonly code: string };
@@ -132,11 +132,11 @@ export const emailFolds = {
   emailRestored,
 } satisfies Pick<NounFolds<"user">, "emailChanged" | "emailCodeRequested" | "emailVerified" | "emailRestored">;
 
-type UserRow = VerifiableUser & MailSends & FormerAddress;
+type UserWithEmail = VerifiableUser & MailSends & FormerAddress;
 
 /** Reads a user's address, its code, and how much of the sending limits is used: for a new address, or else the user's. */
 const emailRead = (sql: Sql, settings: MailSettings) =>
-  loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserRow>(sql, {
+  loadOne<{ owner: string; id: string; email: string | null; session: string | null }, UserWithEmail>(sql, {
     asked: "owner text, id text, email text, session text",
     select: `select n, ${verifiableColumns}, u.email_verified as verified, ${qualifiedName("u")} as "qualifiedName", u.email,
       ${emailSetter} as "emailSetter",
@@ -153,7 +153,7 @@ type CodeRequest = Pick<Modes, "returnCode"> & { readonly call: Call };
 
 /** Makes a code for the user's address: the id in its fact, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: MailSettings) {
-  return (user: UserRow, email: string, { call, returnCode }: CodeRequest) => {
+  return (user: UserWithEmail, email: string, { call, returnCode }: CodeRequest) => {
     const of = { id: deps.ids(), userId: user.id, email };
     if (returnCode !== undefined) {
       const { code, secret } = newEmailCode(deps, of);
@@ -172,7 +172,7 @@ export const emailRules = [
   messageRule(ResendEmailCodeRequestSchema, exclusive),
 ];
 
-function refuseUnverifiable({ id, email, verified }: UserRow): string {
+function refuseUnverifiable({ id, email, verified }: UserWithEmail): string {
   if (email === null) throw refuse.because("USER_NOT_HUMAN", { params: { id } });
   if (verified) throw refuse.because("EMAIL_VERIFIED");
   return email;

@@ -87,7 +87,7 @@ export const userPhone = (deps: Deps, settings: PhoneSettings) => {
     },
   } satisfies Partial<ServiceImpl<typeof UserService>>;
 
-  async function userOf(id: string, call: Call, phone: string | null = null): Promise<UserRow> {
+  async function userOf(id: string, call: Call, phone: string | null = null): Promise<UserWithPhone> {
     const user = await userToChange({ owner: organizationOf(call), id, phone }, call.signal);
     if (!user) throw refuse.notFound("user", id);
     return user;
@@ -108,11 +108,11 @@ export const phoneFolds = {
   phoneRemoved: { views: [touchUser("phone = null, phone_verified = false")], credentials: dropPhoneCode },
 } satisfies Pick<NounFolds<"user">, "phoneChanged" | "phoneCodeRequested" | "phoneVerified" | "phoneRemoved">;
 
-type UserRow = VerifiableUser & Sends & { readonly phone: string | null };
+type UserWithPhone = VerifiableUser & Sends & { readonly phone: string | null };
 
 /** Reads a user's phone, its code, and how much of the sending limits is used: for a new number, or else the user's. */
 const phoneRead = (sql: Sql, settings: PhoneSettings) =>
-  loadOne<{ owner: string; id: string; phone: string | null }, UserRow>(sql, {
+  loadOne<{ owner: string; id: string; phone: string | null }, UserWithPhone>(sql, {
     asked: "owner text, id text, phone text",
     select: `select n, ${verifiableColumns}, u.phone_verified as verified, u.phone,
       ${sendsColumns("u.user_id", "coalesce(asked.phone, u.phone)", settings)}
@@ -123,7 +123,7 @@ const phoneRead = (sql: Sql, settings: PhoneSettings) =>
 /** Makes a code for the user's number: the id in its fact, its secret, and its part of the response. */
 function codeMaker(deps: Deps, settings: PhoneSettings) {
   const make = phoneCodes(deps);
-  return (user: UserRow, phone: string, returned: boolean) => {
+  return (user: UserWithPhone, phone: string, returned: boolean) => {
     if (returned) return answeredCode(make({ userId: user.id, phone }));
     if (!user.active) throw refuse.because("USER_INACTIVE");
     refuseTooMany(user, settings, deps.clock());
@@ -146,13 +146,13 @@ function wrongIn(request: ChangePhoneRequest, region: string | undefined): Viola
   return [...(isSent || !number ? wrongForSms(number) : []), ...exclusive(request)];
 }
 
-function refuseUnverifiable({ phone, verified }: UserRow): void {
+function refuseUnverifiable({ phone, verified }: UserWithPhone): void {
   if (phone === null) throw refuse.because("PHONE_MISSING");
   if (verified) throw refuse.because("PHONE_VERIFIED");
 }
 
 /** Refuses to send an SMS to a premium-rate number, which can still be set as verified or with a returned code. */
-function refusePremiumRate({ phone }: UserRow): void {
+function refusePremiumRate({ phone }: UserWithPhone): void {
   if (!phoneNumber(phone ?? "", undefined)?.isPremiumRate) return;
   throw refuse.invalid([{ field: "sendCode", text: "PHONE_PREMIUM_RATE_CODE", reason: "PHONE_PREMIUM_RATE" }]);
 }
