@@ -1,7 +1,8 @@
 import { loadOne, type Question } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import type { OrganizationRow } from "../organizations/organization.ts";
+import { type OrganizationRow, organizationRow } from "../organizations/organization_row.ts";
 import { type HeldProjectRole, heldProjectRoles, heldRolesOfProject } from "../projects/held_project_roles.ts";
+import { selected } from "../reading/row.ts";
 import { type UserRow, userColumns } from "../users/user_row.ts";
 
 /** A user with its organization and the roles it holds in projects. */
@@ -11,16 +12,12 @@ type OwnAccount = {
   readonly roles: readonly HeldProjectRole[];
 };
 
-type Row = OwnAccount["user"] & {
-  readonly organizationName: string;
-  readonly organizationActive: boolean;
-  readonly organizationOwnLoginNames: boolean;
-  readonly organizationRequiresAcceptance: boolean;
-  readonly organizationVersion: bigint;
-  readonly organizationCreated: Date;
-  readonly organizationChanged: Date;
-  readonly roles: readonly HeldProjectRole[] | null;
+/** The organization's columns, named apart from the user's. */
+type OfOrganization = {
+  readonly [Name in keyof typeof organizationRow as `organization${Capitalize<Name>}`]: OrganizationRow[Name];
 };
+
+type Row = UserRow & OfOrganization & { readonly roles: readonly HeldProjectRole[] | null };
 
 type AccountKey = { readonly owner: string; readonly id: string };
 
@@ -40,12 +37,18 @@ export function ownAccountRead(sql: Sql) {
   };
 }
 
+const ofOrganization = (name: string) => `organization${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
+const organizationColumns = selected("h", Object.keys(organizationRow), {
+  lines: ["ownLoginNames", "version"],
+  indent: 8,
+  as: ofOrganization,
+});
+
 const questionOf = (asked: string, roles: string): Question => ({
   asked,
   isPlain: true,
-  select: `select n, u.user_id as id, ${userColumns}, h.name as "organizationName", h.active as "organizationActive",
-        h.own_login_names as "organizationOwnLoginNames", h.requires_acceptance as "organizationRequiresAcceptance",
-        h.version as "organizationVersion", h.created as "organizationCreated", h.changed as "organizationChanged",
+  select: `select n, u.user_id as id, ${userColumns}, ${organizationColumns},
         ${roles} as roles
       from asked
       cross join lateral (select * from users u where u.owner = asked.owner and u.user_id = asked.id limit 1) u

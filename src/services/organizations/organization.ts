@@ -16,9 +16,11 @@ import { outgrownBy } from "../members/ended_by_role.ts";
 import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { historyInFact, inFact, selected } from "../reading/row.ts";
 import { asRead } from "../writing/taken_name.ts";
 import { brandingFolds, brandingRules, organizationBranding } from "./branding.ts";
 import { organizationMetadata, organizationMetadataFolds, organizationMetadataRules } from "./organization_metadata.ts";
+import { type OrganizationRow, organizationInserted, organizationRow } from "./organization_row.ts";
 import { organizationState, organizationStateFolds } from "./organization_state.ts";
 import { organizationOverview } from "./overview.ts";
 import { organizationNameTaken, organizationUpdate, organizationUpdateRules } from "./update_organization.ts";
@@ -102,14 +104,19 @@ export const organizationRules = [
   ...brandingRules,
 ];
 
+const insertedRow = organizationInserted(["active", "requiresAcceptance"], {
+  ...inFact("name"),
+  ownLoginNames: "coalesce((f.payload->>'ownLoginNames')::boolean, false)",
+  ...historyInFact,
+});
+
 export const organizationFolds = {
   ...organizationStateFolds,
   ...brandingFolds,
   ...organizationMetadataFolds,
   created: {
     views: [
-      `insert into organizations (organization_id, name, own_login_names, version, created, changed)
-       select f.stream, f.payload->>'name', coalesce((f.payload->>'ownLoginNames')::boolean, false), f.version, f.time, f.time
+      `${insertedRow}
        from $facts f`,
     ],
   },
@@ -126,23 +133,13 @@ export const organizationFolds = {
 /** The instance's row is written before its first fact, so its folds write nothing. */
 export const instanceFolds = { created: {} } satisfies NounFolds<"instance">;
 
-export type OrganizationRow = {
-  id: string;
-  owner: string;
-  name: string;
-  active: boolean;
-  ownLoginNames: boolean;
-  requiresAcceptance: boolean;
-  version: bigint;
-  created: Date;
-  changed: Date;
-};
+const columnsIn = (alias: string, indent: number) =>
+  selected(alias, Object.keys(organizationRow), { lines: ["requiresAcceptance"], indent });
 
 const organizationRead = (sql: Sql) =>
   loadOne<{ id: string }, OrganizationRow>(sql, {
     asked: "id text",
-    select: `select n, organization_id as id, organization_id as owner, name, active, own_login_names as "ownLoginNames",
-               requires_acceptance as "requiresAcceptance", version, created, changed
+    select: `select n, organization_id as id, organization_id as owner, ${columnsIn("", 15)}
              from asked join organizations on organization_id = asked.id and not deleted`,
   });
 
@@ -167,8 +164,7 @@ function organizationList(sql: Sql, query: NamedQuery, only: readonly string[] |
     entries: some
       ? sql`(select organization_id as id, key, value from organization_metadata where organization_id = any(${some}) offset 0) m`
       : sql`(select organization_id as id, key, value from organization_metadata) m`,
-    columns: `o.organization_id as owner, o.name, o.active, o.own_login_names as "ownLoginNames",
-      o.requires_acceptance as "requiresAcceptance", o.version, o.created, o.changed`,
+    columns: `o.organization_id as owner, ${columnsIn("o", 6)}`,
     table: sql`organizations o`,
     few: some && sql`(select * from organizations where organization_id = any(${some}) offset 0) o`,
     alias: "o",

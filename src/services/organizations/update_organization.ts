@@ -9,8 +9,10 @@ import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { history, selected } from "../reading/row.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { asRead, takenName } from "../writing/taken_name.ts";
+import type { OrganizationRow } from "./organization_row.ts";
 
 type Update = Pick<ServiceImpl<typeof OrganizationService>, "updateOrganization">;
 
@@ -57,22 +59,21 @@ export function organizationNameTaken({ field, name, organizationId }: Taken, ca
 
 type Taken = { readonly field: string; readonly name: string; readonly organizationId: string };
 
-type Row = Versioned & {
-  readonly name: string;
+const names = ["name", "ownLoginNames", "requiresAcceptance"] as const;
+
+type Row = Pick<OrganizationRow, keyof Versioned | (typeof names)[number]> & {
   readonly takenBy: string | null;
-  readonly ownLoginNames: boolean;
-  readonly requiresAcceptance: boolean;
   /** Whether a user has a login name that is the organization's own. A foreign key decides races. */
   readonly hasOwnNames: boolean;
 };
+
+const layout = { lines: ["requiresAcceptance", "version"], indent: 15 };
 
 /** Reads an organization, and another one that already has the new name. */
 const updateRead = (sql: Sql) =>
   loadOne<{ id: string; name: string | null }, Row>(sql, {
     asked: "id text, name text",
-    select: `select n, o.organization_id as id, o.organization_id as owner, o.name, o.own_login_names as "ownLoginNames",
-               o.requires_acceptance as "requiresAcceptance",
-               o.version, o.created, o.changed,
+    select: `select n, o.organization_id as id, o.organization_id as owner, ${selected("o", [...names, ...Object.keys(history)], layout)},
                exists (select from organization_login_names l where l.owner = asked.id and l.own offset 0) as "hasOwnNames",
                (select t.organization_id from organizations t
                 where asked.name <> o.name and ${asRead("t.name")} = ${asRead("asked.name")}

@@ -31,24 +31,27 @@ export const history = { version: "bigint", created: "timestamptz", changed: "ti
 export const historyInFact = { version: "f.version", created: "f.time", changed: "f.time" } as const;
 
 /** The fields that begin a new line of SQL, and its indentation. */
-type Lines = { readonly lines: readonly string[]; readonly indent: number };
+type Lines = { readonly lines?: readonly string[]; readonly indent?: number };
 
-const unbroken: Lines = { lines: [], indent: 0 };
+/** How a select list is written, and what its fields are called unless by their own names. */
+type Layout = Lines & { readonly as?: (name: string) => string };
 
-/** Composes the select list of the named columns, for a table alias. */
-export const selected = (alias: string, names: readonly string[], layout: Lines = unbroken): string =>
-  listed(
-    names.map((name) => [
-      name,
-      columnOf(name) === name ? `${alias}.${name}` : `${alias}.${columnOf(name)} as "${name}"`,
-    ]),
-    layout,
+/** Composes the select list of the named columns, for a table alias or, if it is empty, without one. */
+export function selected(alias: string, names: readonly string[], { as = same, ...lines }: Layout = {}): string {
+  const prefix = alias && `${alias}.`;
+  const shown = (column: string, field: string) => (column === field ? column : `${column} as "${field}"`);
+  return listed(
+    names.map((name) => [name, `${prefix}${shown(columnOf(name), as(name))}`]),
+    lines,
   );
+}
+
+const same = (name: string): string => name;
 
 /** Returns the column that a field is read from: `given_name` of `givenName`. */
 export const columnOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-function listed(items: readonly (readonly [name: string, text: string])[], { lines, indent }: Lines): string {
+function listed(items: readonly (readonly [name: string, text: string])[], { lines = [], indent = 0 }: Lines): string {
   const between = (name: string) => (lines.includes(name) ? `,\n${" ".repeat(indent)}` : ", ");
   return items.map(([name, text], at) => (at === 0 ? text : `${between(name)}${text}`)).join("");
 }
@@ -69,9 +72,9 @@ type Written<C extends Columns, Default> = Readonly<Record<Exclude<keyof C, Defa
 type NoOther<V, C> = { readonly [Other in Exclude<keyof V, keyof C>]: never };
 
 /**
- * Makes the function that composes inserts of a row from facts `f`: from the values of its columns, in their order, besides the owner and the
- * id. The compiler rejects a value for a column that the row lacks, and an insert without a column of the row, unless the column is named
- * among those that start with their defaults.
+ * Makes the function that composes inserts of a row from facts `f`. It takes the names of the columns that start with their defaults, and
+ * the values of the others, in their order; owner and id come first by themselves. The compiler rejects an insert that omits a column of
+ * the row, and one with a column that the row lacks.
  */
 export const insertOf =
   <const C extends Columns>({ table, id }: Table, row: C) =>

@@ -31,5 +31,5 @@ export type UserRow = RowOf<typeof read> & { readonly id: string };
 
 export const userColumns = selected("u", Object.keys(read), { lines: ["email", "version"], indent: 2 });
 
-/** Composes the insert of a user, with the names of the columns that start with their defaults. */
+/** Composes the insert of a user. */
 export const userInserted = insertOf({ table: "users", id: "user_id" }, userRow);
