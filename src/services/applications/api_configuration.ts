@@ -8,7 +8,9 @@ import {
   OidcConfigurationSchema,
 } from "../../../gen/postern/v1/application_pb.ts";
 import { type NounFolds, touch } from "../../events/fold.ts";
-import { judged, judgedColumns, versionUnknown } from "./stored_compliance.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
+import { applicationInserted } from "./application_row.ts";
+import { judged, judgedInFact, versionUnknown } from "./stored_compliance.ts";
 
 const methods: ReadonlyMap<OidcAuthMethodType, ApiAuthMethodType> = new Map([
   [OidcAuthMethodType.BASIC, ApiAuthMethodType.BASIC],
@@ -49,14 +51,24 @@ const urisIn = `select h.href, f.owner, f.stream as app_id, u.uri,
 const keepSecret = `insert into client_secrets (app_id, hash)
   select i.stream, decode(i.secret->>'hash', 'hex') from $input i where i.secret->>'hash' is not null`;
 
+const apiInserted = applicationInserted(
+  ["isDocument", "active"],
+  {
+    ...inFact("projectId", "name", "clientId"),
+    oidc: asOidc,
+    api: asApi,
+    isApi: "true",
+    ...historyInFact,
+    ...judgedInFact,
+  },
+  { columns: ["complianceProblems"], values: ["version"] },
+);
+
 /** The folds of facts about API applications: they write the row, the client id and the client secret. */
 export const apiApplicationFolds = {
   apiCreated: {
     views: [
-      `insert into applications (owner, app_id, project_id, name, client_id, oidc, api, is_api, version, created, changed,
-         ${judgedColumns.names})
-       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', ${asOidc}, ${asApi}, true,
-         f.version, f.time, f.time, ${judgedColumns.problems}, ${judgedColumns.version} from $facts f`,
+      `${apiInserted} from $facts f`,
       `insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from $facts f`,
       `insert into resource_uris (href, owner, app_id, uri, given, names) ${urisIn}`,
     ],

@@ -1,4 +1,4 @@
-import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { fromJson } from "@bufbuild/protobuf";
 import { type Duration, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -23,12 +23,14 @@ import { hashToken, newToken } from "../../security/token.ts";
 import { handlers } from "../module.ts";
 import { type NamedRow, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
 import { takenId } from "../users/new_user.ts";
 import { joined, type No } from "../writing/batch_refusal.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
 import { asRead, takenName } from "../writing/taken_name.ts";
 import { type apiApplicationFolds, apiConfigurationOf } from "./api_configuration.ts";
-import { applicationList, listedColumns } from "./application_list.ts";
+import { applicationList } from "./application_list.ts";
+import { type ApplicationRow, applicationColumns, applicationInserted } from "./application_row.ts";
 import { applicationState, applicationStateFolds } from "./application_state.ts";
 import { apiComplianceOf, complianceOf } from "./compliance.ts";
 import type { documentApplicationFolds } from "./document_application.ts";
@@ -38,7 +40,7 @@ import {
   found as complianceFound,
   isAsked,
   judged,
-  judgedColumns,
+  judgedInFact,
   judgedWithKey,
   judgedWithoutKey,
   problemsUnknown,
@@ -134,14 +136,18 @@ const gone = [
 
 const whatRests = connectionsEnd({ app: "i.stream" });
 
+const oidcInserted = applicationInserted(
+  ["api", "isApi", "isDocument", "active"],
+  { ...inFact("projectId", "name", "clientId"), oidc: "f.payload->'oidc'", ...historyInFact, ...judgedInFact },
+  { values: ["version"] },
+);
+
 /** The folds of facts about an application: they write its row, its client id and its client secrets. */
 export const applicationFolds = {
   ...applicationStateFolds,
   oidcCreated: {
     views: [
-      `insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed, ${judgedColumns.names})
-       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', f.payload->'oidc',
-         f.version, f.time, f.time, ${judgedColumns.problems}, ${judgedColumns.version} from $facts f`,
+      `${oidcInserted} from $facts f`,
       `insert into client_ids (client_id, owner, app_id) select f.payload->>'clientId', f.owner, f.stream from $facts f`,
     ],
     unknownBefore: problemsUnknown,
@@ -212,25 +218,6 @@ function hashViolations(request: CreateOidcApplicationRequest): Violation[] {
   if (request.clientSecretHash === undefined || keepsSecret(request)) return [];
   return [{ field: "clientSecretHash", text: "SECRET_NOT_KEPT", reason: "SECRET_NOT_KEPT" }];
 }
-
-export type ApplicationRow = {
-  id: string;
-  owner: string;
-  projectId: string;
-  name: string;
-  clientId: string;
-  oidc: JsonObject;
-  api: JsonObject | null;
-  isApi: boolean;
-  isDocument: boolean;
-  active: boolean;
-  hasKey: boolean;
-  /** When the client secret before the current one expires, or expired. */
-  replacedUntil: Date | null;
-  version: bigint;
-  created: Date;
-  changed: Date;
-};
 
 /** The row of a project without the requested application. */
 export type Absent = { id: null };
@@ -374,8 +361,6 @@ export async function takenInRequest(
   const project = await projectForName(asked, call.signal);
   return project ? (joined(takenIn({ ...named, clientId }, project))?.violations ?? []) : [];
 }
-
-export const applicationColumns = `a.app_id as id, ${listedColumns}`;
 
 /** The application that a shared read looks up by its key. */
 // Only by its id: where most organizations have one application, the planner would read all of one that has thousands.

@@ -1,15 +1,10 @@
 import { ApplicationCompliance } from "../../../gen/postern/v1/application_pb.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { NamedList, NamedQuery } from "../reading/named_list.ts";
+import { listedColumns } from "./application_row.ts";
 import { complianceIs } from "./stored_compliance.ts";
 
-/** The columns of an application other than its id. */
-export const listedColumns = `a.owner, a.project_id as "projectId", a.name, a.client_id as "clientId", a.oidc, a.api, a.is_api as "isApi", a.is_document as "isDocument",
-    a.active, a.version, a.created, a.changed,
-    exists (select from application_keys k where k.app_id = a.app_id) as "hasKey",
-    (select max(s.expiration_date) from client_secrets s where s.app_id = a.app_id) as "replacedUntil"`;
-
-/** The project whose applications are listed, or without one, the organization. */
+/** Whose applications are listed: those of the project, or without one, of the organization. */
 type Place = { readonly owner: string; readonly project: string };
 
 /** The applications to list, with the filter by compliance. */

@@ -12,7 +12,8 @@ import { refuse } from "../../errors.ts";
 import { factOf, first } from "../../events/fact.ts";
 import type { Cascade, Condition, NounFolds } from "../../events/fold.ts";
 import { lostRace } from "../../events/log.ts";
-import type { RequestProblem } from "../../messages/request_problem.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
+import { applicationInserted } from "./application_row.ts";
 
 /** A client that brings its own document, and the project of the API that it wants tokens for. */
 export type DocumentClient = { readonly owner: string; readonly projectId: string; readonly clientId: string };
@@ -103,14 +104,22 @@ export const unallowedEnd: Cascade = {
       for update skip locked) a`,
 };
 
+const documentInserted = applicationInserted(
+  ["api", "isApi", "active"],
+  {
+    ...inFact("projectId", "name", "clientId"),
+    oidc: "f.payload->'oidc'",
+    isDocument: "true",
+    ...historyInFact,
+    complianceProblems: "'{}'",
+    complianceVersion: "f.version",
+  },
+  { columns: ["complianceProblems"], values: ["version"] },
+);
+
 export const documentApplicationFolds = {
   documentCreated: {
-    views: [
-      `insert into applications (owner, app_id, project_id, name, client_id, oidc, is_document, version, created, changed,
-         compliance_problems, compliance_version)
-       select f.owner, f.stream, f.payload->>'projectId', f.payload->>'name', f.payload->>'clientId', f.payload->'oidc', true,
-         f.version, f.time, f.time, '{}', f.version from $facts f`,
-    ],
+    views: [`${documentInserted} from $facts f`],
     cascades: [unallowedEnd],
   },
 } satisfies Pick<NounFolds<"application">, "documentCreated">;

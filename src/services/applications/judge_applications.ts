@@ -1,7 +1,8 @@
 import type { Deps } from "../../deps.ts";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type ApplicationRow, configurationIn } from "./application.ts";
+import { configurationIn } from "./application.ts";
+import type { ApplicationRow } from "./application_row.ts";
 import { apiProblemsOf, problemsOf } from "./compliance.ts";
 import { found, isUnjudged } from "./stored_compliance.ts";
 

@@ -4,16 +4,15 @@ import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 /** The keys of the rules that an application breaks, in the form of its facts. */
 export const found = (problems: readonly { readonly key: string }[]) => ({ problems: problems.map(({ key }) => key) });
 
-/** The columns of a fact's statement about compliance; facts of earlier releases have none. */
-export const judgedColumns = {
-  names: "compliance_problems, compliance_version",
-  problems: `case when f.payload->'compliance' is not null
+/** What a fact says about compliance; facts of earlier releases say nothing. */
+export const judgedInFact = {
+  complianceProblems: `case when f.payload->'compliance' is not null
     then array(select jsonb_array_elements_text(f.payload->'compliance'->'problems')) end`,
-  version: `case when f.payload->'compliance' is not null then f.version end`,
+  complianceVersion: `case when f.payload->'compliance' is not null then f.version end`,
 } as const;
 
-/** Sets these columns of an existing row. */
-export const judged = `compliance_problems = ${judgedColumns.problems}, compliance_version = ${judgedColumns.version}`;
+/** Sets these columns of a row that exists. */
+export const judged = `compliance_problems = ${judgedInFact.complianceProblems}, compliance_version = ${judgedInFact.complianceVersion}`;
 
 /** For facts that do not change compliance: the earlier result holds for the new version, too. */
 export const stillJudged = `compliance_version = case when t.compliance_version = t.version then f.version else t.compliance_version end`;

@@ -18,8 +18,6 @@ import { asRead } from "../writing/taken_name.ts";
 import {
   type Absent,
   type ApplicationKey,
-  type ApplicationRow,
-  applicationColumns,
   applicationNameTaken,
   configurationIn,
   found,
@@ -29,6 +27,7 @@ import {
   newSecret,
   ofApplication,
 } from "./application.ts";
+import { type ApplicationRow, applicationColumns } from "./application_row.ts";
 import { complianceOf } from "./compliance.ts";
 import { refuseFirstParty, refuseMark } from "./first_party.ts";
 import { completed, flowViolations, originsOf, settingViolations } from "./oidc_configuration.ts";
