@@ -10,14 +10,16 @@ import { organizationIsThere } from "../callers/in_force.ts";
 import { handlers } from "../module.ts";
 import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { historyInFact, inFact, selected } from "../reading/row.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";
 import { invitationsEnd } from "../writing/offer.ts";
 import { asRead } from "../writing/taken_name.ts";
 import { projectGrantChange } from "./change_project_grant.ts";
 import { projectGrants } from "./project_grant.ts";
 import { projectRoles } from "./project_role.ts";
+import { type ProjectRow, projectInserted, projectRow } from "./project_row.ts";
 import { projectState, projectStateFolds, stateOfProject } from "./project_state.ts";
-import { type ProjectRow, type ReadableProject, readableProject } from "./readable_project.ts";
+import { type ReadableProject, readableProject } from "./readable_project.ts";
 import { projectNameTaken, projectUpdateRules, projectUpdates } from "./update_project.ts";
 
 export const projectService = (deps: Deps) => {
@@ -159,15 +161,21 @@ const holdersLoseIt: readonly Step[] = [
   ),
 ];
 
+const insertedRow = projectInserted(
+  ["active"],
+  {
+    ...inFact("name"),
+    grantRequired: "coalesce((f.payload->>'grantRequired')::boolean, false)",
+    ...historyInFact,
+  },
+  { values: ["version"] },
+);
+
 /** The folds of facts about a project: they write its row and its roles. */
 export const projectFolds = {
   ...projectStateFolds,
   created: {
-    views: [
-      `insert into projects (owner, project_id, name, grant_required, version, created, changed)
-       select f.owner, f.stream, f.payload->>'name', coalesce((f.payload->>'grantRequired')::boolean, false),
-         f.version, f.time, f.time from $facts f`,
-    ],
+    views: [`${insertedRow} from $facts f`],
   },
   deleted: {
     views: gone,
@@ -235,7 +243,7 @@ const project = ({ id, name, active, grantRequired, grantId, ...row }: ProjectRo
 
 type Scope = { readonly organization: string; readonly reach: Reach };
 
-const columns = `p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created, p.changed`;
+const columns = selected("p", Object.keys(projectRow));
 
 const listed = {
   alias: "p",

@@ -1,26 +1,20 @@
 import { organizationOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
-import type { Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
-
-export type ProjectRow = Versioned & {
-  readonly name: string;
-  readonly active: boolean;
-  readonly grantRequired: boolean;
-  /** The project grant by which the organization has the project; null if the project is its own. */
-  readonly grantId: string | null;
-};
+import { selected } from "../reading/row.ts";
+import { type ProjectRow, projectRow } from "./project_row.ts";
 
 export type ReadableProject = ReturnType<typeof readableProject>;
+
+const columns = selected("p", Object.keys(projectRow), { lines: ["changed"], indent: 15 });
 
 /** Finds a project that the organization of the call owns or was granted; fails if there is none. */
 export function readableProject(sql: Sql) {
   const read = loadOne<{ organization: string; id: string }, ProjectRow>(sql, {
     asked: "organization text, id text",
-    select: `select n, p.project_id as id, p.owner, p.name, p.active, p.grant_required as "grantRequired", p.version, p.created,
-               p.changed, g.project_grant_id as "grantId"
+    select: `select n, p.project_id as id, ${columns}, g.project_grant_id as "grantId"
              from asked join projects p on p.project_id = asked.id
              left join lateral (
                select project_grant_id from project_grants g

@@ -11,8 +11,10 @@ import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { history, selected } from "../reading/row.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { asRead, takenName } from "../writing/taken_name.ts";
+import type { ProjectRow } from "./project_row.ts";
 
 type Updates = Pick<ServiceImpl<typeof ProjectService>, "updateProject" | "updateProjectRole">;
 
@@ -63,17 +65,15 @@ export function projectNameTaken({ field, name, projectId }: Taken) {
 
 type Taken = { readonly field: string; readonly name: string; readonly projectId: string };
 
-type ProjectRow = Versioned & {
-  readonly name: string;
-  readonly grantRequired: boolean;
-  readonly takenBy: string | null;
-};
+const names = ["owner", "name", "grantRequired"] as const;
+
+type ProjectToUpdate = Pick<ProjectRow, keyof Versioned | (typeof names)[number]> & { readonly takenBy: string | null };
 
 /** Reads a project, and another one of the organization that already has the new name. */
 const projectRead = (sql: Sql) =>
-  loadOne<{ owner: string; id: string; name: string | null }, ProjectRow>(sql, {
+  loadOne<{ owner: string; id: string; name: string | null }, ProjectToUpdate>(sql, {
     asked: "owner text, id text, name text",
-    select: `select n, p.project_id as id, p.owner, p.name, p.grant_required as "grantRequired", p.version, p.created, p.changed,
+    select: `select n, p.project_id as id, ${selected("p", [...names, ...Object.keys(history)])},
                (select t.project_id from projects t
                 where asked.name <> p.name and t.owner = asked.owner and ${asRead("t.name")} = ${asRead("asked.name")}
                   and t.project_id <> asked.id limit 1) as "takenBy"
