@@ -16,6 +16,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { handlers } from "../module.ts";
 import { stateOfProject } from "../projects/project_state.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { type Offer, offering } from "../writing/offer.ts";
 import {
@@ -35,7 +36,7 @@ import { userGrantBatch } from "./add_user_grants.ts";
 import { userGrantExpiration } from "./user_grant_expiration.ts";
 import { userGrantList } from "./user_grant_list.ts";
 import { grantAndRolesRead, refusedMore, userGrantRoles } from "./user_grant_roles.ts";
-import { userGrantColumns as columns, type UserGrantRow } from "./user_grant_row.ts";
+import { userGrantColumns as columns, type UserGrantRow, userGrantInserted } from "./user_grant_row.ts";
 import { userGrantState, userGrantStateFolds } from "./user_grant_state.ts";
 
 export const userGrantService = (deps: Deps) => {
@@ -139,14 +140,17 @@ const withoutProject: Violation = {
 
 const expirationDate = "(f.payload->>'expirationDate')::timestamptz";
 
+const insertedRow = userGrantInserted(
+  ["active"],
+  { ...inFact("userId", "projectId", "projectGrantId"), expirationDate, ...historyInFact },
+  { columns: ["changed"], values: ["expirationDate"] },
+);
+
 export const userGrantFolds = {
   ...userGrantStateFolds,
   added: {
     views: [
-      `insert into user_grants (owner, user_grant_id, user_id, project_id, project_grant_id, expiration_date, version, created,
-         changed)
-       select f.owner, f.stream, f.payload->>'userId', f.payload->>'projectId', f.payload->>'projectGrantId',
-         ${expirationDate}, f.version, f.time, f.time
+      `${insertedRow}
        from $facts f`,
       `insert into user_grant_roles (owner, user_grant_id, project_id, project_grant_id, role_key)
        select f.owner, f.stream, f.payload->>'projectId', f.payload->>'projectGrantId', k.role_key
