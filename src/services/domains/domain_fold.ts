@@ -1,8 +1,25 @@
 import { type NounFolds, touch } from "../../events/fold.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
+import { domainInserted } from "./domain_row.ts";
 
 const row = (columns: string) => touch("domains", "domain_id", columns);
 
 const withoutDns = "(f.payload->>'withoutDns')::boolean";
+
+const timeWithoutDns = `case when ${withoutDns} then f.time end`;
+
+const insertedRow = domainInserted(
+  ["missingSince"],
+  {
+    ...inFact("name", "token"),
+    proven: withoutDns,
+    withoutDns,
+    verified: timeWithoutDns,
+    provenSince: timeWithoutDns,
+    ...historyInFact,
+  },
+  { values: ["verified"] },
+);
 
 /** Records the lookup that led to a fact, and when the next one is due. */
 const checked = `
@@ -19,9 +36,7 @@ const given = `
 export const domainFolds = {
   added: {
     views: [
-      `insert into domains (owner, domain_id, name, token, proven, without_dns, verified, proven_since, version, created, changed)
-       select f.owner, f.stream, f.payload->>'name', f.payload->>'token', ${withoutDns}, ${withoutDns},
-         case when ${withoutDns} then f.time end, case when ${withoutDns} then f.time end, f.version, f.time, f.time
+      `${insertedRow}
        from $facts f`,
     ],
     credentials: [

@@ -1,32 +1,44 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { DomainCheckResult, DomainState } from "../../../gen/postern/v1/domain_pb.ts";
-import { details, type Versioned } from "../../events/fact.ts";
+import { details } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { challengeLabel } from "../callers/canonical_domain.ts";
 import type { Page } from "../reading/page.ts";
+import { history, insertOf, type RowOf, selected } from "../reading/row.ts";
 import { unicodeDomain } from "./domain_name.ts";
 
 /** The result of a lookup, as stored in the table of checks. */
 export type CheckResult = "found" | "missing" | "failed" | "taken";
 
-export type DomainRow = Versioned & {
-  readonly name: string;
-  readonly token: string;
+const read = {
+  owner: "text",
+  name: "text",
+  token: "text",
   /** Whether the organization has the domain. */
-  readonly proven: boolean;
-  readonly withoutDns: boolean;
-  readonly verified: Date | null;
-  readonly missingSince: Date | null;
+  proven: "boolean",
+  withoutDns: "boolean",
+  verified: "timestamptz?",
+  missingSince: "timestamptz?",
+  ...history,
+} as const;
+
+/** A domain's columns other than the id, from which its row, select lists and insert derive. */
+export const domainRow = { ...read, provenSince: "timestamptz?" } as const;
+
+export type DomainRow = RowOf<typeof read> & {
+  readonly id: string;
   readonly due: Date | null;
   readonly checked: Date | null;
   readonly result: CheckResult | null;
   readonly answer: string | null;
 };
 
-export const domainColumns = `d.domain_id as id, d.owner, d.name, d.token, d.proven, d.without_dns as "withoutDns", d.verified,
-  d.missing_since as "missingSince", d.version, d.created, d.changed,
+export const domainColumns = `d.domain_id as id, ${selected("d", Object.keys(read), { lines: ["missingSince"], indent: 2 })},
   case when c.due < 'infinity' then c.due end as due, c.checked, c.result, c.answer`;
+
+/** Composes the insert of a domain. */
+export const domainInserted = insertOf({ table: "domains", id: "domain_id" }, domainRow);
 
 const joined = "join domain_checks c on c.domain_id = d.domain_id";
 
