@@ -1,5 +1,7 @@
 import { type NounFolds, touch } from "../../events/fold.ts";
+import { historyInFact } from "../reading/row.ts";
 import { keepMailCodeOf } from "../verification/mail_code.ts";
+import { invitationInserted } from "./invitation_row.ts";
 
 const expiration = "(f.payload->>'expirationDate')::timestamptz";
 
@@ -12,7 +14,27 @@ const dropCodes = "delete from mail_codes c using $facts f where c.user_id = f.s
 const offered = "coalesce(f.payload->'memberships'->0, f.payload->'grants'->0, f.payload->'projectGrant')";
 const isReceived = "(f.payload ? 'userId' or f.payload ? 'projectGrant')";
 
-/** An invitation that is over leaves neither its address nor a valid code. */
+const insertedRow = invitationInserted(
+  [],
+  {
+    inviterId: "coalesce(f.payload->>'inviterId', f.actor, '')",
+    memberships: "f.payload->'memberships'",
+    grants: "f.payload->'grants'",
+    projectGrant: "f.payload->'projectGrant'",
+    recipientId: "coalesce(f.payload->>'userId', f.payload->'projectGrant'->>'organizationId')",
+    kind: `case when o.one is null then null when f.payload ? 'projectGrant' then 'project_grant'
+              when f.payload->'memberships'->0 is not null then 'member' else 'user_grant' end`,
+    objectId: `case when o.one is not null
+           then coalesce(nullif(o.one->>'projectGrantId', ''), nullif(o.one->>'projectId', ''), f.owner) end`,
+    projectId: "nullif(o.one->>'projectId', '')",
+    projectGrantId: "nullif(o.one->>'projectGrantId', '')",
+    expirationDate: expiration,
+    ...historyInFact,
+  },
+  { columns: ["projectId"], values: ["projectGrant", "kind", "objectId", "projectId"] },
+);
+
+/** An invitation that is over leaves neither its address nor a code that works. */
 const over = {
   views: ["delete from invitations v using $facts f where v.owner = f.owner and v.invitation_id = f.stream"],
   credentials: [
@@ -26,15 +48,7 @@ const over = {
 export const invitationFolds = {
   created: {
     views: [
-      `insert into invitations (owner, invitation_id, inviter_id, memberships, grants, project_grant, recipient_id, kind, object_id,
-         project_id, project_grant_id, expiration_date, version, created, changed)
-       select f.owner, f.stream, coalesce(f.payload->>'inviterId', f.actor, ''), f.payload->'memberships', f.payload->'grants',
-         f.payload->'projectGrant', coalesce(f.payload->>'userId', f.payload->'projectGrant'->>'organizationId'),
-         case when o.one is null then null when f.payload ? 'projectGrant' then 'project_grant'
-              when f.payload->'memberships'->0 is not null then 'member' else 'user_grant' end,
-         case when o.one is not null
-           then coalesce(nullif(o.one->>'projectGrantId', ''), nullif(o.one->>'projectId', ''), f.owner) end,
-         nullif(o.one->>'projectId', ''), nullif(o.one->>'projectGrantId', ''), ${expiration}, f.version, f.time, f.time
+      `${insertedRow}
        from $facts f cross join lateral (select case when ${isReceived} then ${offered} end as one) o`,
     ],
     credentials: [

@@ -1,24 +1,50 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { InvitationState } from "../../../gen/postern/v1/invitation_pb.ts";
-import { details, type Versioned } from "../../events/fact.ts";
+import { details } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { Page } from "../reading/page.ts";
+import { history, insertOf, type RowOf, selected } from "../reading/row.ts";
 import type { Reached } from "./invitation_reach.ts";
 import { expirationOf, type Offers } from "./offers.ts";
 
-export type InvitationRow = Versioned &
+const offered = {
+  owner: "text",
+  inviterId: "text",
+  memberships: "jsonb",
+  grants: "jsonb",
+  projectGrant: "jsonb?",
+} as const;
+
+const known = { expirationDate: "timestamptz", ...history } as const;
+
+/** Columns that are written, but not read with the others. */
+const unread = {
+  recipientId: "text?",
+  kind: "text?",
+  objectId: "text?",
+  projectId: "text?",
+  projectGrantId: "text?",
+} as const;
+
+/** An invitation's columns other than the id, from which its row, select lists and insert derive. */
+export const invitationRow = { ...offered, ...known, ...unread };
+
+export type InvitationRow = Omit<RowOf<typeof offered & typeof known>, keyof Offers> &
   Offers & {
-    /** The invited address; empty for an invitation that an organization receives. */
+    readonly id: string;
+    /** The invited address; empty for what an organization receives. */
     readonly email: string;
     /** The user for whom an organization receives it. */
     readonly userId: string | null;
-    readonly inviterId: string;
-    readonly expirationDate: Date;
   };
 
-const columns = `v.invitation_id as id, v.owner, v.inviter_id as "inviterId", v.memberships, v.grants,
-  v.project_grant as "projectGrant", case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
-  v.expiration_date as "expirationDate", v.version, v.created, v.changed`;
+const offers = selected("v", Object.keys(offered), { lines: ["projectGrant"], indent: 2 });
+
+const columns = `v.invitation_id as id, ${offers}, case when v.kind <> 'project_grant' then v.recipient_id end as "userId",
+  ${selected("v", Object.keys(known))}`;
+
+/** Composes the insert of an invitation. */
+export const invitationInserted = insertOf({ table: "invitations", id: "invitation_id" }, invitationRow);
 
 /** The columns of an invitation `v` with its address `a`. */
 export const invitationColumns = `${columns}, coalesce(a.email, '') as email`;
