@@ -1,8 +1,17 @@
 import { type NounFolds, touch } from "../../events/fold.ts";
+import { historyInFact, inFact } from "../reading/row.ts";
+import { subscriptionInserted } from "./subscription_row.ts";
 
 const row = (columns = "") => touch("subscriptions", "subscription_id", columns);
 
 const typesOf = "array(select jsonb_array_elements_text(f.payload->'types'))";
+
+const insertedRow = subscriptionInserted(["paused"], {
+  ...inFact("url"),
+  types: typesOf,
+  instance: "(f.payload->>'instance')::boolean",
+  ...historyInFact,
+});
 
 const endOfLog = "(select last, id from event_batches order by first desc limit 1) e";
 
@@ -17,8 +26,7 @@ const toTheEnd = `
 export const subscriptionFolds = {
   created: {
     views: [
-      `insert into subscriptions (owner, subscription_id, url, types, instance, version, created, changed)
-       select f.owner, f.stream, f.payload->>'url', ${typesOf}, (f.payload->>'instance')::boolean, f.version, f.time, f.time
+      `${insertedRow}
        from $facts f`,
     ],
     credentials: [

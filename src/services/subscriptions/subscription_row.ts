@@ -1,17 +1,25 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SubscriptionState } from "../../../gen/postern/v1/subscription_pb.ts";
-import { details, type Versioned } from "../../events/fact.ts";
+import { details } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import { formatPosition, type Position } from "../../events/position.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { Page } from "../reading/page.ts";
+import { history, insertOf, type RowOf, selected } from "../reading/row.ts";
 
-export type SubscriptionRow = Versioned &
+/** A subscription's columns other than the id, from which its row, select list and insert derive. */
+export const subscriptionRow = {
+  owner: "text",
+  url: "text",
+  types: "text[]",
+  instance: "boolean",
+  paused: "boolean",
+  ...history,
+} as const;
+
+export type SubscriptionRow = RowOf<typeof subscriptionRow> &
   Position & {
-    readonly url: string;
-    readonly types: readonly string[];
-    readonly instance: boolean;
-    readonly paused: boolean;
+    readonly id: string;
     readonly due: Date | null;
     readonly attempts: number;
     readonly failure: string | null;
@@ -20,12 +28,15 @@ export type SubscriptionRow = Versioned &
     readonly previousEnd: Date | null;
   };
 
-// A subscription with nothing to deliver has received everything up to the end of the log.
-const columns = `s.subscription_id as id, s.owner, s.url, s.types, s.instance, s.paused, s.version, s.created, s.changed,
+// What has nothing to deliver has had everything up to the end of the log.
+const columns = `s.subscription_id as id, ${selected("s", Object.keys(subscriptionRow))},
   case when d.due = 'infinity' and d.dead is null and not s.paused then e.last else d.number end as number,
   case when d.due = 'infinity' and d.dead is null and not s.paused then e.id else d.batch end as batch,
   case when d.due < 'infinity' and d.dead is null then d.due end as due, d.attempts, d.failure,
   d.failing_since as "failingSince", d.dead is not null as "isDead", c.previous_end as "previousEnd"`;
+
+/** Composes the insert of a subscription. */
+export const subscriptionInserted = insertOf({ table: "subscriptions", id: "subscription_id" }, subscriptionRow);
 
 const joined = `join subscription_deliveries d on d.subscription_id = s.subscription_id
   join subscription_secrets c on c.subscription_id = s.subscription_id
