@@ -15,8 +15,7 @@ import { endedRolesOf, endedRolesShown, rolesOf, rolesShown } from "../members/u
 import type { Entry } from "../metadata/metadata.ts";
 import type { PagePart } from "../reading/page.ts";
 import { openConnections, session } from "../sessions/session.ts";
-import { user } from "../users/user.ts";
-import { type UserRow, userColumns } from "../users/user_row.ts";
+import { type UserRow, user, userColumns } from "../users/user_row.ts";
 import { arePlace, userEvents } from "./events_of_user.ts";
 
 type RecordInit = MessageInitShape<typeof UserRecordSchema>;

@@ -1,6 +1,5 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ListUsersRequestSchema, type UserService, UserState } from "../../../gen/postern/v1/user_pb.ts";
+import { ListUsersRequestSchema, type UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { messageRule, refuse } from "../../errors.ts";
 import { type At, details, detailsAfter, factOf, next, plainFact } from "../../events/fact.ts";
@@ -38,12 +37,11 @@ import {
   totpFacts,
 } from "./new_user.ts";
 import { type NewUserMail, newUserMails } from "./new_user_mail.ts";
-import { addressShown } from "./postal_address.ts";
 import { userUpdateRules, userUpdates } from "./update_user.ts";
 import { isOfAge, userList, userTexts, wrongPhones } from "./user_list.ts";
 import { metadataOfUsers, userMetadata, userMetadataRules } from "./user_metadata.ts";
 import { phoneRules, userPhone } from "./user_phone.ts";
-import { type UserRow, userColumns } from "./user_row.ts";
+import { type UserRow, user, userColumns } from "./user_row.ts";
 import { userSignInRead } from "./user_sign_in.ts";
 import { usernameChange, usernameRules } from "./username.ts";
 
@@ -196,47 +194,6 @@ const userByLoginNameRead = (sql: Sql) =>
              from asked join ${userNamed}
              join users u on u.owner = asked.owner and u.user_id = l.user_id`,
   });
-
-export const user = (row: UserRow, now: Date) => ({
-  id: row.id,
-  details: details(row),
-  state: stateOf(row, now),
-  username: row.username,
-  kind: row.kind === "human" ? human(row) : machine(row),
-  ownLoginName: row.ownLoginName,
-  ...(isLocked(row, now) && row.lockedUntil !== null ? { lockedUntil: timestampFromDate(row.lockedUntil) } : {}),
-});
-
-const human = ({
-  givenName,
-  familyName,
-  email,
-  phone,
-  phoneVerified,
-  emailVerified,
-  requiresFactor,
-  address,
-  language,
-}: UserRow) => {
-  const names = { givenName: givenName ?? "", familyName: familyName ?? "" };
-  const known = { ...names, email: email ?? "", emailVerified, phoneVerified, requiresFactor };
-  return {
-    case: "human",
-    value: {
-      ...known,
-      ...(phone === null ? {} : { phone }),
-      ...addressShown(address),
-      ...(language === null ? {} : { language }),
-    },
-  } as const;
-};
-
-const machine = ({ name }: UserRow) => ({ case: "machine", value: { name: name ?? "" } }) as const;
-
-function stateOf(row: UserRow, now: Date): UserState {
-  if (!row.active) return UserState.INACTIVE;
-  return isLocked(row, now) ? UserState.LOCKED : UserState.ACTIVE;
-}
 
 const created = (at: At) => ({ userId: at.stream, details: detailsAfter(at) });
 

@@ -4,7 +4,6 @@ import { dropFactorCredentials } from "../factors/factor_fold.ts";
 import { keepsAnOwnerAtHome } from "../members/last_owner.ts";
 import { roleGiverFolds } from "../members/role_giver.ts";
 import { clearAttempts, endSignIns, firstPassword, replacePassword, spendAttempts } from "../passwords/password.ts";
-import { historyInFact, inFact } from "../reading/row.ts";
 import { browsersEnd, credentialsEnd, machineTokensEnd, sessionsEnd, tokensEnd } from "../sessions/sign_ins_end.ts";
 import { dropAllMailCodes, dropMailCodes, keepMailCode } from "../verification/mail_code.ts";
 import { sendNotice } from "../verification/notice.ts";
@@ -13,11 +12,10 @@ import { invitationsEnd } from "../writing/offer.ts";
 import { touchUser } from "../writing/touch_user.ts";
 import { emailFolds } from "./email.ts";
 import { erasesUser, erasureFolds, erasureSteps, leftBehind } from "./erasure_fold.ts";
-import { addressInFact } from "./postal_address.ts";
 import { userUpdateFolds } from "./update_user.ts";
 import { userMetadataFolds } from "./user_metadata.ts";
 import { phoneFolds } from "./user_phone.ts";
-import { userInserted } from "./user_row.ts";
+import { humanInserted, machineInserted } from "./user_row.ts";
 import { isOwnName, usernameFolds } from "./username.ts";
 
 // An erased event has no login name any more.
@@ -27,44 +25,6 @@ const loginName = [
   `insert into organization_login_names (owner, login_name, user_id, own)
   select f.owner, f.payload->>'loginName', f.stream, true from $facts f where f.payload->>'loginName' <> '' and ${isOwnName}`,
 ];
-
-const flagInFact = (name: string) => `coalesce((f.payload->>'${name}')::boolean, false)`;
-
-const activeInFact = "not coalesce((f.payload->>'inactive')::boolean, false)";
-
-const humanInserted = userInserted(
-  ["phoneVerified", "name", "locked", "lockedUntil"],
-  {
-    kind: "'human'",
-    ...inFact("username", "givenName", "familyName", "email"),
-    emailVerified: flagInFact("emailVerified"),
-    emailSetter: "f.actor",
-    provenEmail: "case when (f.payload->>'byMail')::boolean then lower(f.payload->>'email') end",
-    ...inFact("phone"),
-    address: addressInFact,
-    language: "nullif(f.payload->>'language', '')",
-    requiresFactor: flagInFact("requiresFactor"),
-    active: activeInFact,
-    ownLoginName: isOwnName,
-    ...historyInFact,
-  },
-  { columns: ["requiresFactor"], values: ["email", "provenEmail", "address", "ownLoginName"] },
-);
-
-const machineInserted = userInserted(
-  [
-    ...(["givenName", "familyName", "email", "emailVerified", "emailSetter", "provenEmail", "phone"] as const),
-    ...(["phoneVerified", "address", "language", "requiresFactor", "locked", "lockedUntil"] as const),
-  ],
-  {
-    kind: "'machine'",
-    ...inFact("username", "name"),
-    active: activeInFact,
-    ownLoginName: isOwnName,
-    ...historyInFact,
-  },
-  { values: ["ownLoginName"] },
-);
 
 const chosenId = `insert into chosen_ids (id) select f.stream from $facts f where (f.payload->>'idChosen')::boolean`;
 
