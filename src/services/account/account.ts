@@ -5,9 +5,7 @@ import { refuse } from "../../errors.ts";
 import { permissionsGiven } from "../../guards/held_permissions.ts";
 import { organization } from "../organizations/organization.ts";
 import { shownProjectRoles } from "../projects/held_project_roles.ts";
-import { ownErasure } from "../users/erasure.ts";
 import { user } from "../users/user_row.ts";
-import type { NoticeSettings } from "../verification/notice.ts";
 import { ownAccountRead } from "./own_account.ts";
 
 export const accountService = ({ sql, clock }: Pick<Deps, "sql" | "clock">) => {

@@ -12,6 +12,7 @@ import { refuse } from "../../errors.ts";
 import { factOf, first } from "../../events/fact.ts";
 import type { Cascade, Condition, NounFolds } from "../../events/fold.ts";
 import { lostRace } from "../../events/log.ts";
+import type { RequestProblem } from "../../messages/request_problem.ts";
 import { historyInFact, inFact } from "../reading/row.ts";
 import { applicationInserted } from "./application_row.ts";
 
