@@ -6,6 +6,7 @@ import { ApplicationService } from "../../gen/postern/v1/application_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
+import { errorText } from "../../src/messages/catalogue.ts";
 import { holdUser } from "../fixture/held_row.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { organization, type Postern, signedUp } from "../harness.ts";
@@ -84,7 +85,7 @@ function createsApplications(stage: () => Stage): void {
     const projectId = "Zoë 日本 🦊 100%";
     const answer = await stage().ask(createOidcApplication, { projectId, name: "My app" });
     expect(answer).toMatchObject({
-      ...{ code: "NotFound", reason: "PROJECT_NOT_FOUND", message: `project ${projectId} does not exist` },
+      ...{ code: "NotFound", reason: "PROJECT_NOT_FOUND", message: errorText("PROJECT_NOT_FOUND", { id: projectId }) },
       details: expect.arrayContaining([
         expect.objectContaining({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", domain: "postern" }),
         expect.objectContaining({ "@type": "type.googleapis.com/google.rpc.ResourceInfo", resourceName: projectId }),

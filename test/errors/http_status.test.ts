@@ -2,6 +2,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { json } from "../../packages/gateway/src/rpc/protocols/json.ts";
 import { localized, type Reason, refuse } from "../../src/errors.ts";
+import { errorText, text } from "../../src/messages/catalogue.ts";
 
 const problem = (error: ConnectError) => {
   const { status, headers, body } = json.protocol.refuse(error, { ...json, header: undefined, trailer: undefined });
@@ -46,8 +47,8 @@ test("details are written with their type, in proto3 JSON", () => {
   const { details, message } = JSON.parse(problem(localized(error, "de")).body);
   expect(message).toBe(error.rawMessage);
   const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
-  const localizedMessage = { locale: "de", message: "Diese Angabe fehlt." };
-  const violation = { field: "userId", description: "is required", reason: "", localizedMessage };
+  const localizedMessage = { locale: "de", message: text("FIELD_REQUIRED", "de") };
+  const violation = { field: "userId", description: errorText("FIELD_REQUIRED"), reason: "", localizedMessage };
   expect(details).toEqual([
     { "@type": type("ErrorInfo"), reason: "USER_NOT_FOUND", domain: "postern", metadata: { id: "42" } },
     { "@type": type("BadRequest"), fieldViolations: [violation] },

@@ -7,6 +7,7 @@ import { errorToJson } from "../../packages/gateway/src/rpc/protocols/connect_es
 import { fittingStatusOf, statusOf } from "../../packages/gateway/src/rpc/protocols/grpc_status.ts";
 import { errorJson } from "../../packages/gateway/src/rpc/protocols/json.ts";
 import { cutText, isWithin, localized, pathsAround, refuse, type Violation } from "../../src/errors.ts";
+import { errorText, text } from "../../src/messages/catalogue.ts";
 
 describe("a text that an answer repeats", () => {
   test("is left as it is up to 200 characters", () => {
@@ -61,7 +62,7 @@ test("a refusal lists a hundred violations and says how many it leaves out", () 
   const error = refuse.invalid(many(157));
   expect(listIn(error)).toHaveLength(100);
   expect(metadataIn(error)).toEqual({ fields: "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9", more: "147", omitted: "57" });
-  expect(error.rawMessage).toBe("the request is not valid: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 147 more");
+  expect(error.rawMessage).toBe(errorText("VALIDATION_FAILED_AND_MORE", metadataIn(error)));
 });
 
 test("a refusal whose search ended early says that there may be more", () => {
@@ -137,12 +138,12 @@ describe.each([
 
 test("each violation has the text of the caller's language, as far as there is room", () => {
   const short = localized(refuse.invalid([{ field: "name", text: "FIELD_REQUIRED", reason: "REQUIRED" }]), "de");
-  expect(listIn(short)[0]?.localizedMessage).toMatchObject({ locale: "de", message: "Diese Angabe fehlt." });
+  expect(listIn(short)[0]?.localizedMessage).toMatchObject({ locale: "de", message: text("FIELD_REQUIRED", "de") });
   const names = Array.from({ length: 150 }, (_, n) => "x".repeat(150) + n);
   const violations = names.map((field) => ({ field, text: "TEXT_MAX", params: { max: 200 }, reason: "MAX" }) as const);
   const long = localized(refuse.invalid(violations), "fr");
   const [first, last] = [listIn(long)[0], listIn(long).at(-1)];
-  expect(first?.localizedMessage?.message).toBe("Doit comporter au plus 200 caractères.");
+  expect(first?.localizedMessage?.message).toBe(text("TEXT_MAX", "fr", { max: 200 }));
   expect(last?.localizedMessage).toBeUndefined();
   expect(Buffer.byteLength(JSON.stringify(errorToJson(long, undefined)))).toBeLessThan(64 * 1024);
 });

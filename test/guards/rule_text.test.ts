@@ -11,6 +11,7 @@ import { CreateHumanUserRequestSchema } from "../../gen/postern/v1/user_pb.ts";
 import { localized, refuse } from "../../src/errors.ts";
 import { hasText } from "../../src/guards/rule_text.ts";
 import { messageRules } from "../../src/guards/validate.ts";
+import { errorText, type TextKey, type TextParams, text } from "../../src/messages/catalogue.ts";
 import { methods } from "./methods.ts";
 
 /** The fields of a message, and of all messages in it. */
@@ -54,36 +55,45 @@ test("each rule of the contract has a text", () => {
 });
 
 const long = "x".repeat(70_000);
-const rows: readonly (readonly [type: DescMessage, message: Message, english: string, german: string])[] = [
+const rows: readonly (readonly [
+  type: DescMessage,
+  message: Message,
+  field: string,
+  key: TextKey,
+  params?: TextParams,
+])[] = [
   [
     SetBrandingRequestSchema,
     create(SetBrandingRequestSchema, { logo: new TextEncoder().encode(long) }),
-    "logo: must be at most 65536 bytes",
-    "Höchstens 65536 Bytes sind erlaubt.",
+    "logo",
+    "BYTES_MAX",
+    { max: 65_536 },
   ],
   [
     SetPasswordPolicyRequestSchema,
     create(SetPasswordPolicyRequestSchema, { policy: { minimumLength: 0 } }),
-    "policy.minimumLength: must be greater than or equal to 1 and less than or equal to 200",
-    "Der Wert muss zwischen 1 und 200 liegen.",
+    "policy.minimumLength",
+    "NUMBER_BETWEEN",
+    { min: 1, max: 200 },
   ],
   [
     SetLockoutPolicyRequestSchema,
     create(SetLockoutPolicyRequestSchema, { policy: { lockDuration: { seconds: 0n } } }),
-    "policy.lockDuration: must be greater than or equal to 1s",
-    "Der Wert muss mindestens 1s sein.",
+    "policy.lockDuration",
+    "NUMBER_MIN",
+    { min: "1s" },
   ],
   [
     CreateOidcApplicationRequestSchema,
     create(CreateOidcApplicationRequestSchema, { projectId: "p", name: "n", redirectUris: [""] }),
-    "redirectUris[0]: is required",
-    "Diese Angabe fehlt.",
+    "redirectUris[0]",
+    "FIELD_REQUIRED",
   ],
   [
     AddProjectRoleRequestSchema,
     create(AddProjectRoleRequestSchema, { projectId: "p", key: "two words" }),
-    "key: must not contain spaces or control characters",
-    "Leerzeichen und Steuerzeichen sind hier nicht erlaubt.",
+    "key",
+    "TEXT_NO_BLANKS",
   ],
   [
     CreateHumanUserRequestSchema,
@@ -93,18 +103,15 @@ const rows: readonly (readonly [type: DescMessage, message: Message, english: st
       familyName: "c",
       email: "d@",
     }),
-    "email: must be a valid email address",
-    "Das ist keine gültige E-Mail-Adresse.",
+    "email",
+    "TEXT_EMAIL",
   ],
 ];
 
-for (const [type, message, english, german] of rows)
-  test(`${english}, in German too`, () => {
+for (const [type, message, field, key, params] of rows)
+  test(`a wrong ${field} has the text ${key}, in German too`, () => {
     const error = localized(refuse.invalid(messageRules()(type)(message)), "de");
     const [bad] = error.findDetails(BadRequestSchema);
-    const listed = bad?.fieldViolations.map((one) => [
-      `${one.field}: ${one.description}`,
-      one.localizedMessage?.message,
-    ]);
-    expect(listed).toContainEqual([english, german]);
+    const listed = bad?.fieldViolations.map((one) => [one.field, one.description, one.localizedMessage?.message]);
+    expect(listed).toContainEqual([field, errorText(key, params), text(key, "de", params)]);
   });

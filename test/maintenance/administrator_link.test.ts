@@ -6,6 +6,7 @@ import { createLogger } from "../../src/config/logger.ts";
 import { firstLink } from "../../src/maintenance/administrator_link.ts";
 import { howToBegin } from "../../src/maintenance/first_calls.ts";
 import { recover } from "../../src/maintenance/recover.ts";
+import { pageText } from "../../src/messages/page.ts";
 import { openRuntime, type Runtime } from "../../src/runtime/runtime.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { type Answer, machine, type Postern, startPostern } from "../harness.ts";
@@ -54,7 +55,7 @@ test("the link of the first start signs the administrator in, once, and ends the
   done(await postern.admin.get("/v1/users/me"));
   const again = openBrowser(postern.url);
   const over = await again.submit(await again.open(link), { new_password: "Other-Teapot-44" }, "save");
-  expect([over.status, over.text]).toEqual([400, expect.stringContaining("already used")]);
+  expect([over.status, over.text]).toEqual([400, expect.stringContaining(pageText("first_run_over", "en"))]);
   // The browser forgets a code that does nothing, so that its page does not ask for a password again.
   expect((await again.open(link.replace(/\?.*/, ""))).text).not.toContain('name="new_password"');
   expect((await lines(runtime, postern))[0]).toMatch(/read -r OLD_PASSWORD.*\n.*read -r NEW_PASSWORD/);
@@ -84,7 +85,7 @@ test("the link of the first start works on the machine itself only, and the page
   const page = await browser.open(link);
   for (const [name, value] of browser.cookies) remote.cookies.set(name, value);
   const refused = await remote.submit(page, { new_password: fresh }, "save");
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("postern recover --link")]);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(pageText("first_run_elsewhere", "en"))]);
   expect([await signsIn(postern, fresh), existsSync(file)]).toEqual([false, true]);
   // It was not used up.
   expect((await browser.submit(page, { new_password: fresh }, "save")).status).toBe(200);
@@ -127,7 +128,7 @@ test("where a policy requires a factor, the password is set, and a sign-in with 
   done(await postern.admin.put("/v1/policies/factor", { policy }));
   const browser = openBrowser(postern.url);
   const asked = await browser.submit(await browser.open(link), {}, "passkey");
-  expect([asked.status, asked.text]).toEqual([400, expect.stringContaining("requires a second factor")]);
+  expect([asked.status, asked.text]).toEqual([400, expect.stringContaining(pageText("first_run_factor", "en"))]);
   const shown = await browser.submit(asked, { new_password: fresh }, "save");
   expect(shown.text).toContain('name="login_name"');
   expect(await signsIn(postern, fresh)).toBe(true);

@@ -33,7 +33,7 @@ const list = (item: string, count: number) => `[${Array(count).fill(item).join("
 const inner = (bytes: Buffer) => Buffer.concat([Buffer.of(0x0a, ...varint(bytes.length)), bytes]);
 const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...varint(value >> 7)]);
 
-const tooMany = (field: string) => `${field} REPEATED_MAX_ITEMS must contain no more than 1000 item(s)`;
+const tooMany = (field: string) => `${field} REPEATED_MAX_ITEMS ${errorText("LIST_MAX", { max: 1000 })}`;
 
 test("half a million items are refused in the words for a few too many, and nothing behind them is read", async () => {
   const refusal = [`VALIDATION_FAILED\n${tooMany("items")}`];

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ownContract } from "../../src/client/contract.ts";
+import { errorText } from "../../src/messages/catalogue.ts";
 import { machine, type Postern, startPostern } from "../harness.ts";
 import { type Ended, postern as program, running } from "./command.ts";
 
@@ -46,7 +47,9 @@ describe.each(["connect", "grpc", "grpc-web", "rest"])("call --protocol %s", (do
     expect([code, out]).toEqual([3, ""]);
     const lines = err.split("\n");
     expect(lines[0]).toMatch(/^postern: INVALID_ARGUMENT VALIDATION_FAILED: /);
-    expect(lines.slice(1, 3)).toEqual(["  username: is required", "  name: is required"]);
+    expect(lines.slice(1, 3)).toEqual(
+      ["username", "name"].map((field) => `  ${field}: ${errorText("FIELD_REQUIRED")}`),
+    );
     expect(lines[3]).toMatch(/^ {2}request \w+$/);
   });
 

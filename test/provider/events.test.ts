@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageText } from "../../src/messages/page.ts";
+import { patternOf } from "../fixture/text_pattern.ts";
 import { organization, signedUp } from "../harness.ts";
 import { startTwoNodes, type TwoNodes } from "../two_nodes.ts";
 import { answerIn, application, authorizeUrl, basic, exchange, post, signIn } from "./application.ts";
@@ -216,7 +218,7 @@ test("a locked user cannot enter its password", async () => {
   const one = await held(nodes.one, "member");
   await lock(one);
   const refused = await signIn(openBrowser(nodes.two.url), authorizeUrl(nodes.two.url, one.app), one.person);
-  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining("Too many attempts.")]);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringMatching(patternOf(pageText("attempts", "en")))]);
 });
 
 test("a role that is removed is gone from the next token, from userinfo and from introspection", async () => {

@@ -8,6 +8,7 @@ import {
   SignJWT,
 } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../src/messages/page.ts";
 import { type Postern, sharedPostern, signedUp } from "../harness.ts";
 import {
   type Application,
@@ -62,7 +63,7 @@ async function withRole(app: Application, roleKey = "editor") {
 
 test("name: pages name the application", async () => {
   const app = await application(postern.admin, { name: "Ada & <Co>" });
-  expect((await open(app)).text).toContain("to continue to Ada &amp; &lt;Co&gt;");
+  expect((await open(app)).text).toContain(pageText("to_application", "en", { application: "Ada &amp; &lt;Co&gt;" }));
 });
 
 test("redirectUris: compared exactly, and nothing is sent anywhere else", async () => {

@@ -13,6 +13,7 @@ import {
   ServerReflectionRequestSchema,
 } from "../../packages/gateway/gen/grpc/reflection/v1/reflection_pb.ts";
 import { grpcClient } from "../../packages/gateway/test/services/grpc_client.ts";
+import { text } from "../../src/messages/catalogue.ts";
 import { startPostern } from "../harness.ts";
 import { readError, refusalOf } from "../wire/refusal.ts";
 import { transports } from "../wire/transports.ts";
@@ -55,7 +56,7 @@ test("a service that is not here is refused in the language asked for, in every 
   for (const { name, open } of transports) {
     const { check } = createClient(Health, open(postern.url));
     const error = await refusalOf(check({ service: "none" }, { headers: { "accept-language": "de" } }));
-    const localized = "Der Dienst none existiert nicht.";
+    const localized = text("SERVICE_NOT_FOUND", "de", { id: "none" });
     expect(readError(error), name).toMatchObject({ code: "NotFound", reason: "SERVICE_NOT_FOUND", localized });
   }
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ApplicationService } from "../../../gen/postern/v1/application_pb.ts";
 import { UserGrantService } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../../gen/postern/v1/user_pb.ts";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { startServer } from "../../../src/server/server.ts";
 import { fixtureOf } from "../../fixture/organization.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
@@ -87,7 +88,9 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
     const { body } = await postern.admin.get(`/v1/users/${wanted.userId}/grants`);
     expect(body.userGrants).toMatchObject([{ projectId, roleKeys: ["viewer"] }]);
     expect(await drive(page, name, wanted)).toBe(false);
-    await expect(drive(page, name, { ...wanted, userId: "nobody" })).rejects.toThrow("user nobody does not exist");
+    await expect(drive(page, name, { ...wanted, userId: "nobody" })).rejects.toThrow(
+      errorText("USER_NOT_FOUND", { id: "nobody" }),
+    );
   });
 
   test("the browser asks before it calls, and remembers the answer", async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { type Section, sectionsOf } from "../../fixture/reference_page.ts";
 import { type Postern, startPostern } from "../../harness.ts";
 import { type Command, ended } from "../command.ts";
@@ -51,7 +52,9 @@ export function runsSamples(languages: readonly Language[]): void {
 
       test("read and write as they stand", { timeout: 300_000 }, async () => {
         expect(await run("UserService-GetUser", { USER_ID: postern.adminId })).toContain(postern.adminId);
-        expect(await run("UserService-GetUser", { USER_ID: "nobody" })).toContain("user nobody does not exist");
+        expect(await run("UserService-GetUser", { USER_ID: "nobody" })).toContain(
+          errorText("USER_NOT_FOUND", { id: "nobody" }),
+        );
         const { userId, username } = await withPlus(postern);
         expect(await run("UserService-GetUserByLoginName", { LOGIN_NAME: username })).toContain(userId);
         const { body: before } = await postern.admin.get("/v1/projects");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Language } from "../../../src/messages/catalogue.ts";
-import { isNotice, type MailKind, mailTexts } from "../../../src/messages/mail_texts.ts";
+import { accountLabel, isNotice, linkLabel, type MailKind, mailTexts } from "../../../src/messages/mail_texts.ts";
 import { mailOf } from "../../../src/notify/mail/mail.ts";
 
 const languages: readonly Language[] = ["en", "de", "fr", "es"];
@@ -30,7 +30,7 @@ test.each(kinds.flatMap((kind) => languages.map((language) => [kind, language] a
 test("a login name is text in a mail, whatever it looks like", () => {
   const loginName = `<script>alert("x")</script>&'`;
   const { text, html } = mailOf({ ...parts, kind: "reset_password", codes: [{ loginName, code }] });
-  expect(text).toContain(`Account: ${loginName}`);
+  expect(text).toContain(`${accountLabel.en} ${loginName}`);
   expect(html).not.toContain("<script");
   expect(html).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;");
 });
@@ -44,10 +44,10 @@ test("every account has its own code and its own link, as text and as HTML", () 
   ];
   const { text, html } = mailOf({ ...parts, kind: "reset_password", codes });
   expect(text).toContain(
-    "Account: ada\n2222-2222-2222-2222\nOr open this page:\nhttps://app.example/password#2222222222222222\n",
+    `${accountLabel.en} ada\n2222-2222-2222-2222\n${linkLabel.en}\nhttps://app.example/password#2222222222222222\n`,
   );
-  expect(text).toContain(`Account: bob\n3333-3333-3333-3333\nOr open this page:\n${link}\n`);
-  expect(text).toContain("Account: eve\n4444-4444-4444-4444\n\nEach code");
+  expect(text).toContain(`${accountLabel.en} bob\n3333-3333-3333-3333\n${linkLabel.en}\n${link}\n`);
+  expect(text).toContain(`${accountLabel.en} eve\n4444-4444-4444-4444\n\n${mailTexts.reset_password.en.after}`);
   expect(html).toContain('href="https://app.example/password?code=3333333333333333&amp;x=1"');
 });
 
@@ -55,6 +55,6 @@ test("a mail that verifies an address names nobody", () => {
   const link = "https://id.example/email?code=sealed";
   const codes = [{ loginName: "ada", code: "234567", link }];
   const { text, html } = mailOf({ ...parts, kind: "verify_email", codes });
-  expect(text).toContain(`\n234567\nOr open this page:\n${link}\n`);
+  expect(text).toContain(`\n234567\n${linkLabel.en}\n${link}\n`);
   expect(text + html).not.toMatch(/ada/);
 });

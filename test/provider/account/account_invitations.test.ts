@@ -55,7 +55,7 @@ test("users see what other organizations offer them, and decline it after a ques
   expect(await rolesOf(to.person)).toEqual([]);
 
   const question = await click(browser, page, { ask_decline: id });
-  expect(question.text).toContain(`Decline the invitation from ${organization.name}?`);
+  expect(question.text).toContain(pageText("received_title", "en", { organization: organization.name }));
   const after = await click(browser, question, { decline: id });
   expect([after.status, valuesOf(after, "ask_decline")]).toEqual([200, []]);
   expect(after.text).toContain(pageText("no_entries", "en"));

@@ -1,8 +1,10 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { text } from "../../../src/messages/catalogue.ts";
+import { pageText } from "../../../src/messages/page.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { keyFor, withTotp, wrongCodeOf } from "../../fixture/factors.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import {
@@ -68,7 +70,7 @@ const silently = async (browser: Browser) =>
 test("who has to have a factor enrols an app on the way to the application", async () => {
   const person = await personUnder("REQUIRED");
   const { browser, page } = await entered(person);
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining("You need a second factor to continue to")]);
+  expect([page.status, page.text]).toEqual([200, expect.stringMatching(patternOf(pageText("enrol_needed", "en")))]);
   expect(await silently(browser)).toBe("login_required");
   const shown = await browser.submit(page, {}, "app");
   const secret = secretIn(shown);
@@ -122,7 +124,7 @@ test("who signs in on a device enrols a factor on the way, and confirms the devi
   const shown = await browser.submit(page, {}, "app");
   const added = await browser.submit(shown, { code: codeOf(secretIn(shown)) }, "confirm_app");
   const confirmation = await browser.submit(added, {}, "done");
-  expect(confirmation.text).toContain(`Your device shows the code ${codes.user_code}.`);
+  expect(confirmation.text).toContain(pageText("device_confirm_text", "en", { code: codes.user_code }));
   await browser.submit(await browser.submit(confirmation, {}, "continue"), {}, "allow");
   const { status, body } = await poll(issuer, devices, codes);
   expect([status, decodeJwt(body.id_token).amr]).toEqual([200, ["pwd", "otp", "mfa"]]);
@@ -143,7 +145,7 @@ test("administrators have to, where the policy is for them, and others do not", 
   const member = { userId: person.userId, roles: ["PROJECT_OWNER"], projectId: app.projectId };
   const added = await postern.admin.post(`/v1/projects/${app.projectId}/members`, member);
   expect([added.status, added.body]).toEqual([200, expect.anything()]);
-  expect((await entered(person)).page.text).toContain("You need a second factor");
+  expect((await entered(person)).page.text).toMatch(patternOf(pageText("enrol_needed", "en")));
 });
 
 test("a passkey of a page that is not ours is not enrolled, and the page asks again", async () => {
@@ -152,7 +154,7 @@ test("a passkey of a page that is not ours is not enrolled, and the page asks ag
   const options = optionsIn(shown);
   for (const different of [{ origin: "https://evil.example" }, { rpId: "evil.example" }, { isVerified: false }]) {
     const refused = await sendPasskey(browser, shown, keyFor(postern).create(options, different));
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("could not be verified")]);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(pageText("passkey_wrong", "en"))]);
   }
   const challenge = Buffer.alloc(32).toString("base64url");
   expect((await sendPasskey(browser, shown, keyFor(postern).create(options, { challenge }))).status).toBe(400);
@@ -174,7 +176,7 @@ test("who is signed in adds factors, at first with recovery codes, as long as th
   const added = await sendPasskey(browser, asked, keyFor(postern).create(optionsIn(asked)));
   expect([added.status, codesIn(added)]).toEqual([200, []]);
   for (const { text } of [more, added])
-    expect(text).toContain('<a class="button plain" href="/account/factors">Factors</a>');
+    expect(text).toContain(`<a class="button plain" href="/account/factors">${pageText("account_factors", "en")}</a>`);
   const { factors } = (await person.client.get("/v1/users/me/factors")).body;
   expect(factors.map(({ kind }: { kind: string }) => kind).sort()).toEqual(
     ["FACTOR_KIND_PASSKEY", "FACTOR_KIND_RECOVERY_CODES", "FACTOR_KIND_TOTP"].sort(),
@@ -206,7 +208,7 @@ test("nobody who is signed out sees the page, or sends its forms", async () => {
   const cancelled = await browser.submit(page, {}, "cancel");
   expect([cancelled.status, cancelled.text]).toEqual([
     200,
-    expect.stringContaining('<a class="button" href="/account/factors/add">Sign in</a>'),
+    expect.stringContaining(`<a class="button" href="/account/factors/add">${pageText("sign_in", "en")}</a>`),
   ]);
   const form = new URLSearchParams({ action: "app", token: "AAAA" });
   expect((await browser.send(addUrl(), { method: "POST", body: form })).status).toBe(403);
@@ -256,14 +258,10 @@ test("fields of a form that are too long are refused", async () => {
   expect((await browser.submit(shown, { code, name: "n".repeat(200) }, "confirm_app")).status).toBe(200);
 });
 
-test.each([
-  ["de", "Zweiten Faktor einrichten"],
-  ["fr", "Configurer un second facteur"],
-  ["es", "Configurar un segundo factor"],
-])("the pages speak the language %s", async (language, title) => {
+test.each(["de", "fr", "es"] as const)("the pages speak the language %s", async (language) => {
   const { browser } = await entered(await signedUp(postern));
   const page = await browser.open(addUrl(), { "accept-language": language });
-  expect(page.text).toContain(`<h1>${title}</h1>`);
+  expect(page.text).toContain(`<h1>${pageText("enrol_title", language)}</h1>`);
 });
 
 test("no page of an enrolment has inline script or style, or loads anything from elsewhere", async () => {

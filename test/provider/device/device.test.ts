@@ -2,6 +2,7 @@ import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { withTotp } from "../../fixture/factors.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import { type Application, authorizeUrl, basic, issuerOf, type Person, post, signIn } from "../application.ts";
@@ -45,7 +46,7 @@ test("openid-client finds the endpoint, waits for the user, and gets tokens that
     oidc.pollDeviceAuthorizationGrant(client, codes),
     approve(issuer, codes, person),
   ]);
-  expect(titleOf(page)).toEqual([200, "Your device is signed in"]);
+  expect(titleOf(page)).toEqual([200, pageText("device_done", "en")]);
   expect(tokens.claims()).toMatchObject({ sub: person.userId, aud: app.clientId, amr: ["pwd"] });
   const info = await oidc.fetchUserInfo(client, tokens.access_token, person.userId);
   expect(info.preferred_username).toBe(person.username);
@@ -58,14 +59,17 @@ test("a code in the URI is shown to be compared, and the device is signed in onl
   await signIn(browser, authorizeUrl(issuer, await webApplication()), person);
   const codes = await beginDevice(issuer, app);
   const page = await browser.open(`${codes.verification_uri}?user_code=${codes.user_code}`);
-  expect(titleOf(page)).toEqual([200, "Sign in on a device"]);
+  expect(titleOf(page)).toEqual([200, pageText("device_title", "en")]);
   expect(page.text).toContain(pageText("device_compare", "en"));
   expect(page.text).toContain(`value="${codes.user_code}"`);
   const confirmation = await browser.submit(page, { user_code: codes.user_code }, "code");
   const { body } = await postern.admin.get(`/v1/projects/${app.projectId}/applications/${app.appId}`);
-  expect(titleOf(confirmation)).toEqual([200, `Sign in to ${body.application.name} on your device?`]);
+  expect(titleOf(confirmation)).toEqual([
+    200,
+    pageText("device_confirm_title", "en", { application: body.application.name }),
+  ]);
   expect(confirmation.text).toContain(`Your device shows the code ${codes.user_code}.`);
-  expect(confirmation.text).toContain(`You are signed in as ${person.username}.`);
+  expect(confirmation.text).toContain(pageText("continue_text", "en", { name: person.username }));
   expect((await poll(issuer, app, codes)).body.error).toBe("authorization_pending");
   await browser.submit(confirmation, {}, "continue");
   expect((await poll(issuer, app, codes)).status).toBe(200);
@@ -84,16 +88,16 @@ test.each([
   (code: string) => ` ${code.replace("-", " ")} `,
 ])("a code is known however it is typed", async (typed) => {
   const { user_code } = await beginDevice(issuer, app);
-  expect(titleOf((await enterCode(issuer, typed(user_code))).page)).toEqual([200, "Sign in"]);
+  expect(titleOf((await enterCode(issuer, typed(user_code))).page)).toEqual([200, pageText("sign_in", "en")]);
 });
 
 test("a user who cancels signs nothing in, and the device gets access_denied", async () => {
   const codes = await beginDevice(issuer, app);
   const { browser, page } = await untilConfirmation(issuer, codes, person);
-  expect(titleOf(await browser.submit(page, {}, "cancel"))).toEqual([200, "Your device is not signed in"]);
+  expect(titleOf(await browser.submit(page, {}, "cancel"))).toEqual([200, pageText("device_not_signed_in", "en")]);
   expect(refusal(await poll(issuer, app, codes))).toEqual([400, "access_denied"]);
   expect(problemOf(await browser.submit(page, {}, "continue"))).toEqual([400, "device_over"]);
-  expect(titleOf((await enterCode(issuer, codes.user_code)).page)).toEqual([400, "Sign in on a device"]);
+  expect(titleOf((await enterCode(issuer, codes.user_code)).page)).toEqual([400, pageText("device_title", "en")]);
 });
 
 const refusal = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
@@ -102,7 +106,10 @@ test("a user who may not use the application is shown so, and the device gets ac
   const stranger = await signedUp(postern, { organizationId: await organization(postern) });
   const codes = await beginDevice(issuer, app);
   const { page } = await approve(issuer, codes, stranger);
-  expect([page.status, page.text]).toEqual([403, expect.stringContaining("Your account may not use")]);
+  expect([page.status, page.text]).toEqual([
+    403,
+    expect.stringMatching(patternOf(pageText("device_not_permitted", "en"))),
+  ]);
   expect(refusal(await poll(issuer, app, codes))).toEqual([400, "access_denied"]);
   const elsewhere = `openid urn:postern:organization:id:${await organization(postern)}`;
   const other = await beginDevice(issuer, app, { scope: elsewhere });
@@ -116,7 +123,7 @@ test("another account than the one that is signed in can be chosen", async () =>
   const { browser, page } = await untilConfirmation(issuer, codes, person);
   const form = await browser.submit(page, {}, "other");
   const again = await browser.submit(form, { login_name: other.username, password: other.password });
-  expect(again.text).toContain(`You are signed in as ${other.username}.`);
+  expect(again.text).toContain(pageText("continue_text", "en", { name: other.username }));
   await browser.submit(again, {}, "continue");
   const { access_token } = (await poll(issuer, app, codes)).body;
   const headers = { authorization: `Bearer ${access_token}` };
@@ -128,7 +135,7 @@ test("the page asks for the code of a factor, and a wrong password leaves the de
   const codes = await beginDevice(issuer, app);
   const { browser, page } = await enterCode(issuer, codes.user_code);
   const wrong = await browser.submit(page, { login_name: careful.username, password: "wrong" });
-  expect(titleOf(wrong)).toEqual([401, "Sign in"]);
+  expect(titleOf(wrong)).toEqual([401, pageText("sign_in", "en")]);
   const factor = await browser.submit(wrong, { login_name: careful.username, password: careful.password });
   expect(factor.text).toContain('autocomplete="one-time-code"');
   expect((await poll(issuer, app, codes)).body.error).toBe("authorization_pending");

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { type Application, authorizeUrl, issuerOf, type Person } from "../application.ts";
 import { hiddenIn, openBrowser } from "../browser.ts";
@@ -85,21 +86,21 @@ test("texts in a URI or a form are texts in the page, and odd ones are refused",
   expect(problemOf(await browser.open(`${issuer}/device?user_code=%00`))).toEqual([400, "request_malformed"]);
   const form = await browser.open(`${issuer}/device`);
   for (const user_code of ["", "\ud800", "😀".repeat(30), "BBBB-BBBB-BBBB"])
-    expect(titleOf(await browser.submit(form, { user_code }, "code"))).toEqual([400, "Sign in on a device"]);
+    expect(titleOf(await browser.submit(form, { user_code }, "code"))).toEqual([400, pageText("device_title", "en")]);
   const twice = new URLSearchParams([...Object.entries(hiddenIn(form.text)), ["user_code", "A"], ["user_code", "B"]]);
   expect((await browser.send(`${issuer}/device`, { method: "POST", body: twice })).status).toBe(400);
 });
 
 test.each([
-  ["de", "Auf einem Gerät anmelden", "Ihr Gerät zeigt den Code"],
-  ["fr", "Se connecter sur un appareil", "Votre appareil affiche le code"],
-  ["es", "Iniciar sesión en un dispositivo", "Su dispositivo muestra el código"],
-  ["ja", "Sign in on a device", "Your device shows the code"],
-])("the pages are in the language %s of the browser", async (language, title, sentence) => {
-  const headers = { "accept-language": language };
+  ["de", "de"],
+  ["fr", "fr"],
+  ["es", "es"],
+  ["ja", "en"],
+] as const)("the pages for a browser in the language %s are in %s", async (preferred, language) => {
+  const headers = { "accept-language": preferred };
   const browser = openBrowser(issuer);
   const page = await browser.open(`${issuer}/device`, headers);
-  expect(titleOf(page)).toEqual([200, title]);
+  expect(titleOf(page)).toEqual([200, pageText("device_title", language)]);
   const { user_code } = await beginDevice(issuer, app);
   const send = async (path: string, form: Record<string, string>) => {
     const body = new URLSearchParams(form);
@@ -107,7 +108,9 @@ test.each([
   };
   const password = await send("/device", { ...hiddenIn(page.text), user_code, action: "code" });
   const user = { login_name: person.username, password: person.password, action: "password" };
-  expect((await send("/sign-in", { ...hiddenIn(password.text), ...user })).text).toContain(sentence);
+  expect((await send("/sign-in", { ...hiddenIn(password.text), ...user })).text).toContain(
+    pageText("device_confirm_text", language, { code: user_code }),
+  );
 });
 
 test("a page of another origin reads no codes, and one of the application's own does", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { text } from "../../../src/messages/catalogue.ts";
 import { pageText } from "../../../src/messages/page.ts";
 import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
@@ -51,14 +52,18 @@ test("a new user accepts by creating an account, whose address is verified, and 
   const { organizationId, owner, email, link } = await invited();
   const browser = openBrowser(issuer);
   const page = await browser.open(link);
-  expect([page.status, page.url, titleOf(page)]).toEqual([200, `${issuer}/invitation/organization`, "Invitation"]);
-  expect(page.text).toContain(`You are invited to join ${await nameOf(organizationId)}.`);
-  for (const shown of [email, "Viewer", ": viewer"]) expect(page.text).toContain(shown);
+  expect([page.status, page.url, titleOf(page)]).toEqual([
+    200,
+    `${issuer}/invitation/organization`,
+    pageText("invited_title", "en"),
+  ]);
+  expect(page.text).toContain(pageText("invited_text", "en", { organization: await nameOf(organizationId) }));
+  for (const shown of [email, pageText("role_viewer", "en"), ": viewer"]) expect(page.text).toContain(shown);
   const weak = await browser.submit(page, { ...ada, username: email, new_password: "short" }, "join");
   expect([weak.status, alertOf(weak)]).toEqual([400, expect.stringMatching(/at least 8 characters/)]);
   expect(weak.text).toContain('value="Lovelace"');
   const joined = await browser.submit(weak, { ...ada, username: email }, "join");
-  expect([joined.status, titleOf(joined)]).toEqual([200, "Your account is ready"]);
+  expect([joined.status, titleOf(joined)]).toEqual([200, pageText("joined_title", "en")]);
   const { users } = done(await owner.client.get(`/v1/users?filter.email=${email}`));
   expect(users).toMatchObject([{ username: email, human: { givenName: "Ada", email, emailVerified: true } }]);
   expect((await rolesOf(users[0].id)).sort()).toEqual([["ORG_VIEWER"], ["viewer"]]);
@@ -78,7 +83,7 @@ test("the password that the new user chose counts as their own", async () => {
   done(await postern.admin.put("/v1/policies/password", { policy }, inside));
   const browser = openBrowser(issuer);
   const joined = await browser.submit(await browser.open(link), { ...ada, username: email }, "join");
-  expect(titleOf(joined)).toBe("Your account is ready");
+  expect(titleOf(joined)).toBe(pageText("joined_title", "en"));
   expect((await postern.as().post("/v1/sessions", { loginName: email, password })).status).toBe(200);
   expect(owner).toBeDefined();
 });
@@ -88,11 +93,15 @@ test("a login name that is taken, or none, is refused, and what was typed stays"
   const browser = openBrowser(issuer);
   const page = await browser.open(link);
   const taken = await browser.submit(page, { ...ada, username: other.username.toUpperCase() }, "join");
-  expect([taken.status, alertOf(taken)]).toEqual([400, expect.stringMatching(/is taken/)]);
+  expect([taken.status, alertOf(taken)]).toEqual([
+    400,
+    `${pageText("invited_name", "en")} – ${text("LOGIN_NAME_TAKEN", "en", { name: other.username.toUpperCase() })}`,
+  ]);
   expect(taken.text).not.toContain(other.userId);
   const none = await browser.submit(page, { ...ada, username: "two words", given_name: " " }, "join");
   expect([none.status, none.text.match(/role="alert"/g)?.length]).toEqual([400, 2]);
-  for (const label of ["Login name – ", "Given name – "]) expect(none.text).toContain(`role="alert">${label}`);
+  for (const label of ["invited_name", "given_name"] as const)
+    expect(none.text).toContain(`role="alert">${pageText(label, "en")} – `);
 });
 
 test("a new user cannot take somebody else's address for a login name, by which that person would sign in", async () => {
@@ -105,11 +114,11 @@ test("a new user cannot take somebody else's address for a login name, by which 
     expect([username, refused.status, alertOf(refused)]).toEqual([
       username,
       400,
-      expect.stringContaining("it must be your own"),
+      expect.stringContaining(text("USERNAME_OF_OTHER_ADDRESS", "en")),
     ]);
   }
   const joined = await browser.submit(page, { ...ada, username: email.toLowerCase() }, "join");
-  expect(titleOf(joined)).toBe("Your account is ready");
+  expect(titleOf(joined)).toBe(pageText("joined_title", "en"));
 });
 
 test("an existing user signs in, sees the account and what is offered, and accepts", async () => {
@@ -123,7 +132,7 @@ test("an existing user signs in, sees the account and what is offered, and accep
   expect(page.text).toContain(await nameOf(organizationId));
   expect(await rolesOf(person.userId)).toEqual([]);
   const accepted = await browser.submit(page, {}, "accept");
-  expect([accepted.status, titleOf(accepted)]).toEqual([200, "You have accepted"]);
+  expect([accepted.status, titleOf(accepted)]).toEqual([200, pageText("accepted_title", "en")]);
   expect(await rolesOf(person.userId)).toHaveLength(2);
 });
 
@@ -143,7 +152,7 @@ test("an account with another address cannot accept; its user can use another on
   }
   const other = await browser.submit(page, {}, "sign_in");
   const asPerson = await signIn(browser, await browser.submit(other, {}, "other"), person);
-  expect(titleOf(await browser.submit(asPerson, {}, "accept"))).toBe("You have accepted");
+  expect(titleOf(await browser.submit(asPerson, {}, "accept"))).toBe(pageText("accepted_title", "en"));
   expect(await rolesOf(stranger.userId)).toEqual([]);
   expect(email).toContain(person.username);
 });
@@ -161,7 +170,7 @@ test("an account that only says the invited address is its own is sent to confir
   const code = await codeTo(postern, email, { like: /^[2-9B-Z]{6}$/m });
   await browser.submit(confirm, { code }, "confirm");
   const accepted = await browser.submit(await browser.open(`${issuer}/invitation/organization`), {}, "accept");
-  expect(titleOf(accepted)).toBe("You have accepted");
+  expect(titleOf(accepted)).toBe(pageText("accepted_title", "en"));
 });
 
 test("a form answers the invitation that it was shown for, whatever link the browser has opened since", async () => {
@@ -189,7 +198,7 @@ test("who is signed in can still create a new account", async () => {
   await signIn(browser, await browser.open(`${issuer}/account`), stranger);
   await browser.open(link);
   const page = await browser.open(`${issuer}/invitation/organization?new=1`);
-  expect(titleOf(await browser.submit(page, { ...ada, username: email }, "join"))).toBe("Your account is ready");
+  expect(titleOf(await browser.submit(page, { ...ada, username: email }, "join"))).toBe(pageText("joined_title", "en"));
 });
 
 test("what cannot be given any more is said on the page", async () => {
@@ -197,9 +206,9 @@ test("what cannot be given any more is said on the page", async () => {
   done(await postern.admin.post(`/v1/projects/${projectId}:deactivate`, {}, inside));
   const browser = openBrowser(issuer);
   const joined = await browser.submit(await browser.open(link), { ...ada, username: email }, "join");
-  expect([titleOf(joined), joined.text]).toEqual(["Your account is ready", expect.stringContaining(": viewer")]);
+  expect([titleOf(joined), joined.text]).toEqual([pageText("joined_title", "en"), expect.stringContaining(": viewer")]);
   expect(joined.text).toContain(pageText("not_given", "en"));
-  expect(joined.text).not.toContain("Viewer");
+  expect(joined.text).not.toContain(pageText("role_viewer", "en"));
 });
 
 test("an inviter who may no longer invite, and a deactivated organization, are told to the guest", async () => {
@@ -209,9 +218,9 @@ test("an inviter who may no longer invite, and a deactivated organization, are t
   const page = await browser.open(link);
   const join = async () => alertOf(await browser.submit(page, { ...ada, username: email }, "join"));
   done(await postern.admin.delete(`/v1/members/${owner.userId}`, inside));
-  expect(await join()).toMatch(/may no longer invite/);
+  expect(await join()).toBe(text("INVITER_NOT_ENTITLED", "en"));
   done(await postern.admin.post(`/v1/organizations/${organizationId}:deactivate`));
-  expect(await join()).toMatch(/is deactivated/);
+  expect(await join()).toBe(text("ORGANIZATION_INACTIVE", "en", { id: organizationId }));
 });
 
 test("opening the link answers nothing, and only the browser that opened it can", async () => {
@@ -225,7 +234,7 @@ test("opening the link answers nothing, and only the browser that opened it can"
   expect(stolen.status).not.toBe(200);
   expect((await postern.admin.get(`/v1/invitations/${invitationId}`, inside)).status).toBe(200);
   const declined = await browser.submit(page, {}, "decline");
-  expect(titleOf(declined)).toBe("You have declined");
+  expect(titleOf(declined)).toBe(pageText("declined_title", "en"));
   expect((await postern.admin.get(`/v1/invitations/${invitationId}`, inside)).status).toBe(404);
 });
 

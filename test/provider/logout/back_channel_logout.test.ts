@@ -3,6 +3,7 @@ import { createServer } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
@@ -131,7 +132,7 @@ test("a logout token is no hint, and no token of anything else", async () => {
   const token = receiver.received.find((received) => received.path === path)?.token ?? "";
   const { browser: again } = await idTokenAt(app, person);
   const page = await signOut(again, token);
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Do you want to sign out?")]);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining(pageText("sign_out_title", "en"))]);
   const headers = { authorization: `Bearer ${token}` };
   expect((await fetch(`${nodes.one.url}/oauth/userinfo`, { headers })).status).toBe(401);
 });

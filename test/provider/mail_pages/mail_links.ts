@@ -3,14 +3,16 @@ import { expect } from "vitest";
 import { type Postern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { issuerOf } from "../application.ts";
-import { type Browser, openBrowser, type Shown } from "../browser.ts";
+import { type Browser, openBrowser, type Shown, textIn } from "../browser.ts";
 
 export const newPassword = "Green-Teapot-77";
 
 export const newAddress = () => `ada.${randomBytes(6).toString("hex")}@example.com`;
 
-export const titleOf = ({ text }: Shown) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
-export const alertOf = ({ text }: Shown) => /role="alert">([^<]*)</.exec(text)?.[1];
+export const titleOf = ({ text }: Shown) => found(text, /<h1>([^<]*)<\/h1>/);
+export const alertOf = ({ text }: Shown) => found(text, /role="alert">([^<]*)</);
+
+const found = (text: string, pattern: RegExp) => (pattern.test(text) ? textIn(text, pattern) : undefined);
 
 /** What users do with mails, at a server that may start later. */
 export function mailLinks(postern: () => Postern) {

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { pageText } from "../../../src/messages/page.ts";
 import { withTotp } from "../../fixture/factors.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { allMails, mailsTo } from "../../notify/mail_log.ts";
 import { answerIn, application, authorizeUrl, issuerOf, signIn } from "../application.ts";
@@ -27,14 +29,14 @@ test("who forgot the password goes from the sign-in page by a mail back to the s
   const [app, { username, email }] = [await application(postern.admin), await person()];
   const browser = openBrowser(issuer);
   const asked = await browser.submit(await browser.open(authorizeUrl(issuer, app)), {}, "forgotten");
-  expect([asked.status, titleOf(asked)]).toEqual([200, "Forgotten password"]);
+  expect([asked.status, titleOf(asked)]).toEqual([200, pageText("forgotten_title", "en")]);
   expect(titleOf(await browser.submit(asked, { account: username }, "send"))).toBe(pageText("mail_title", "en"));
   const page = await browser.open(await linkTo(email));
-  expect([page.status, page.url, titleOf(page)]).toEqual([200, `${issuer}/password`, "Choose a new password"]);
+  expect([page.status, page.url, titleOf(page)]).toEqual([200, `${issuer}/password`, pageText("new_title", "en")]);
   const weak = await browser.submit(page, { new_password: "short" }, "save");
   expect([weak.status, alertOf(weak)]).toEqual([400, expect.stringMatching(/at least 8 characters/)]);
   const done = await browser.submit(weak, { new_password: newPassword }, "save");
-  expect([done.status, titleOf(done)]).toEqual([200, "Your password is set"]);
+  expect([done.status, titleOf(done)]).toEqual([200, pageText("saved_title", "en")]);
   const back = /<a class="button" href="([^"]*)"/.exec(done.text)?.[1]?.replaceAll("&amp;", "&");
   const answer = await signIn(browser, issuer + back, { username, password: newPassword });
   expect(answerIn(answer)).toMatchObject({ code: expect.any(String), state: "st&te =1" });
@@ -46,7 +48,7 @@ test("another browser sets the password too, and is led nowhere", async () => {
   const asked = await browser.submit(await browser.open(authorizeUrl(issuer, app)), {}, "forgotten");
   await browser.submit(asked, { account: email }, "send");
   const done = await choose(await linkTo(email));
-  expect([titleOf(done), /href="\/oauth/.test(done.text)]).toEqual(["Your password is set", false]);
+  expect([titleOf(done), /href="\/oauth/.test(done.text)]).toEqual([pageText("saved_title", "en"), false]);
 });
 
 test("a request that no cookie can hold is let go, and the password is set all the same", async () => {
@@ -56,7 +58,7 @@ test("a request that no cookie can hold is let go, and the password is set all t
   const asked = await browser.submit(await browser.open(long), {}, "forgotten");
   expect(titleOf(await browser.submit(asked, { account: email }, "send"))).toBe(pageText("mail_title", "en"));
   const done = await choose(await linkTo(email), browser);
-  expect([titleOf(done), /href="\/oauth/.test(done.text)]).toEqual(["Your password is set", false]);
+  expect([titleOf(done), /href="\/oauth/.test(done.text)]).toEqual([pageText("saved_title", "en"), false]);
 });
 
 test("the page answers alike whether anybody is known", async () => {
@@ -117,7 +119,7 @@ test("a code works once, and a link that is opened or scanned uses nothing up", 
   await askFor(email);
   const link = await linkTo(email);
   for (const method of ["GET", "HEAD"]) expect((await openBrowser(issuer).send(link, { method })).status).toBe(303);
-  expect(titleOf(await choose(link))).toBe("Your password is set");
+  expect(titleOf(await choose(link))).toBe(pageText("saved_title", "en"));
   const again = await choose(link, openBrowser(issuer), "Blue-Teapot-78");
   expect([again.status, alertOf(again), bearsCode(again)]).toEqual([400, pageText("code_over", "en"), false]);
   expect(again.text).toContain('href="/password/forgotten"');
@@ -157,16 +159,16 @@ test("a code dies with a change of the password, however it is typed", async () 
   const typed = (values: Record<string, string>) =>
     browser.open(`${issuer}/password`).then((page) => browser.submit(page, values, "save"));
   const missing = await typed({ code, new_password: "" });
-  expect([missing.status, alertOf(missing)]).toEqual([400, "Enter the code and a password."]);
+  expect([missing.status, alertOf(missing)]).toEqual([400, pageText("code_missing", "en")]);
   const set = await postern.admin.put(`/v1/users/${userId}/password`, { newPassword: "Other-Kettle-43" });
   expect(set.status).toBe(200);
   const over = await typed({ code: code.toLowerCase(), new_password: newPassword });
-  expect([over.status, alertOf(over)]).toEqual([400, expect.stringContaining("The code is wrong")]);
+  expect([over.status, alertOf(over)]).toEqual([400, pageText("code_over", "en")]);
   await askFor(email);
   const newest = (await mailsTo(postern, email, 3)).filter(({ subject }) => subject === mails[0]?.subject)[1];
   const next = /\b[2-9B-Z]{4}(-[2-9B-Z]{4}){3}\b/.exec(newest?.text ?? "")?.[0] ?? "";
   expect(titleOf(await typed({ code: ` ${next.toLowerCase()} `, new_password: newPassword }))).toBe(
-    "Your password is set",
+    pageText("saved_title", "en"),
   );
 });
 
@@ -174,10 +176,10 @@ test("a password that was set by mail replaces no factor", async () => {
   const [app, { username, userId, code }] = [await application(postern.admin), await withTotp(postern)];
   const email = await setAddress(userId, { isVerified: true });
   await askFor(email);
-  expect(titleOf(await choose(await linkTo(email)))).toBe("Your password is set");
+  expect(titleOf(await choose(await linkTo(email)))).toBe(pageText("saved_title", "en"));
   const browser = openBrowser(issuer);
   const asked = await signIn(browser, authorizeUrl(issuer, app), { username, password: newPassword });
-  expect([asked.status, titleOf(asked)]).toEqual([200, "Second factor"]);
+  expect([asked.status, titleOf(asked)]).toEqual([200, pageText("factor_title", "en")]);
   expect(answerIn(await browser.submit(asked, { code: code(0) }, "factor")).code).toEqual(expect.any(String));
 });
 
@@ -192,8 +194,10 @@ test("an invitation leads to a first password", async () => {
     (await allMails(postern)).flatMap(({ text }) => /^http\S+invitation\S+$/m.exec(text)?.[0] ?? []).at(-1) ?? "";
   const browser = openBrowser(issuer);
   const page = await browser.open(link);
-  expect([page.url, titleOf(page)]).toEqual([`${issuer}/invitation`, "Choose your password"]);
-  expect(titleOf(await browser.submit(page, { new_password: newPassword }, "save"))).toBe("Your password is set");
+  expect([page.url, titleOf(page)]).toEqual([`${issuer}/invitation`, pageText("first_title", "en")]);
+  expect(titleOf(await browser.submit(page, { new_password: newPassword }, "save"))).toBe(
+    pageText("saved_title", "en"),
+  );
   const answer = await signIn(browser, authorizeUrl(issuer, app), { username, password: newPassword });
   expect(answerIn(answer).code).toEqual(expect.any(String));
   const again = await choose(link);
@@ -311,7 +315,7 @@ test("a mail is in the language of the page that asked for it", async () => {
     headers: { origin: issuer, "accept-language": "de" },
   });
   expect(sent.status).toBe(303);
-  expect((await mailsTo(postern, email))[0]?.subject).toBe("Wählen Sie ein neues Passwort");
+  expect((await mailsTo(postern, email))[0]?.subject).toBe(mailTexts.reset_password.de.subject);
 });
 
 test("requests and wrong codes are bounded by address, on the pages and in calls together", async () => {
@@ -325,7 +329,10 @@ test("requests and wrong codes are bounded by address, on the pages and in calls
   expect((await browser.submit(page, { account: "ada" }, "send")).status).toBe(200);
   expect((await bounded.as().post("/v1/password-resets", { loginName: "ada" })).status).toBe(200);
   const refused = await browser.submit(page, { account: "ada" }, "send");
-  expect([refused.status, alertOf(refused)]).toEqual([429, expect.stringContaining("Too many attempts")]);
+  expect([refused.status, alertOf(refused)]).toEqual([
+    429,
+    expect.stringMatching(patternOf(pageText("attempts", "en"))),
+  ]);
   const form = await browser.open(`${own}/password`);
   const guess = () => browser.submit(form, { code: "2222-2222-2222-2222", new_password: newPassword }, "save");
   expect([(await guess()).status, (await guess()).status, (await guess()).status]).toEqual([400, 400, 429]);
@@ -342,7 +349,7 @@ test("a browser that makes too many calls gets a page that says so, and other cl
   };
   const page = await refusedTo("text/html,application/xhtml+xml");
   expect(page.headers.get("retry-after")).toMatch(/^\d+$/);
-  expect(await page.text()).toContain("Le service ne peut pas répondre pour le moment.");
+  expect(await page.text()).toContain(pageText("busy", "fr"));
   expect(await (await refusedTo("*/*")).text()).toContain('"RATE_LIMIT"');
 });
 

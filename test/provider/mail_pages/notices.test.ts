@@ -58,13 +58,13 @@ describe("the mail to a former address", () => {
     // Scanners of mail open links, with HEAD and GET.
     expect([(await userOf(userId)).email, await isIn(thief)]).toEqual([stolen, true]);
     const done = await browser.submit(page, {}, "restore");
-    expect([done.url, titleOf(done)]).toEqual([`${issuer}/email/restore?done=1`, "Your address is restored"]);
+    expect([done.url, titleOf(done)]).toEqual([`${issuer}/email/restore?done=1`, pageText("restored_title", "en")]);
     expect(await userOf(userId)).toMatchObject({ email, emailVerified: true });
     for (const one of [thief, token, client]) await expect.poll(() => isIn(one)).toBe(false);
     // The password stays: a reset by the restored address replaces it.
     expect(await works(userId, password)).toBe(true);
     await askFor(email);
-    expect(titleOf(await choose(await linkTo(email, 2)))).toBe("Your password is set");
+    expect(titleOf(await choose(await linkTo(email, 2)))).toBe(pageText("saved_title", "en"));
     expect([await works(userId, password), await works(userId, newPassword)]).toEqual([false, true]);
   });
 
@@ -72,9 +72,9 @@ describe("the mail to a former address", () => {
     const { userId, email, stolen, link } = await taken();
     const verifying = await linkTo(stolen);
     await postern.admin.post(`/v1/users/${userId}/phone`, { phone: "+41446681800", returnCode: {} });
-    expect(titleOf(await restore(link))).toBe("Your address is restored");
+    expect(titleOf(await restore(link))).toBe(pageText("restored_title", "en"));
     const again = await restore(link);
-    expect([again.status, alertOf(again)]).toEqual([400, expect.stringContaining("was already used")]);
+    expect([again.status, alertOf(again)]).toEqual([400, expect.stringContaining(pageText("restore_over", "en"))]);
     const browser = openBrowser(issuer);
     const confirmed = await browser.submit(await browser.open(verifying), {}, "confirm");
     expect([titleOf(confirmed), (await userOf(userId)).email]).toEqual([pageText("confirmed_title", "en"), email]);
@@ -97,9 +97,9 @@ describe("the mail to a former address", () => {
     await proven.submit(await proven.open(await linkTo(stolen)), {}, "confirm");
     expect((await thief.post("/v1/users/me/email", { email: newAddress() })).status).toBe(200);
     const ofThief = await linkTo(stolen, 2);
-    expect(titleOf(await restore(ofThief))).toBe("Your address is restored");
+    expect(titleOf(await restore(ofThief))).toBe(pageText("restored_title", "en"));
     expect((await userOf(userId)).email).toBe(stolen);
-    expect(titleOf(await restore(link))).toBe("Your address is restored");
+    expect(titleOf(await restore(link))).toBe(pageText("restored_title", "en"));
     expect((await userOf(userId)).email).toBe(email);
     expect((await restore(ofThief)).status).toBe(400);
   });
@@ -118,7 +118,7 @@ describe("the mail to a former address", () => {
     expect((await client.post("/v1/users/me/email", { email: newAddress() })).status).toBe(200);
     const links = (await mailsTo(postern, email, 2)).map(({ text }) => /^http\S+restore\S+$/m.exec(text)?.[0]);
     const [link = expect.unreachable()] = links.filter((one) => one !== undefined);
-    expect(titleOf(await restore(link))).toBe("Your address is restored");
+    expect(titleOf(await restore(link))).toBe(pageText("restored_title", "en"));
     expect(await userOf(userId)).toMatchObject({ email, emailVerified: true });
   });
 
@@ -129,7 +129,7 @@ describe("the mail to a former address", () => {
     expect((await thief.post("/v1/users/me/email", { email: newAddress() })).status).toBe(200);
     const texts = (await mailsTo(postern, email, 2)).map(({ text }) => text);
     const [link = expect.unreachable()] = texts.flatMap((text) => /^http\S+restore\S+$/m.exec(text)?.[0] ?? []);
-    expect(titleOf(await restore(link))).toBe("Your address is restored");
+    expect(titleOf(await restore(link))).toBe(pageText("restored_title", "en"));
     expect((await userOf(userId)).email).toBe(email);
   });
 
@@ -162,14 +162,14 @@ describe("a mail tells", () => {
     const beside = { loginName, password: "Green-Teapot-44", newPassword: "Green-Teapot-45" };
     expect((await postern.as().post("/v1/sessions", beside)).status).toBe(200);
     const mails = await mailsTo(postern, email, 3);
-    expect(mails.map(({ subject }) => subject)).toEqual(Array(3).fill("Your password was changed"));
+    expect(mails.map(({ subject }) => subject)).toEqual(Array(3).fill(mailTexts.password_changed.en.subject));
     for (const { text, html } of mails) {
       expect(text).toContain(`${wayBackLabel.en}\n${issuer}/password/forgotten\n`);
       expect([text, html].join()).toContain(loginName);
     }
     await askFor(loginName);
     await choose(await linkTo(email, 4));
-    expect(await subjectsTo(email, 5)).toContain("Your password was changed");
+    expect(await subjectsTo(email, 5)).toContain(mailTexts.password_changed.en.subject);
   });
 
   test("of a factor that was added and of one that was removed, once for an enrolment with its recovery codes", async () => {
@@ -179,11 +179,10 @@ describe("a mail tells", () => {
     expect((await client.delete(`/v1/users/me/factors/${factorId}`)).status).toBe(200);
     const mails = await mailsTo(postern, email, 2);
     // Each is on its way by itself.
-    expect(mails.map(({ subject }) => subject).sort()).toEqual([
-      "A second factor was added",
-      "A second factor was removed",
-    ]);
-    const added = mails.find(({ subject }) => subject === "A second factor was added");
+    expect(mails.map(({ subject }) => subject).sort()).toEqual(
+      [mailTexts.factor_added.en.subject, mailTexts.factor_removed.en.subject].sort(),
+    );
+    const added = mails.find(({ subject }) => subject === mailTexts.factor_added.en.subject);
     expect(added?.text).toContain(`${issuer}/account/factors\n`);
     await using probe = openProbe(postern.databaseUrl);
     expect(await probe.sql`select from mail_sends where user_id = ${userId} and purpose like 'factor%'`).toHaveLength(
@@ -212,7 +211,10 @@ describe("a mail tells", () => {
       expect(set.status).toBe(200);
     }
     const mails = await mailsTo(quiet, email, 2);
-    expect(mails.map(({ subject }) => subject)).toEqual(["Your password was changed", "Your password was changed"]);
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      mailTexts.password_changed.en.subject,
+      mailTexts.password_changed.en.subject,
+    ]);
     await using probe = openProbe(quiet.databaseUrl);
     expect(await probe.sql`select from mail_sends where user_id = ${userId}`).toHaveLength(2);
     expect(await probe.sql`select from mail_messages where user_id = ${userId} and kind <> 'password_changed'`).toEqual(

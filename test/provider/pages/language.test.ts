@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { pageText } from "../../../src/messages/page.ts";
 import { queryMaxLength } from "../../../src/provider/http/parameters.ts";
 import { withTotp } from "../../fixture/factors.ts";
@@ -84,7 +85,7 @@ test("mails that a page sends are in the language that was picked", async () => 
   const german = await browser.open(issuer + switchOf(page).links.de);
   await browser.submit(german, {}, "send");
   const [mail] = await mailsTo(postern, `${ada.username}@example.com`, 1);
-  expect(mail?.text).toContain("Geben Sie diesen Code ein");
+  expect(mail?.text).toContain(mailTexts.verify_email.de.before);
 });
 
 test("a link of the switch leads nowhere but to its page, and a language that is not ours changes nothing", async () => {

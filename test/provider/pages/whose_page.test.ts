@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { withTotp } from "../../fixture/factors.ts";
 import { onePixel, pngOf } from "../../fixture/images.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
@@ -87,7 +88,7 @@ test("the account pages are those of the user's organization, the sign-in that t
   const browser = openBrowser(issuer);
   const form = await browser.open(`${issuer}/account`);
   expect(whoseIs(form)).toEqual(instances);
-  expect(form.text).toContain("to continue to your account");
+  expect(form.text).toContain(pageText("to_account", "en"));
   const home = await browser.submit(await signIn(browser, `${issuer}/account`, ben), { code: ben.code() }, "factor");
   const open = (path: string) => browser.open(issuer + path);
   const factors = await open("/account/factors");

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { text } from "../../../src/messages/catalogue.ts";
+import { mailTexts } from "../../../src/messages/mail_texts.ts";
+import { pageText } from "../../../src/messages/page.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { type Postern, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { done, linkTo, newAddress } from "../../services/invitations/invited.ts";
@@ -32,7 +36,7 @@ const signInPage = (browser: Browser, app: Application, more: Readonly<Record<st
 /** Asks for the mail, from the sign-in page on. */
 async function asked(browser: Browser, app: Application, email: string): Promise<Shown> {
   const page = await browser.submit(await signInPage(browser, app), {}, "register");
-  expect([page.url, titleOf(page)]).toEqual([`${issuer}/register`, "Create an account"]);
+  expect([page.url, titleOf(page)]).toEqual([`${issuer}/register`, pageText("register", "en")]);
   return browser.submit(page, { email }, "send");
 }
 
@@ -52,7 +56,7 @@ test("the sign-in page offers an account only where the organization signed in f
   // Neither the page nor its form is there without a sign-in that leads to it.
   const browser = openBrowser(issuer);
   const nowhere = await browser.open(`${issuer}/register`);
-  expect([nowhere.status, nowhere.text]).toEqual([400, expect.stringContaining("begin there")]);
+  expect([nowhere.status, nowhere.text]).toEqual([400, expect.stringContaining(pageText("register_where", "en"))]);
   const page = await browser.submit(await signInPage(browser, app), {}, "register");
   await allow(postern, organizationId, "NOBODY");
   expect((await browser.submit(page, { email: newAddress() }, "send")).status).toBe(400);
@@ -61,7 +65,7 @@ test("the sign-in page offers an account only where the organization signed in f
 test("somebody new registers on the way to an application and arrives there, signed in", async () => {
   const [{ app, organizationId }, email, browser] = [await shop(), newAddress(), openBrowser(issuer)];
   const sent = await asked(browser, app, ` ${email} `);
-  expect([sent.status, titleOf(sent)]).toEqual([200, "Check your email"]);
+  expect([sent.status, titleOf(sent)]).toEqual([200, pageText("mail_title", "en")]);
   const form = await browser.open(await linkTo(postern, email));
   expect([form.url, form.status]).toEqual([`${issuer}/register/complete`, 200]);
   expect(form.text).toContain(email);
@@ -79,7 +83,7 @@ test("somebody new registers on the way to an application and arrives there, sig
   // The browser is known: no mail warns of a new one.
   const again = await signInPage(browser, app);
   expect(new URL(again.url).searchParams.get("code")).toMatch(/./);
-  expect((await mailsTo(postern, email)).map(({ subject }) => subject)).toEqual(["Create your account"]);
+  expect((await mailsTo(postern, email)).map(({ subject }) => subject)).toEqual([mailTexts.registration.en.subject]);
 });
 
 test("prompt=create leads straight to the registration, and says so in the description of the provider", async () => {
@@ -91,14 +95,16 @@ test("prompt=create leads straight to the registration, and says so in the descr
   expect([page.url, page.text]).toEqual([`${issuer}/register`, expect.stringContaining(`value="${email}"`)]);
   // Whoever has an account goes on to the usual page.
   const have = /href="(\/oauth\/authorize[^"]*)"/.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
-  expect(titleOf(await browser.open(issuer + have))).toBe("Sign in");
+  expect(titleOf(await browser.open(issuer + have))).toBe(pageText("sign_in", "en"));
   await browser.submit(page, { email }, "send");
   const form = await browser.open(await linkTo(postern, email));
   const back = await browser.submit(form, grace, "create");
   expect(new URL(back.url).searchParams.get("code")).toMatch(/./);
   // Where nobody may register, it is like any other request.
   const closed = await shop("NOBODY");
-  expect(titleOf(await signInPage(openBrowser(issuer), closed.app, { prompt: "create" }))).toBe("Sign in");
+  expect(titleOf(await signInPage(openBrowser(issuer), closed.app, { prompt: "create" }))).toBe(
+    pageText("sign_in", "en"),
+  );
   const silent = await signInPage(openBrowser(issuer), app, { prompt: "none create" });
   expect(new URL(silent.url).searchParams.get("error")).toBe("invalid_request");
 });
@@ -113,7 +119,7 @@ test("a pushed request for a new account leads whoever has one to the usual page
   );
   expect(page.url).toBe(`${issuer}/register`);
   const have = issuer + (/href="(\/oauth\/authorize[^"]*)"/.exec(page.text)?.[1] ?? "").replaceAll("&amp;", "&");
-  expect(titleOf(await browser.open(have))).toBe("Sign in");
+  expect(titleOf(await browser.open(have))).toBe(pageText("sign_in", "en"));
   expect((await openBrowser(issuer).open(have)).status).toBe(400);
   expect((await browser.open(have.replace("scope=openid", "scope=openid+roles"))).status).toBe(400);
 });
@@ -124,11 +130,11 @@ test("on the way to a device, too, which is signed in only after the page that n
   const codes = await beginDevice(issuer, app);
   const { browser, page } = await enterCode(issuer, codes.user_code);
   const [ask, email] = [await browser.submit(page, {}, "register"), newAddress()];
-  expect([titleOf(ask), ask.text]).toEqual(["Create an account", expect.stringContaining(`/device?user_code=`)]);
+  expect([titleOf(ask), ask.text]).toEqual([pageText("register", "en"), expect.stringContaining(`/device?user_code=`)]);
   expect(ask.text).not.toContain("urn:postern:device");
   await browser.submit(ask, { email }, "send");
   const confirmation = await browser.submit(await browser.open(await linkTo(postern, email)), grace, "create");
-  expect(titleOf(confirmation)).toMatch(/on your device\?$/);
+  expect(titleOf(confirmation)).toMatch(patternOf(pageText("device_confirm_title", "en")));
   expect((await poll(issuer, app, codes)).body.error).toBe("authorization_pending");
   await browser.submit(confirmation, {}, "continue");
   await vi.waitFor(async () => expect((await poll(issuer, app, codes)).status).toBe(200), {
@@ -146,11 +152,11 @@ test("a browser that did not begin creates the account, but is told to go back",
   await elsewhere.submit(await signInPage(elsewhere, app), {}, "register");
   const form = await elsewhere.open(link);
   const ready = await elsewhere.submit(form, grace, "create");
-  expect([ready.url, titleOf(ready)]).toEqual([`${issuer}/register/complete?done=1`, "Your account is ready"]);
+  expect([ready.url, titleOf(ready)]).toEqual([`${issuer}/register/complete?done=1`, pageText("joined_title", "en")]);
   expect([...elsewhere.cookies.keys()].filter((name) => name === "postern-session")).toEqual([]);
   expect(await usersWith(organizationId, email)).toHaveLength(1);
   const over = await began.open(link);
-  expect([over.status, alertOf(over)]).toEqual([400, expect.stringContaining("already used")]);
+  expect([over.status, alertOf(over)]).toEqual([400, expect.stringContaining(pageText("register_over", "en"))]);
   const signedIn = await began.submit(await signInPage(began, app), {
     login_name: email,
     password: grace.new_password,
@@ -189,7 +195,7 @@ test("a form completes the registration that it was shown for, whatever link the
   const page = await browser.open(await linkTo(postern, shown.email));
   await browser.open(await linkTo(postern, since.email));
   const answered = await browser.submit(page, grace, "create");
-  expect([answered.url, titleOf(answered)]).toEqual([`${issuer}/register/complete`, "Create an account"]);
+  expect([answered.url, titleOf(answered)]).toEqual([`${issuer}/register/complete`, pageText("register", "en")]);
   expect(answered.text).toContain(since.email);
   for (const { organizationId, email } of [shown, since]) expect(await usersWith(organizationId, email)).toEqual([]);
 });
@@ -202,7 +208,7 @@ test("an address that a user has leads to the same pages, and its owner is told"
   const plain = ({ status, url, text }: Shown) => [status, url, text];
   const pages = [await asked(openBrowser(issuer), app, known), await asked(openBrowser(issuer), app, newAddress())];
   expect(plain(pages[0] as Shown)).toEqual(plain(pages[1] as Shown));
-  expect((await mailsTo(postern, known))[0]?.subject).toBe("You already have an account");
+  expect((await mailsTo(postern, known))[0]?.subject).toBe(mailTexts.registration_known.en.subject);
 });
 
 test("a required factor is asked for next, and a name that is taken is asked for again", async () => {
@@ -215,9 +221,12 @@ test("a required factor is asked for next, and a name that is taken is asked for
   await asked(browser, app, email);
   const form = await browser.open(await linkTo(postern, email));
   const taken = await browser.submit(form, grace, "create");
-  expect([taken.status, alertOf(taken)]).toEqual([400, expect.stringContaining("is taken")]);
+  expect([taken.status, alertOf(taken)]).toEqual([
+    400,
+    `${pageText("invited_name", "en")} – ${text("LOGIN_NAME_TAKEN", "en", { name: email })}`,
+  ]);
   const next = await browser.submit(taken, { ...grace, username: `grace-${email.split("@")[0]}` }, "create");
-  expect([next.status, titleOf(next)]).toEqual([200, "Set up a second factor"]);
+  expect([next.status, titleOf(next)]).toEqual([200, pageText("enrol_title", "en")]);
 });
 
 test("what is typed wrong, asked for too often, or posted from elsewhere is refused on the page", async () => {
@@ -232,7 +241,7 @@ test("what is typed wrong, asked for too often, or posted from elsewhere is refu
   const page = await browser.submit(await browser.open(authorizeUrl(own, app)), {}, "register");
   for (const email of ["nobody", `${"x".repeat(65)}@example.com`, ""]) {
     const wrong = await browser.submit(page, { email }, "send");
-    expect([wrong.status, alertOf(wrong)]).toEqual([400, "Enter a valid email address."]);
+    expect([wrong.status, alertOf(wrong)]).toEqual([400, pageText("email_wrong", "en")]);
   }
   for (const email of ["a@b\u0000.example", `${"x".repeat(300)}@example.com`])
     expect((await browser.submit(page, { email }, "send")).status).toBe(400);

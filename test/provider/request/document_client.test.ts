@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { canHaveOwnNames, withOwnNames } from "../../fixture/own_name_server.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
@@ -48,10 +50,12 @@ test("a client with a document signs a user in once the user allows its host, an
   const browser = openBrowser(issuer);
   const asked = await signIn(browser, site.urlFor(client), person);
   expect(isConsent(asked)).toEqual([200, true]);
-  expect(asked.text).toContain(`${new URL(site.server.url).host} is not known to`);
+  expect(asked.text).toMatch(
+    patternOf(pageText("document_consent_text", "en", { application: new URL(site.server.url).host })),
+  );
   expect(asked.text).not.toContain("Bank");
   expect(asked.text).toContain("read your notes");
-  expect(asked.text).not.toContain("any program can use this name");
+  expect(asked.text).not.toContain(pageText("document_loopback", "en"));
   expect(await site.applicationOf(client)).toEqual([]);
   const { code = "", iss } = answerIn(await browser.submit(asked, {}, "allow"));
   expect(iss).toBe(issuer);
@@ -78,7 +82,7 @@ test("consent is kept for each document and each API, and is asked of users of t
 
 test("a program on the user's device is answered only after a page with the warning, at any port", async () => {
   const client = site.newClient();
-  const warning = "any program can use this name";
+  const warning = pageText("document_loopback", "en");
   const local = { redirect_uri: client.local };
   const { asked, back, browser } = await site.allowed(client, local);
   expect(asked.text).toContain(warning);

@@ -1,5 +1,7 @@
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import type { Postern } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import type { TwoNodes } from "../../two_nodes.ts";
@@ -182,7 +184,7 @@ describe("a sign-out", () => {
     const signed = await signedIn(site.newClient());
     site.served.set(signed.client.path, { status: 500 });
     const left = await signed.browser.open(endUrl({ id_token_hint: signed.hint, client_id: signed.client.clientId }));
-    expect(titleOf(left)).toEqual([200, "You are signed out"]);
+    expect(titleOf(left)).toEqual([200, pageText("signed_out", "en")]);
   });
 
   test("is not kept from the user by a document that cannot be read any more, and leads nowhere then", async () => {
@@ -193,7 +195,10 @@ describe("a sign-out", () => {
     for (const [name, value] of browser.cookies) there.cookies.set(name, value);
     site.served.set(client.path, { status: 500 });
     const url = endUrl({ id_token_hint: id_token, post_logout_redirect_uri: bye() });
-    expect(titleOf(await there.open(url.replace(issuer, issuerOf(nodes.two))))).toEqual([200, "You are signed out"]);
+    expect(titleOf(await there.open(url.replace(issuer, issuerOf(nodes.two))))).toEqual([
+      200,
+      pageText("signed_out", "en"),
+    ]);
     expect(await isSignedIn({ client, browser, hint: id_token })).toBe(false);
   });
 
@@ -205,7 +210,7 @@ describe("a sign-out", () => {
     done(await person.client.delete(`/v1/users/me/connected-applications/${other}`));
     for (const { browser, hint } of [refused, ended]) {
       const left = await browser.open(endUrl({ id_token_hint: hint, post_logout_redirect_uri: bye() }));
-      expect([titleOf(left), new URL(left.url).origin]).toEqual([[200, "You are signed out"], issuer]);
+      expect([titleOf(left), new URL(left.url).origin]).toEqual([[200, pageText("signed_out", "en")], issuer]);
       expect(browser.cookies.get("postern-session")).toBe("");
     }
   });
@@ -215,10 +220,10 @@ describe("a sign-out", () => {
     const page = await signed.browser.open(
       endUrl({ client_id: signed.client.clientId, post_logout_redirect_uri: bye(), state: "s1" }),
     );
-    expect(titleOf(page)).toEqual([200, "Do you want to sign out?"]);
-    expect(page.text).toContain(`${new URL(site.server.url).host} asks you to sign out.`);
+    expect(titleOf(page)).toEqual([200, pageText("sign_out_title", "en")]);
+    expect(page.text).toContain(pageText("sign_out_text", "en", { application: new URL(site.server.url).host }));
     const left = await signed.browser.submit(page, {}, "sign_out");
-    expect([titleOf(left), new URL(left.url).origin]).toEqual([[200, "You are signed out"], issuer]);
+    expect([titleOf(left), new URL(left.url).origin]).toEqual([[200, pageText("signed_out", "en")], issuer]);
     expect(await isSignedIn(signed)).toBe(false);
   });
 
@@ -226,7 +231,11 @@ describe("a sign-out", () => {
     const { browser } = await signedIn(site.newClient());
     for (const client_id of [site.newClient().clientId, site.newClient().clientId.replace("client", "none")]) {
       const page = await browser.open(endUrl({ client_id }));
-      expect([...titleOf(page), page.text.includes("asks you")]).toEqual([200, "Do you want to sign out?", false]);
+      expect([...titleOf(page), patternOf(pageText("sign_out_text", "en")).test(page.text)]).toEqual([
+        200,
+        pageText("sign_out_title", "en"),
+        false,
+      ]);
     }
   });
 
@@ -245,10 +254,10 @@ describe("a sign-out", () => {
   test("leads nobody to a site by a link: a browser without a session, or with that of another user who is not asked", async () => {
     const { client, hint } = await signedIn(leaving());
     const url = endUrl({ id_token_hint: hint, client_id: client.clientId, post_logout_redirect_uri: bye() });
-    expect(titleOf(await openBrowser(issuer).open(url))).toEqual([200, "You are signed out"]);
+    expect(titleOf(await openBrowser(issuer).open(url))).toEqual([200, pageText("signed_out", "en")]);
     const another = await signedIn(site.newClient());
     const page = await another.browser.open(url);
-    expect(titleOf(page)).toEqual([200, "Do you want to sign out?"]);
+    expect(titleOf(page)).toEqual([200, pageText("sign_out_title", "en")]);
     expect((await another.browser.submit(page, {}, "sign_out")).url).toBe(bye());
   });
 });

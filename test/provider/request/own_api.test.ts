@@ -183,7 +183,7 @@ test("a device gets no token that calls without the resource, for another one, o
   expect(await errorFor(tool, `${issuer}/${"x".repeat(1000)}`)).toBe("invalid_request");
   const codes = await beginDevice(postern.url, tool, { scope: "openid user.read" });
   const { page, browser } = await untilConfirmation(postern.url, codes, owner);
-  expect(page.text).not.toContain("access to Postern");
+  expect(page.text).not.toContain(pageText("device_api", "en"));
   await browser.submit(page, {}, "continue");
   expect((await poll(postern.url, tool, codes, { resource: issuer })).body.error).toBe("invalid_target");
   const { access_token, scope } = done(await poll(postern.url, tool, codes));

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Language, languages } from "../../../src/messages/language.ts";
+import { pageText } from "../../../src/messages/page.ts";
 import { foreignApplication, refreshing } from "../../fixture/connection.ts";
 import { type Postern, signedUp } from "../../harness.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
@@ -237,16 +239,17 @@ test("consent is for the scopes of one API, in its words, and kept by its URI", 
   const { applications } = (await person.client.get("/v1/users/me/connected-applications")).body;
   const { scopes } = applications.find(({ appId }: { appId: string }) => appId === app.appId);
   expect(scopes).toEqual(["openid", "offline_access", a.uri, `${a.uri}#read`]);
-  const account = async (language: string) =>
+  const account = async (language: Language) =>
     linesOf(await browser.open(`${issuer}/account/applications`, { "accept-language": language })).slice(-2);
-  const use = `${a.name} (${a.uri})`;
-  expect(await account("en")).toEqual([`use ${use} on your behalf`, "read your invoices"]);
-  expect(await account("de")).toEqual([`${use} in Ihrem Namen verwenden`, "Ihre Rechnungen lesen"]);
-  expect(await account("fr")).toEqual([`utiliser ${use} en votre nom`, "read your invoices"]);
-  expect(await account("es")).toEqual([`usar ${use} en su nombre`, "read your invoices"]);
+  const use = (application: string, language: Language = "en") =>
+    pageText("scope_resource", language, { application, uri: a.uri });
+  for (const language of languages) {
+    const read = language === "de" ? "Ihre Rechnungen lesen" : "read your invoices";
+    expect(await account(language)).toEqual([use(a.name, language), read]);
+  }
   const owner = { "x-service-orgid": details.resourceOwner };
   done(await postern.admin.delete(`/v1/projects/${a.projectId}/applications/${a.appId}`, owner));
-  expect((await account("en")).at(-1)).toBe(`use ${new URL(a.uri).host} (${a.uri}) on your behalf`);
+  expect((await account("en")).at(-1)).toBe(use(new URL(a.uri).host));
 });
 
 test("a device gets a token for the resource that it asked for", async () => {
@@ -254,7 +257,10 @@ test("a device gets a token for the resource that it asked for", async () => {
   const { app: tool, a, b } = await begun(await application(postern.admin, settings));
   const codes = await beginDevice(issuer, tool, { scope: "openid offline_access read", resource: a.uri });
   const { browser, page } = await untilConfirmation(issuer, codes, person);
-  expect(linesOf(page)).toEqual([`use ${a.name} (${a.uri}) on your behalf`, "read your invoices"]);
+  expect(linesOf(page)).toEqual([
+    pageText("scope_resource", "en", { application: a.name, uri: a.uri }),
+    "read your invoices",
+  ]);
   await browser.submit(page, {}, "continue");
   expect((await poll(issuer, tool, codes, { resource: b.uri })).body.error).toBe("invalid_target");
   expect(decodeJwt(done(await poll(issuer, tool, codes)).access_token)).toMatchObject({ aud: a.uri });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { openProbe } from "../../probe.ts";
 import {
@@ -168,7 +169,7 @@ test.each([true, false])(
     expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('value="continue"')]);
     const end = await browser.submit(asked, {}, "continue");
     if (skipNativeAppSuccessPage) return expect(end.url).toMatch(/^com\.example\.app:\/cb\?code=/);
-    expect([end.status, end.text]).toEqual([200, expect.stringContaining("<h1>You are signed in</h1>")]);
+    expect([end.status, end.text]).toEqual([200, expect.stringContaining(`<h1>${pageText("signed_in", "en")}</h1>`)]);
     expect(end.text).toMatch(/<a class="button" href="com\.example\.app:\/cb\?code=/);
   },
 );
@@ -178,5 +179,5 @@ test("the click on an account is the click that a native application needs", asy
   const [ada, ben] = [await signedUp(postern), await signedUp(postern)];
   const browser = await browserOf(ada, ben);
   const page = await browser.open(authorizeUrl(issuer, phone));
-  expect((await choose(browser, page, ada)).text).toContain("<h1>You are signed in</h1>");
+  expect((await choose(browser, page, ada)).text).toContain(`<h1>${pageText("signed_in", "en")}</h1>`);
 });

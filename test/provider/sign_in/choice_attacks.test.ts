@@ -140,7 +140,7 @@ test("the question names the roles where the application gets them without their
   for (const settings of [{}, { idTokenRoleAssertion: true }, { accessTokenRoleAssertion: true }]) {
     const [app, person] = [await foreign(settings), await signedUp(postern)];
     const { text } = await signIn(openBrowser(issuer), authorizeUrl(issuer, app), person);
-    lines.push(text.split("see your roles in its project").length - 1);
+    lines.push(text.split(pageText("scope_roles", "en")).length - 1);
   }
   expect(lines).toEqual([0, 1, 1]);
 });

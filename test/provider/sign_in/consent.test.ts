@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { connected, foreignApplication } from "../../fixture/connection.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { startTwoNodes } from "../../two_nodes.ts";
 import { answerIn, application, authorizeUrl, basic, exchange, issuerOf, post, signIn } from "../application.ts";
@@ -29,11 +30,13 @@ test("the page names application, organization and scopes, and the user is asked
   const url = authorizeUrl(issuer, app, { scope: "openid email roles" });
   const asked = await signIn(browser, url, person);
   expect(isConsent(asked)).toEqual([200, true]);
-  expect(asked.text).toMatch(/<h1>Allow App \d+ \w+ access\?<\/h1>/);
-  expect(asked.text).toMatch(/The application App \d+ \w+ of Organization \d+ \w+ wants to:/);
+  const named = (text: string) => patternOf(text).exec(asked.text)?.slice(1);
+  const [application, of] = [/^App \d+ \w+$/, /^Organization \d+ \w+$/].map((name) => expect.stringMatching(name));
+  expect(named(`<h1>${pageText("consent_title", "en")}</h1>`)).toEqual([application]);
+  expect(named(pageText("consent_text", "en"))).toEqual([application, of]);
   const lines = [...asked.text.matchAll(/<li>([^<]*)<\/li>/g)].map(([, line]) => line);
-  const who = "know who you are and which organization you belong to";
-  expect(lines).toEqual([who, pageText("scope_email", "en"), "see your roles in its project"]);
+  const scopes = ["scope_openid", "scope_email", "scope_roles"] as const;
+  expect(lines).toEqual(scopes.map((scope) => pageText(scope, "en")));
   expect(asked.headers.get("content-security-policy")).toContain("form-action 'self';");
   expect(errorOf(await browser.open(authorizeUrl(issuer, app, silent)))).toBe("consent_required");
   const { code = "" } = answerIn(await browser.submit(asked, {}, "allow"));
@@ -47,7 +50,7 @@ test("a first-party application asks nothing, unless it wants the question", asy
   const scope = { scope: "openid address" };
   expect(answerIn(await signIn(browser, authorizeUrl(issuer, app, scope), person)).code).toEqual(expect.any(String));
   const asked = await browser.open(authorizeUrl(issuer, app, { ...scope, prompt: "consent" }));
-  expect([isConsent(asked), asked.text.includes("see your postal address")]).toEqual([[200, true], true]);
+  expect([isConsent(asked), asked.text.includes(pageText("scope_address", "en"))]).toEqual([[200, true], true]);
 });
 
 test("scopes that grow are asked for again, and what was allowed before stays allowed", async () => {

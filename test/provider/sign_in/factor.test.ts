@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { withTotp, wrongCodeOf } from "../../fixture/factors.ts";
 import { type Postern, sharedPostern } from "../../harness.ts";
 import { answerIn, application, authorizeUrl, exchange, issuerOf, signIn } from "../application.ts";
@@ -19,7 +20,7 @@ test("a page asks for the code of a factor, and the ID token says how its user s
   const asked = await signIn(browser, authorizeUrl(issuer, app), person);
   expect([asked.status, asked.text]).toEqual([200, expect.stringContaining('autocomplete="one-time-code"')]);
   const again = await browser.submit(asked, { code: wrongCodeOf(person.secret) }, "factor");
-  expect([again.status, again.text]).toEqual([401, expect.stringContaining("The code is wrong")]);
+  expect([again.status, again.text]).toEqual([401, expect.stringContaining(pageText("wrong_code", "en"))]);
   const back = await browser.submit(again, { code: person.code(0).replace(/^.../, "$& ") }, "factor");
   const { body } = await exchange(issuer, app, answerIn(back).code ?? "");
   expect(decodeJwt(body.id_token)).toMatchObject({

@@ -29,8 +29,8 @@ async function entered(person: Person) {
 }
 
 const outcomeOf = ({ status, text }: Shown) => [status, /<p class="bad" role="alert">([^<]*)/.exec(text)?.[1]];
-const unproven = [401, "The passkey could not be verified."];
-const over = [401, "This took too long, or something has changed. Sign in again."];
+const unproven = [401, pageText("passkey_wrong", "en")];
+const over = [401, pageText("sign_in_over", "en")];
 
 const wrong: Readonly<Record<string, readonly [Page, string]>> = {
   "of another origin": [{ origin: "https://evil.example" }, "FACTOR_REFUSAL_PROOF"],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { eventually } from "../../first_start.ts";
 import { withPasskey, withTotp } from "../../fixture/factors.ts";
 import { latestCode, signInMails, withoutPassword } from "../../fixture/sign_in_mail.ts";
@@ -253,7 +254,7 @@ test("a mail tells of a sign-in in a browser that is not known, where another on
   const page = authorizeUrl(issuer, app, { prompt: "login", ui_locales: "fr" });
   expect(isIn(await signIn(french, page, person))).toBe(true);
   const [mail = expect.unreachable(), ...more] = await mailsTo(postern, email);
-  expect([mail.subject, more]).toEqual(["Connexion depuis un nouveau navigateur", []]);
+  expect([mail.subject, more]).toEqual([mailTexts.new_device.fr.subject, []]);
   expect(mail.text).toContain("https://id.example/account/sessions\n");
   expect(await enters(french, person)).toBe(true);
   const sent = await probe.sql`select from mail_sends where user_id = ${person.userId} and purpose = 'new_device'`;

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { enrolPasskey, keyFor, withPasskey, withTotp } from "../../fixture/factors.ts";
 import { type Postern, sharedPostern, signedUp, startPostern } from "../../harness.ts";
 import { openProbe } from "../../probe.ts";
@@ -78,7 +79,7 @@ test("after the password the page takes a passkey of its user, and nobody else's
   const [person, other] = [await withPasskey(postern), await withPasskey(postern)];
   const browser = openBrowser(issuer);
   const asked = await signIn(browser, authorizeUrl(issuer, app), person);
-  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining("Use one of your passkeys")]);
+  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining(pageText("factor_passkey_text", "en"))]);
   expect(asked.text).not.toContain('name="code"');
   const refused = await answerPasskey(browser, asked, other.key);
   expect(refused.status).toBe(401);

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
@@ -75,7 +76,7 @@ test("without a hint a sign-out is about the present account, which the page nam
   const browser = openBrowser(issuer);
   for (const person of [ada, ben, eve]) await enter(browser, person);
   const page = await browser.open(endUrl({}));
-  expect(page.text).toContain(`You are signed in as ${eve.username}.`);
+  expect(page.text).toContain(pageText("continue_text", "en", { name: eve.username }));
   expect((await browser.submit(page, {}, "sign_out")).status).toBe(200);
   expect(await accountsOf(browser)).toEqual([ben.username, ada.username]);
   expect((await browser.submit(page, {}, "sign_out")).status).toBe(403);
@@ -111,7 +112,7 @@ test("on a device the chosen account is confirmed with the code all the same", a
   const { page } = await enterCode(issuer, codes.user_code, browser);
   const confirmation = await choose(browser, page, ada);
   expect(confirmation.text).toContain(`Your device shows the code ${codes.user_code}.`);
-  expect(confirmation.text).toContain(`You are signed in as ${ada.username}.`);
+  expect(confirmation.text).toContain(pageText("continue_text", "en", { name: ada.username }));
   expect((await poll(issuer, devices, codes)).body.error).toBe("authorization_pending");
   await browser.submit(confirmation, {}, "continue");
   expect(decodeJwt((await poll(issuer, devices, codes)).body.id_token).sub).toBe(ada.userId);

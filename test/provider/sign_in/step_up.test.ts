@@ -1,7 +1,9 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { codeOf } from "../../fixture/authenticator.ts";
 import { enrolPasskey, enrolTotp, keyFor, withTotp } from "../../fixture/factors.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
   type Application,
@@ -82,7 +84,7 @@ test("a user without a factor enters the password and enrols one; silently there
   const page = await open({ acr_values: multi });
   expect(page.text).toContain('name="password"');
   const choice = await browser.submit(page, { login_name: person.username, password: person.password });
-  expect(choice.text).toContain("You need a second factor to continue to");
+  expect(choice.text).toMatch(patternOf(pageText("enrol_needed", "en")));
   const shown = await browser.submit(choice, {}, "app");
   const secret = textIn(shown.text, /<code>([A-Z2-7 ]+)<\/code>/).replaceAll(" ", "");
   const added = await browser.submit(shown, { code: codeOf(secret) }, "confirm_app");

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { foreignApplication, refreshing } from "../../fixture/connection.ts";
 import { organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import {
@@ -157,8 +158,8 @@ test("another organization's application sees only what is shared, and the user 
 
   const browser = openBrowser(issuer);
   const asked = await signIn(browser, authorizeUrl(issuer, app), person);
-  expect(asked.text).toContain("<li>see what your organization shares with it about you or about itself</li>");
-  expect(asked.text).toContain("<li>see your roles in its project</li>");
+  for (const scope of ["scope_metadata", "scope_roles"] as const)
+    expect(asked.text).toContain(`<li>${pageText(scope, "en")}</li>`);
   const { code = "" } = answerIn(await browser.submit(asked, {}, "allow"));
   const { body } = await exchange(issuer, app, code);
   const nothing = { is_editor: false };

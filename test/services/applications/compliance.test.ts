@@ -9,6 +9,7 @@ import {
   OidcGrantType,
   OidcResponseType,
 } from "../../../gen/postern/v1/application_pb.ts";
+import { text } from "../../../src/messages/catalogue.ts";
 import { complianceOf, problemsOf } from "../../../src/services/applications/compliance.ts";
 import { isLoopback, originFault, originOf } from "../../../src/services/applications/web_origin.ts";
 
@@ -401,8 +402,7 @@ test("the message names the URIs at fault in the language asked for, without wha
   expect(complianceProblems).toEqual([
     {
       key: "REDIRECT_URI_RELATIVE",
-      localizedMessage:
-        "Eine Redirect-URI muss absolut sein, mit ihrem Schema: http://a.example/\\u{202e}cb (redirectUris[1]).",
+      localizedMessage: text("REDIRECT_URI_RELATIVE", "de", { uris: "http://a.example/\\u{202e}cb (redirectUris[1])" }),
     },
   ]);
   const languages = (["en", "de", "fr", "es"] as const).map((language) =>

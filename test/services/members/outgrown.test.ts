@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { holdStatement } from "../../fixture/held_row.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import {
   type Answer,
   type Client,
@@ -130,7 +132,7 @@ type Addressed = Awaited<ReturnType<typeof addressed>>;
 /** Replaces the address of a user; answers the links that mails to the former one have by now. */
 async function replaced({ userId, former, client }: Addressed, mails = 1): Promise<string[]> {
   done(await client.post("/v1/users/me/email", { email: `${userId}@own${++names}.example` }));
-  const found = await mailsTo(postern, former, mails, /email address of your account was changed/);
+  const found = await mailsTo(postern, former, mails, patternOf(mailTexts.email_changed.en.before));
   return found.flatMap(({ text }) => /^http\S+restore\S+$/m.exec(text) ?? []);
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { mailTexts } from "../../../src/messages/mail_texts.ts";
+import { accountLabel, mailTexts } from "../../../src/messages/mail_texts.ts";
 import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { type Answer, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { allMails, mailsTo } from "../../notify/mail_log.ts";
@@ -66,8 +66,8 @@ test("who forgot the password sets a new one with the code from the mail, and al
   const [mail] = await mailsTo(postern, email);
   const [code = ""] = codesIn(mail?.text ?? "");
   expect(mail).toMatchObject({
-    subject: "Choose a new password",
-    text: expect.stringContaining(`Account: ${username}`),
+    subject: mailTexts.reset_password.en.subject,
+    text: expect.stringContaining(`${accountLabel.en} ${username}`),
   });
   expect(mail?.text).toContain(`https://app.example/password#${code.replaceAll("-", "")}`);
   expect(answered(await reset(` ${code.toLowerCase()} `)).details).toMatchObject({
@@ -352,7 +352,10 @@ test("an invited user chooses its first password, and its address is verified by
   const { details, verificationCode } = answered(await postern.admin.post(`/v1/users/${userId}:invite`, {}, german));
   expect([details.sequence, verificationCode]).toEqual(["2", undefined]);
   const [mail] = await mailsTo(postern, email);
-  expect(mail).toMatchObject({ subject: "Ihr Konto ist bereit", text: expect.stringContaining(`Konto: ${username}`) });
+  expect(mail).toMatchObject({
+    subject: mailTexts.invitation.de.subject,
+    text: expect.stringContaining(`${accountLabel.de} ${username}`),
+  });
   answered(await reset(codesIn(mail?.text ?? "")[0] ?? ""));
   answered(await signIn(username, newPassword));
   expect((await postern.admin.get(`/v1/users/${userId}`)).body.user.human).toMatchObject({

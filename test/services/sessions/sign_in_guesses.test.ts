@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId, systemCall } from "../../../src/deps.ts";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
 import { unique } from "../../events/log_of.ts";
+import { patternOf } from "../../fixture/text_pattern.ts";
 import { type Answer, organization, type Postern, sharedPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { openHandlers } from "../../sent_statements.ts";
@@ -95,7 +97,7 @@ function twoNodes() {
   return { guess, checked: () => checks, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-const wrong = /the login name or the password is wrong/;
+const wrong = patternOf(errorText("SIGN_IN_FAILED"));
 const waits = /wait|attempts|later/i;
 
 test("however a user is named, and whichever node is asked, only as many passwords are tried as for one name", async () => {

@@ -4,6 +4,7 @@ import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rebuild } from "../../../src/events/rebuild.ts";
 import { recover } from "../../../src/maintenance/recover.ts";
+import { errorText } from "../../../src/messages/catalogue.ts";
 import { parseMigration } from "../../../src/postgres/migrating/migration_file.ts";
 import { folds } from "../../../src/runtime/modules.ts";
 import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
@@ -236,9 +237,7 @@ async function costsOf(count: (costs: (...typed: [string, string?]) => Promise<o
     hashes = 0;
     const request = { loginName, organizationId, password: "Wrong-Kettle-42", newPassword: undefined, browsers: [] };
     // biome-ignore lint/suspicious/noExplicitAny: no session begins.
-    await expect(signIn({ ...request, call: call as any }, {} as any)).rejects.toThrow(
-      "the login name or the password is wrong",
-    );
+    await expect(signIn({ ...request, call: call as any }, {} as any)).rejects.toThrow(errorText("SIGN_IN_FAILED"));
     // One that is asked now and then, whatever the name.
     const statements = handlers.heard().filter((text) => !text.includes("from passwords where imported"));
     return { statements, hashes };

@@ -72,7 +72,7 @@ test("a mail is in the language of the call", async () => {
   const { userId, client } = await person();
   const email = newAddress();
   answered(await change(userId, { email }, client, { "accept-language": "de-CH, en;q=0.5" }));
-  expect((await lastMail(email)).subject).toBe("Bestätigen Sie Ihre E-Mail-Adresse");
+  expect((await lastMail(email)).subject).toBe(mailTexts.verify_email.de.subject);
 });
 
 test("a code that is answered is not mailed, and no event holds it", async () => {
@@ -277,7 +277,7 @@ test.each([
   const person = newcomer(more);
   const { userId } = answered(await create(person, { "accept-language": "fr" }));
   const mail = await lastMail(person.email);
-  expect(mail.subject).toBe("Confirmez votre adresse e-mail");
+  expect(mail.subject).toBe(mailTexts.verify_email.fr.subject);
   expect((await facts(userId))[0]?.payload).toMatchObject({ emailCodeId: expect.any(String) });
   answered(await verify(userId, codeIn(mail.text)));
   expect(await emailOf(userId)).toMatchObject({ emailVerified: true });

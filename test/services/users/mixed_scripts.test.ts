@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { text } from "../../../src/messages/catalogue.ts";
+import { pageText } from "../../../src/messages/page.ts";
 import { loginNameOf } from "../../../src/services/callers/login_name.ts";
 import { oneConnection, unique } from "../../events/log_of.ts";
 import { type Answer, machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
@@ -85,9 +87,12 @@ test("whoever accepts an invitation may not take such a name either, and the cod
   const typed = { given_name: "Grace", family_name: "Hopper", new_password: "Green-Teapot-77" };
   const page = await browser.open(await linkTo(postern, email));
   const refused = await browser.submit(page, { ...typed, username: janeOfTwo() }, "join");
-  expect([refused.status, alertOf(refused)]).toEqual([400, expect.stringContaining("one alphabet")]);
+  expect([refused.status, alertOf(refused)]).toEqual([
+    400,
+    expect.stringContaining(text("USERNAME_MIXED_SCRIPTS", "en")),
+  ]);
   expect(titleOf(await browser.submit(refused, { ...typed, username: unique("jane") }, "join"))).toBe(
-    "Your account is ready",
+    pageText("joined_title", "en"),
   );
 });
 
