@@ -3,7 +3,7 @@ import { link, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { dataFolderError, makeDataFolder } from "./data_folder.ts";
-import { loadSettings } from "./load_settings.ts";
+import { limitSettings } from "./limit_settings.ts";
 import { mailAndSmsSettings } from "./mail_and_sms_settings.ts";
 import { wideProxies } from "./private_ranges.ts";
 import {
@@ -135,7 +135,7 @@ const declared = {
     "TRUSTED_PROXIES",
     "Proxies that name their clients with PROXY protocol 2 or `x-forwarded-for`: `10.0.0.5` or `10.0.0.0/8`, separated by commas",
   ),
-  ...loadSettings,
+  ...limitSettings,
   http2: oneOf(
     "HTTP2",
     ["own", "node"],

@@ -2,8 +2,8 @@ import { longestTimer, milliseconds, whole } from "./setting.ts";
 
 const perMinute = { least: 0, most: 60_000_000 };
 
-/** The limits of a node's load, and its timeouts. */
-export const loadSettings = {
+/** How much a node takes on, and how long it waits. */
+export const limitSettings = {
   signInFailuresPerAddressPerMinute: whole(
     "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",
     100,
