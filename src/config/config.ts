@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { dataFolderError, makeDataFolder } from "./data_folder.ts";
 import { limitSettings } from "./limit_settings.ts";
 import { mailAndSmsSettings } from "./mail_and_sms_settings.ts";
-import { wideProxies } from "./private_ranges.ts";
 import {
   ConfigError,
   database,
@@ -28,6 +27,7 @@ import {
 } from "./setting.ts";
 import { signInSettings } from "./sign_in_settings.ts";
 import { strayNames } from "./stray_names.ts";
+import { wideProxies } from "./wide_proxies.ts";
 
 // Each process has a thread pool of four threads, which hashes but also serves files and DNS.
 const hashesOf = (workers: number) => Math.min(availableParallelism(), 3 * workers);
