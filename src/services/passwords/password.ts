@@ -4,7 +4,7 @@ import type { Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { HashQueueFull, type PasswordBench } from "../../security/password.ts";
-import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../security/policy.ts";
+import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../security/password_rule.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { userInForce } from "../callers/in_force.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";

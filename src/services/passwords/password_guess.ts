@@ -5,7 +5,7 @@ import { type At, factOf, type NewFact, next } from "../../events/fact.ts";
 import { lostRace } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { PasswordBench } from "../../security/password.ts";
-import { MAX_PASSWORD_BYTES } from "../../security/policy.ts";
+import { MAX_PASSWORD_BYTES } from "../../security/password_rule.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { firstLockSeconds, longestLockSeconds } from "../policies/lock_seconds.ts";
 import type { PolicyInForce } from "../policies/policy.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { commonPasswords as common, commonWords, isCommonPassword } from "../../src/security/common_passwords.ts";
-import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../src/security/policy.ts";
+import { brokenPasswordRules, MAX_PASSWORD_BYTES } from "../../src/security/password_rule.ts";
 
 const strict = { minLength: 8, upper: true, lower: true, digit: true, symbol: true };
 const free = { minLength: 1, upper: false, lower: false, digit: false, symbol: false };
