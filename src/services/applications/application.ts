@@ -21,7 +21,7 @@ import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { handlers } from "../module.ts";
-import { type NamedRow, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { type NamedRow, namedRule, queryByName, readNamed } from "../reading/list_statement.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { historyInFact, inFact } from "../reading/row.ts";
 import { takenId } from "../users/new_user.ts";

@@ -14,7 +14,7 @@ import type { Sql } from "../../postgres/pool/connect.ts";
 import { userIsThere } from "../callers/in_force.ts";
 import { outgrownBy } from "../members/ended_by_role.ts";
 import { handlers } from "../module.ts";
-import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/list_statement.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { historyInFact, inFact, selected } from "../reading/row.ts";
 import { asRead } from "../writing/taken_name.ts";

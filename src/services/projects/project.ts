@@ -8,7 +8,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
 import { handlers } from "../module.ts";
-import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/named_list.ts";
+import { type NamedList, type NamedQuery, namedRule, queryByName, readNamed } from "../reading/list_statement.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { historyInFact, inFact, selected } from "../reading/row.ts";
 import { connectionsEnd } from "../writing/connections_end.ts";

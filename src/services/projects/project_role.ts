@@ -11,7 +11,14 @@ import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type NamedList, type NamedQuery, namedRule, readNamed, textFilters, wordsIn } from "../reading/named_list.ts";
+import {
+  type NamedList,
+  type NamedQuery,
+  namedRule,
+  readNamed,
+  textFilters,
+  wordsIn,
+} from "../reading/list_statement.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";

@@ -2,7 +2,7 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { type ListUserGrantsRequest, UserGrantState } from "../../../gen/postern/v1/user_grant_pb.ts";
 import type { Reach } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type Fragment, isActive } from "../reading/named_list.ts";
+import { type Fragment, isActive } from "../reading/list_statement.ts";
 import { ageDirection, mostRead, type Page } from "../reading/page.ts";
 import { type ListedUserGrants as Listed, roleless, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
 import { userGrantsOfUserRead } from "./user_grants_of_user.ts";

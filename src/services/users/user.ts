@@ -13,7 +13,7 @@ import { handlers } from "../module.ts";
 import { waitOf } from "../passwords/name_wait.ts";
 import { isLocked, placeOf } from "../passwords/password.ts";
 import { isChangeBlocked } from "../passwords/password_change.ts";
-import { namedRule, readNamed } from "../reading/named_list.ts";
+import { namedRule, readNamed } from "../reading/list_statement.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import type { NoticeSettings } from "../verification/notice.ts";
 import { type PhoneSettings, phoneOfNewUser } from "../verification/phone_code.ts";

@@ -3,7 +3,7 @@ import { type ListUsersRequest, type UserFilter, UserKind, UserState } from "../
 import type { Violation } from "../../errors.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { organizationIsThere } from "../callers/in_force.ts";
-import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } from "../reading/named_list.ts";
+import { type Fragment, type NamedList, type TextFilter, textFilters, wordsIn } from "../reading/list_statement.ts";
 import { e164 } from "../verification/phone_number.ts";
 import { userColumns } from "./user_row.ts";
 import { signInConditions } from "./user_sign_in.ts";

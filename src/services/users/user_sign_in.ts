@@ -5,7 +5,7 @@ import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { factorKindOf } from "../factors/factor.ts";
 import type { FactorKindName } from "../policies/factor_kind.ts";
-import type { Fragment } from "../reading/named_list.ts";
+import type { Fragment } from "../reading/list_statement.ts";
 
 // A sign-in writes the row of its password or of the factor that it uses; for others, there is a session.
 /** SQL for the time of the latest sign-in of the user `u`; null if there is none, or none is remembered. */
