@@ -5,7 +5,7 @@ import { lostRace } from "../events/log.ts";
 import { isLoopback, issuerOf } from "../provider/http/issuer.ts";
 import { paths } from "../provider/http/paths.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { makeLinkCode } from "../security/mail_code.ts";
+import { makeLinkCode } from "../security/mailed_secret.ts";
 import { firstAdministrator } from "./admin_files.ts";
 
 const linkSeconds = 600;

@@ -1,6 +1,6 @@
 import { isNotice } from "../../messages/mail_texts.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { openMail, sealEmailLink } from "../../security/mail_code.ts";
+import { openMail, sealEmailLink } from "../../security/mailed_secret.ts";
 import type { Keyring } from "../../security/seal.ts";
 import { type Delivery, type DeliveryOptions, notDelivered, startDeliveries } from "../deliveries.ts";
 import { NotTaken } from "../not_taken.ts";

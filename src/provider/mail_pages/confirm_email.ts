@@ -1,7 +1,7 @@
 import type { HttpRoute, Response } from "@postern/gateway";
 import { reasonOf } from "../../errors.ts";
 import { pageText } from "../../messages/page.ts";
-import { openEmailLink } from "../../security/mail_code.ts";
+import { openEmailLink } from "../../security/mailed_secret.ts";
 import { emailVerification } from "../../services/users/email.ts";
 import type { Parameters } from "../http/parameters.ts";
 import { paths } from "../http/paths.ts";

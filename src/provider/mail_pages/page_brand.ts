@@ -1,6 +1,6 @@
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { joiningCodeHash, openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mail_code.ts";
+import { joiningCodeHash, openEmailLink, passwordCodeMacs, undoCodeMacs } from "../../security/mailed_secret.ts";
 import type { Keyring } from "../../security/seal.ts";
 import type { CookieName } from "../http/cookies.ts";
 import { MalformedRequest } from "../http/oauth_error.ts";

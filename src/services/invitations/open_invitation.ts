@@ -3,7 +3,7 @@ import type { Call, Deps } from "../../deps.ts";
 import { refuse, type Violation } from "../../errors.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { joiningCodeHash } from "../../security/mail_code.ts";
+import { joiningCodeHash } from "../../security/mailed_secret.ts";
 import { inForce } from "../callers/in_force.ts";
 import { emailIsVouchedFor } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";

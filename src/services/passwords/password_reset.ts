@@ -11,7 +11,7 @@ import { messageRule, refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { passwordCodeMacs } from "../../security/mail_code.ts";
+import { passwordCodeMacs } from "../../security/mailed_secret.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";

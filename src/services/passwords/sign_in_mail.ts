@@ -4,7 +4,7 @@ import { loadOne } from "../../events/load.ts";
 import { lostRace } from "../../events/log.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { makeSignInCode } from "../../security/mail_code.ts";
+import { makeSignInCode } from "../../security/mailed_secret.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { emailIsProven, type NameKey, nameAsked, nameKey, qualifiedName, userNamed } from "../callers/login_name.ts";
 import { mailCodesOf } from "../policies/sign_in_policy.ts";

@@ -6,7 +6,7 @@ import { refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { joiningCodeHash } from "../../security/mail_code.ts";
+import { joiningCodeHash } from "../../security/mailed_secret.ts";
 import { countedText, nameKey } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { type PolicyInForce, policyColumn } from "../policies/policy.ts";

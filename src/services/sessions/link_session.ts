@@ -4,7 +4,7 @@ import { refuse } from "../../errors.ts";
 import { next, plainFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { linkCodeMacs } from "../../security/mail_code.ts";
+import { linkCodeMacs } from "../../security/mailed_secret.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { countNetwork } from "../callers/network_rate.ts";
 import { hasFullFactor } from "../factors/factor_read.ts";

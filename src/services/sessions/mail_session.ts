@@ -6,7 +6,7 @@ import type { Call, Deps } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type AskedCode, openAskedCode, sealAskedCode, signInCodeMatches } from "../../security/mail_code.ts";
+import { type AskedCode, openAskedCode, sealAskedCode, signInCodeMatches } from "../../security/mailed_secret.ts";
 import type { PublicSettings } from "../../security/passkey.ts";
 import { nameKey, type TypedName } from "../callers/login_name.ts";
 import { countNetwork } from "../callers/network_rate.ts";

@@ -11,7 +11,7 @@ import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { emailCodeMatches } from "../../security/mail_code.ts";
+import { emailCodeMatches } from "../../security/mailed_secret.ts";
 import { qualifiedName } from "../callers/login_name.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import { wrongInEmail } from "../verification/email_address.ts";

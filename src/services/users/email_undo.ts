@@ -5,7 +5,7 @@ import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts
 import type { Fold } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { makeUndoCode, sealMail, undoCodeMacs } from "../../security/mail_code.ts";
+import { makeUndoCode, sealMail, undoCodeMacs } from "../../security/mailed_secret.ts";
 import { isMultiFactor } from "../callers/authentication_class.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { countNetwork } from "../callers/network_rate.ts";

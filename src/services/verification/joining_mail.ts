@@ -1,5 +1,5 @@
-import type { Call, Deps } from "../../deps.ts";
-import { makeJoiningCode } from "../../security/mail_code.ts";
+import { type Call, type Deps, keys } from "../../deps.ts";
+import { makeJoiningCode } from "../../security/mailed_secret.ts";
 import type { JoiningPurpose } from "./joining_mail_limits.ts";
 import { languageOfMail, type MailSettings, mailSecret, type NewMail } from "./mail.ts";
 import type { MailCodeSecret } from "./mail_code.ts";

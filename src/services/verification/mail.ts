@@ -2,7 +2,7 @@ import { type Call, type Deps, keys } from "../../deps.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { type Language, languages } from "../../messages/language.ts";
 import type { MailKind, NoticeKind } from "../../messages/mail_texts.ts";
-import { type MailCodes, sealMail } from "../../security/mail_code.ts";
+import { type MailCodes, sealMail } from "../../security/mailed_secret.ts";
 
 /** Settings of mails. */
 export type MailSettings = {

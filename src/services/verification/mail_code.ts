@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { type EmailCodeOf, makeEmailCode } from "../../security/mail_code.ts";
+import { type EmailCodeOf, makeEmailCode } from "../../security/mailed_secret.ts";
 import { type CodePurpose, languageOf, mailSecret, type NewMail } from "./mail.ts";
 import { codeAttempts } from "./verification.ts";
 

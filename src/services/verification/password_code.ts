@@ -1,5 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import { makePasswordCode } from "../../security/mail_code.ts";
+import { makePasswordCode } from "../../security/mailed_secret.ts";
 import type { MailCodeSecret } from "./mail_code.ts";
 
 /** The lifetime of a code for a forgotten password. */

@@ -1,7 +1,7 @@
 import { createContextValues } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId } from "../../../src/deps.ts";
-import { makeSignInCode, sealAskedCode } from "../../../src/security/mail_code.ts";
+import { makeSignInCode, sealAskedCode } from "../../../src/security/mailed_secret.ts";
 import { signInsOf } from "../../../src/services/sessions/sign_in.ts";
 import { unique } from "../../events/log_of.ts";
 import { eventually } from "../../first_start.ts";
