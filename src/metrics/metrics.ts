@@ -6,8 +6,8 @@ export type Load = { readonly running: number; readonly waiting: number };
 /** The number of messages waiting, the age of the oldest, and how many were given up in the last few days; both up to 10,000. */
 type DeliveryHealth = { readonly waiting: number; readonly oldestSeconds: number; readonly dead: number };
 
-/** The load of each part of the server. */
-export type InstanceLoad = {
+/** The values of the metrics that no call counts, of each part of the server. */
+export type InstanceMetrics = {
   readonly ready: boolean;
   readonly database: Load;
   /** How long statements have been waiting for locks; absent if the database does not respond. */
@@ -80,7 +80,7 @@ const deliveryFamilies = (
 
 const stalled = "Time since the last progress of the job that has made none for longest.";
 
-const jobFamilies = (jobs: InstanceLoad["jobs"]): Family[] =>
+const jobFamilies = (jobs: InstanceMetrics["jobs"]): Family[] =>
   jobs
     ? [
         most("postern_jobs_under_way", "Large deletions that continue after their call.", jobs.underWay),
@@ -94,7 +94,7 @@ const retentionBehind =
 const retentionFamilies = (seconds: number | undefined): Family[] =>
   seconds === undefined ? [] : [most("postern_retention_behind_seconds", retentionBehind, seconds)];
 
-const longFamilies = (load: InstanceLoad["longStatements"]): Family[] =>
+const longFamilies = (load: InstanceMetrics["longStatements"]): Family[] =>
   load
     ? [
         gauge("postern_database_long_statements_running", "Long statements running in the database.", load.running),
@@ -111,7 +111,7 @@ const longFamilies = (load: InstanceLoad["longStatements"]): Family[] =>
       ]
     : [];
 
-function databaseFamilies({ database, lockWaitSeconds, fullDisks, longStatements }: InstanceLoad): Family[] {
+function databaseFamilies({ database, lockWaitSeconds, fullDisks, longStatements }: InstanceMetrics): Family[] {
   const lockWait = "How long the oldest statement that is waiting for a lock has been running.";
   const noRoom = "Statements that failed because the disk of the database was full.";
   return [
@@ -123,7 +123,7 @@ function databaseFamilies({ database, lockWaitSeconds, fullDisks, longStatements
   ];
 }
 
-const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
+const spanFamilies = (spans: InstanceMetrics["spans"]): Family[] =>
   spans
     ? [
         gauge("postern_spans_waiting", "Spans waiting to be sent to the collector.", spans.waiting),
@@ -135,16 +135,16 @@ const spanFamilies = (spans: InstanceLoad["spans"]): Family[] =>
 const refusedNames =
   "Login names at which passwords were refused, whether users have them or not; each counts once a minute.";
 
-const signInFamilies = (signIns: InstanceLoad["signIns"]): Family[] => [
+const signInFamilies = (signIns: InstanceMetrics["signIns"]): Family[] => [
   counter("postern_sign_in_passwords_right_total", "Passwords that were right at sign-in.", signIns.rightPasswords),
   counter("postern_sign_in_names_refused_total", refusedNames, signIns.refusedNames),
 ];
 
-export function instanceFamilies(load: InstanceLoad): Family[] {
-  const { ready, hashing, logBehindSeconds, sms, mail, logouts, subscriptions, jobs, signIns, spans } = load;
+export function instanceFamilies(metrics: InstanceMetrics): Family[] {
+  const { ready, hashing, logBehindSeconds, sms, mail, logouts, subscriptions, jobs, signIns, spans } = metrics;
   return [
     most("postern_ready", "Whether this node can serve.", ready ? 1 : 0),
-    ...databaseFamilies(load),
+    ...databaseFamilies(metrics),
     gauge("postern_password_hashes_running", "Password hashes being computed.", hashing.running),
     gauge("postern_password_hashes_waiting", "Password hashes waiting to be computed.", hashing.waiting),
     ...signInFamilies(signIns),
@@ -154,7 +154,7 @@ export function instanceFamilies(load: InstanceLoad): Family[] {
     ...deliveryFamilies(texts.logout, logouts),
     ...deliveryFamilies(texts.subscription, subscriptions),
     ...jobFamilies(jobs),
-    ...retentionFamilies(load.retentionBehindSeconds),
+    ...retentionFamilies(metrics.retentionBehindSeconds),
     ...spanFamilies(spans),
   ];
 }

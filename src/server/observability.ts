@@ -19,13 +19,13 @@ import { type Call, keys } from "../deps.ts";
 import { report } from "../guards/report.ts";
 import { chooseLanguage } from "../messages/catalogue.ts";
 import { merge } from "../metrics/merge.ts";
-import { type InstanceLoad, instanceFamilies, workerFamilies } from "../metrics/metrics.ts";
+import { type InstanceMetrics, instanceFamilies, workerFamilies } from "../metrics/metrics.ts";
 import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { NodeMetrics, WorkerCount } from "../workers/message.ts";
 import type { Parent } from "../workers/parent.ts";
-import { instanceLoad } from "./instance_load.ts";
+import { instanceMetrics } from "./instance_metrics.ts";
 
 /** The state of a node that it exposes in addition to its runtime. */
 export type Observers = {
@@ -47,11 +47,11 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
   const quiet = logger.child({}, { level: logger.isLevelEnabled("info") ? "warn" : logger.level });
   const begun = () => isBootstrapped() && (parent?.hasStarted() ?? true);
   const ready = readiness(async () => begun() && (await runtime.isWritable()));
-  // Scrapers are not authenticated, and reading the load queries the database, so it is read at most once a second.
-  const load = seldom(instanceLoad(runtime, { ready, tracing }), 1000);
+  // Scrapers are not authenticated, and reading the metrics queries the database, so they are read at most once a second.
+  const metrics = seldom(instanceMetrics(runtime, { ready, tracing }), 1000);
   const rpcs = describeAll(services);
   const counted = calls && requests && [calls, requests];
-  const own = counted && (async () => families(counted, await load(), ownProcess));
+  const own = counted && (async () => families(counted, await metrics(), ownProcess));
   if (own) parent?.onMeasure(own);
   const alone = own && (async () => [...(await own()), ...workerFamilies({ serving: 1, of: 1, ended: 0 })]);
   const shown = parent ? async () => nodeFamilies(await parent.gather()) : alone;
@@ -73,8 +73,8 @@ const apiOptionsOf = async (rpcs: readonly RpcDescription[]) => (await import(".
 
 type Counted = readonly Pick<CallMetrics, "families">[];
 
-function families(counted: Counted, load: InstanceLoad, ownProcess: ProcessMetrics): readonly Family[] {
-  return [...counted.flatMap((one) => one.families()), ...instanceFamilies(load), ...ownProcess.families()];
+function families(counted: Counted, metrics: InstanceMetrics, ownProcess: ProcessMetrics): readonly Family[] {
+  return [...counted.flatMap((one) => one.families()), ...instanceFamilies(metrics), ...ownProcess.families()];
 }
 
 /** The combined metrics of all workers, and of the parent. */

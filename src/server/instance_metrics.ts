@@ -2,7 +2,7 @@ import { seldom } from "@postern/gateway";
 import { jobsHealth } from "../events/job.ts";
 import { unnumberedSeconds } from "../events/numbering.ts";
 import { retentionHealth } from "../events/retention.ts";
-import type { InstanceLoad } from "../metrics/metrics.ts";
+import type { InstanceMetrics } from "../metrics/metrics.ts";
 import { logoutHealth } from "../notify/logout/outbox.ts";
 import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
@@ -41,18 +41,18 @@ const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
   lockWait: withinTime(lockWaitSeconds),
 });
 
-type LoadOptions = { readonly ready: () => Promise<boolean>; readonly tracing: Tracing | undefined };
+type MetricsOptions = { readonly ready: () => Promise<boolean>; readonly tracing: Tracing | undefined };
 
-/** Makes the function that reads the values of the metrics that no call counts: the queues, the log, the database. */
-export function instanceLoad(runtime: Runtime, options: LoadOptions): () => Promise<InstanceLoad> {
+/** Makes what reads the values of the metrics that no call counts: the queues, the log, the database. */
+export function instanceMetrics(runtime: Runtime, options: MetricsOptions): () => Promise<InstanceMetrics> {
   const asked = questionsTo(runtime);
-  return () => loadOf(runtime, { ...options, asked });
+  return () => metricsOf(runtime, { ...options, asked });
 }
 
-async function loadOf(
+async function metricsOf(
   { databaseLoad, longLoad, fullDisks, deps, tail, signIns }: Runtime,
-  { ready, asked, tracing }: LoadOptions & { readonly asked: ReturnType<typeof questionsTo> },
-): Promise<InstanceLoad> {
+  { ready, asked, tracing }: MetricsOptions & { readonly asked: ReturnType<typeof questionsTo> },
+): Promise<InstanceMetrics> {
   const [isReady, sms, mail, logouts, subscriptions, jobs, unnumbered = 0, retention, lockWait] = await Promise.all([
     ready(),
     asked.sms(),
