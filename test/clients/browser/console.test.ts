@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { issuerOf, type Person, verifier } from "../../provider/application.ts";
 import { consoleUrl } from "../../provider/console.ts";
@@ -46,7 +47,7 @@ describe.skipIf(!found("chromium"))("the console, in Chromium", () => {
     timeout,
   }, async () => {
     const page = await chromium.open(`http://127.0.0.1:${new URL(issuer).port}/console/`);
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await submit(page, { login_name: person.username, password: person.password }, "password");
     await arrives(page, `${issuer}/console/`);
     await shows(page, "You are not an administrator");
@@ -63,6 +64,6 @@ describe.skipIf(!found("chromium"))("the console, in Chromium", () => {
     const end = `${issuer}/oauth/end-session?${new URLSearchParams({ ...query, logout_hint: person.userId })}`;
     await page.run("((url) => { location.assign(url); })", end);
     // The console finds nobody signed in, and leads to the sign-in.
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
   });
 });

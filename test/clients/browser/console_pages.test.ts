@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { issuerOf } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
@@ -59,7 +60,7 @@ describe.skipIf(!found("chromium"))("the pages of the console, in Chromium", () 
     await postern.admin.post(`/v1/projects/${projectId}/roles`, { key: "viewer", displayName: "Viewer" });
     userId = (await signedUp(postern)).userId;
     page = await chromium.open(`${issuer}/console/`);
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await submit(page, { login_name: owner.username, password: owner.password }, "password");
     await has(page, ".frame");
   }, timeout);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { type Application, application, authorizeUrl, exchange, issuerOf } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
@@ -56,7 +57,7 @@ describe.skipIf(!found("chromium"))("a browser that leaves the pages for an appl
     timeout,
   }, async () => {
     await go(page, signInUrl());
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await password();
     await shows(page, "Home");
     expect(await addressOf(page)).toBe(`${home.origin}/home`);
@@ -74,7 +75,7 @@ describe.skipIf(!found("chromium"))("a browser that leaves the pages for an appl
     // A user who is signed in would be sent on at once.
     const url = signInUrl({ prompt: "login" });
     await go(page, url);
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await password();
     await shows(page, "Home");
     expect([callback.headers().referer, refusals(page)]).toEqual([undefined, []]);
@@ -96,7 +97,7 @@ describe.skipIf(!found("chromium"))("a browser that leaves the pages for an appl
     const settings = { redirectUris: [`${broker.origin}/endpoint`], devMode: true, name: "Broker" };
     const brokerApp = await application(postern.admin, settings);
     await go(page, `${broker.origin}/authorize`);
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await password();
     await shows(page, "Home");
     expect([await addressOf(page), refusals(page)]).toEqual([`${asked}?tokens=200`, []]);
@@ -104,19 +105,19 @@ describe.skipIf(!found("chromium"))("a browser that leaves the pages for an appl
 
   test("reaches what the place after a sign-out redirects to", { timeout }, async () => {
     await go(page, signInUrl());
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await password();
     await shows(page, "Home");
     const { body } = await exchange(issuerOf(postern), app, answered().code ?? "");
     await go(page, signInUrl({ prompt: "login" }));
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await password();
     await shows(page, "Home");
     // The hint is of the session before: so the user is asked.
     const bye = `${callback.origin}/bye`;
     const asked = new URLSearchParams({ id_token_hint: body.id_token, post_logout_redirect_uri: bye, state: "s" });
     await go(page, `${issuerOf(postern)}/oauth/end-session?${asked}`);
-    await shows(page, "Do you want to sign out?");
+    await shows(page, pageText("sign_out_title", "en"));
     await submit(page, {}, "sign_out");
     await shows(page, "Home");
     expect([callback.requests.at(-1), refusals(page)]).toEqual(["GET /bye?state=s", []]);
@@ -126,7 +127,7 @@ describe.skipIf(!found("chromium"))("a browser that leaves the pages for an appl
     timeout,
   }, async () => {
     await go(page, signInUrl({ response_mode: "form_post" }));
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await password();
     await shows(page, "Home");
     await page.withoutScript();

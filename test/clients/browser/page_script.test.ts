@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { signedUp, startPostern } from "../../harness.ts";
 import { application, authorizeUrl, issuerOf } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
@@ -14,6 +15,11 @@ const clicked = `(() => { document.querySelector(".reveal").click(); })`;
 const times = `(() => [...document.querySelectorAll("time")].map(({ textContent, title }) => [textContent, title]))`;
 const go = "((url) => { location.href = url; })";
 
+const shownBy = (type: string, button: "show" | "hide") => {
+  const label = pageText(button, "en");
+  return [type, label, `${label}: ${pageText("password", "en")}`, true];
+};
+
 describe.skipIf(!found("chromium"))("in Chromium", () => {
   test("a password can be shown, and is hidden again when the form goes; without a script there is no button", {
     timeout: 120_000,
@@ -23,11 +29,11 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     const [issuer, ada] = [issuerOf(postern), await signedUp(postern)];
     const url = authorizeUrl(issuer, await application(postern.admin), { login_hint: ada.username });
     const page = await chromium.open(url);
-    expect(await page.run(field)).toEqual(["password", "Show", "Show: Password", true]);
+    expect(await page.run(field)).toEqual(shownBy("password", "show"));
     await page.run(clicked);
-    expect(await page.run(field)).toEqual(["text", "Hide", "Hide: Password", true]);
+    expect(await page.run(field)).toEqual(shownBy("text", "hide"));
     await page.run(clicked);
-    expect(await page.run(field)).toEqual(["password", "Show", "Show: Password", true]);
+    expect(await page.run(field)).toEqual(shownBy("password", "show"));
     await page.run(clicked);
     // The type that the form goes with.
     const sent = `((secret) => {
@@ -50,7 +56,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     const [issuer, ada] = [issuerOf(postern), await signedUp(postern)];
     const page = await chromium.open(`${issuer}/account/password`);
     await submit(page, { login_name: ada.username, password: ada.password }, "password");
-    await shows(page, "The new password needs:");
+    await shows(page, pageText("password_rules", "en"));
     const typed = `((text) => {
       const input = document.getElementById("new_password");
       input.value = text;
@@ -64,7 +70,9 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     expect(await rules("äöüßéèàç")).toEqual(["length", "lower"]);
     expect(await rules("Green-Teapot-43")).toEqual(["length", "upper", "lower", "digit", "symbol"]);
     // Screen readers learn it from the text.
-    expect(await page.run(typed, "4")).toEqual([["digit", "a digit (met)"]]);
+    expect(await page.run(typed, "4")).toEqual([
+      ["digit", `${pageText("rule_digit", "en")} (${pageText("rule_met", "en")})`],
+    ]);
     expect(page.messages).toEqual([]);
   });
 
@@ -77,7 +85,7 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     const page = await chromium.open(`${issuer}/account/sessions?page_language=de`);
     await page.inTimeZone("Asia/Kathmandu");
     await submit(page, { login_name: ada.username, password: ada.password }, "password");
-    await shows(page, "Diese Sitzung");
+    await shows(page, pageText("this_session", "de"));
     const local = (await page.run(times)) as [string, string][];
     await page.withoutScript();
     await page.run(go, `${issuer}/account/sessions`);

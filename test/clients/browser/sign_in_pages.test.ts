@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { languages } from "../../../src/messages/language.ts";
-import { pageText } from "../../../src/messages/page.ts";
+import { type PageText, pageText } from "../../../src/messages/page.ts";
 import { accountPaths } from "../../../src/provider/request/own_client.ts";
 import { foreignApplication } from "../../fixture/connection.ts";
 import { withTotp } from "../../fixture/factors.ts";
@@ -223,19 +223,21 @@ describe.skipIf(!found("chromium"))("in Chromium", () => {
     await shown(click, "[value=sign_out]", {});
     await page.clearCookies();
     await shown(go, link);
-    const consent = "Allow Shop access?";
+    const consent = pageText("consent_title", "en", { application: "Shop" });
+    const of = (...keys: readonly PageText[]) => keys.map((key) => pageText(key, "en", { application: "Tool" }));
     expect(titles).toEqual([
-      ...["Sign in", "Sign in", consent, pageText("error", "en"), "Second factor", consent, "Choose an account"],
-      ...["You are signed in", "Your account", "Sign out everywhere?", "Profile", "Profile"],
-      ...["Email address", "Phone", "Phone", "Password", "Password", "Delete account", "Delete your account?"],
-      ...["Sessions", "End this session?", "End all other sessions?", "Connected applications", "Disconnect Tool?"],
-      ...["Continue to Tool?", consent],
-      ...["Choose an account", "Factors", "Remove this factor?", "Your recovery codes", "Factors"],
-      ...["Set up a second factor", "Sign in on a device", "Forgotten password", "Choose a new password"],
-      ...["Check your email", "Check your email", "Sign in with a code"],
-      ...["Invitation", "Invitation", "Invitation", "Your account is ready", "Invitation"],
-      ...["Create an account", "Check your email", "Create an account", "Create an account"],
-      ...["Do you want to sign out?", "You are signed out", "Sign in with a code"],
+      ...[...of("sign_in", "sign_in"), consent, ...of("error", "factor_title"), consent, ...of("choose_account")],
+      ...of("signed_in", "account", "everywhere_title", "account_profile", "account_profile"),
+      ...of("account_email", "account_phone", "account_phone", "account_password", "account_password"),
+      ...of("account_delete", "delete_title"),
+      ...of("account_sessions", "end_title", "others_title", "account_applications", "disconnect_title"),
+      ...[...of("continue_title"), consent],
+      ...of("choose_account", "account_factors", "remove_title", "codes_title", "account_factors"),
+      ...of("enrol_title", "device_title", "forgotten_title", "new_title"),
+      ...of("mail_title", "mail_title", "mailed_title"),
+      ...of("invited_title", "invited_title", "invited_title", "joined_title", "invited_title"),
+      ...of("register", "mail_title", "register", "register"),
+      ...of("sign_out_title", "signed_out", "mailed_title"),
     ]);
     expect(withoutRefusals(page.messages)).toEqual([]);
   });

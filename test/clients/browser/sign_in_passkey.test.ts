@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { type Application, application, authorizeUrl, exchange } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
@@ -54,11 +55,11 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
 
   test("a passkey is enrolled on the way to the application", { timeout: 600_000 }, async () => {
     await submit(page, { login_name: person.username, password: person.password }, "password");
-    await shows(page, "You need a second factor");
+    await shows(page, pageText("enrol_choose", "en"));
     await submit(page, {}, "new_passkey");
-    await shows(page, "Create a passkey");
+    await shows(page, pageText("passkey_create", "en"));
     await clickPasskey(page);
-    await shows(page, "recovery codes");
+    await shows(page, pageText("codes_text", "en"));
     expect(await page.run("(() => document.querySelectorAll('.codes li').length)")).toBe(10);
     await submit(page, {}, "done");
     // The application is another organization's.
@@ -72,7 +73,7 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
     // Otherwise the passkey that the field of the login name offers is taken at once.
     await present(false);
     await go(authorize({ prompt: "login" }));
-    await shows(page, "Sign in with a passkey");
+    await shows(page, pageText("passkey_use", "en"));
     expect(await page.run("(() => document.forms[0].elements.namedItem('password').type)")).toBe("password");
     await present(true);
     await clickPasskey(page);
@@ -88,9 +89,9 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
   test("it completes a sign-in with the password", { timeout: 600_000 }, async () => {
     await present(false);
     await go(authorize({ prompt: "login" }));
-    await shows(page, "Sign in with a passkey");
+    await shows(page, pageText("passkey_use", "en"));
     await submit(page, { login_name: person.username, password: person.password }, "password");
-    await shows(page, "Second factor");
+    await shows(page, pageText("factor_title", "en"));
     await present(true);
     await clickPasskey(page);
     expect((await claimsOf(issuer, app, page)).amr).toEqual(["pwd", "hwk", "user", "mfa"]);
@@ -98,9 +99,9 @@ describe.skipIf(!found("chromium"))("the pages in Chromium, with its virtual aut
 
   test("the page for an app draws its code, and fits a screen of 360 pixels", { timeout: 600_000 }, async () => {
     await go(`${issuer}/account/factors/add`);
-    await shows(page, "Authenticator app");
+    await shows(page, pageText("enrol_app", "en"));
     await submit(page, {}, "app");
-    await shows(page, "Secret");
+    await shows(page, pageText("secret", "en"));
     await page.onScreen(360);
     const size =
       "(() => [innerWidth, document.documentElement.scrollWidth, document.querySelector('.qr').clientWidth])";

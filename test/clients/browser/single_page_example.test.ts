@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { issuerOf, type Person } from "../../provider/application.ts";
 import { type ExampleServer, startExample } from "../../provider/example_server.ts";
@@ -13,7 +14,7 @@ const click = (page: Page, id: string) => page.run("((id) => document.getElement
 async function signIn(page: Page, { username, password }: Person) {
   await shows(page, "Nobody is signed in");
   await click(page, "sign-in");
-  await shows(page, "Password");
+  await shows(page, pageText("password", "en"));
   await submit(page, { login_name: username, password }, "password");
   await shows(page, `Signed in as ${username}`);
 }
@@ -57,7 +58,7 @@ describe.skipIf(!found("chromium"))("the example of a single page, in Chromium",
     await arrives(page, "document.getElementById('sign-out').click()", "Nobody is signed in");
     expect(await page.run("(() => location.href)")).toBe(`${app.origin}/`);
     await click(page, "sign-in");
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     expect(page.requests).toEqual(
       expect.arrayContaining(["POST /oauth/token", "OPTIONS /oauth/userinfo", "GET /oauth/userinfo"]),
     );

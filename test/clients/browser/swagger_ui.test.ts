@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { signedUp, startPostern } from "../../harness.ts";
 import { application, issuerOf } from "../../provider/application.ts";
 import { found } from "../toolchains.ts";
@@ -75,7 +76,7 @@ describe.skipIf(!found("chromium"))("Swagger UI of npm, in Chromium", () => {
     await page.run(click, ".btn.authorize");
     await shows(page, "Available authorizations");
     const popup = await page.opens(click, ".modal-ux .modal-btn.authorize");
-    await shows(popup, "Password");
+    await shows(popup, pageText("password", "en"));
     // A first try that is wrong stays in the window as well.
     await submit(popup, { login_name: person.username, password: "wrong" }, "password");
     await shows(popup, "wrong");

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { type Application, application, issuerOf, type Person } from "../../provider/application.ts";
 import { type Browser, type Page, startChromium } from "../browser/chromium.ts";
@@ -42,7 +43,7 @@ describe.skipIf(!found("apache") || !found("chromium"))("mod_auth_openidc", () =
   }
 
   async function signIn(page: Page) {
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await submit(page, { login_name: person.username, password: person.password }, "password");
   }
 
@@ -80,7 +81,7 @@ describe.skipIf(!found("apache") || !found("chromium"))("mod_auth_openidc", () =
     await shows(page, "/bye");
     // Chromium keeps what one page of a site leads to apart from what other sites lead to, such as the sign-in.
     await goTo(page, "/other");
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
   });
 
   test("is signed out with the session at Postern", { timeout }, async () => {
@@ -89,7 +90,7 @@ describe.skipIf(!found("apache") || !found("chromium"))("mod_auth_openidc", () =
     for (const { id } of body.sessions) expect((await postern.admin.delete(`/v1/sessions/${id}`)).status).toBe(200);
     const isOut = async () => {
       await goTo(page, "/notes");
-      expect(await page.run("(() => document.body.innerText)")).toContain("Password");
+      expect(await page.run("(() => document.body.innerText)")).toContain(pageText("password", "en"));
     };
     await vi.waitFor(isOut, { timeout: 60_000, interval: 500 });
   });

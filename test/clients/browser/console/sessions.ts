@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { pageText } from "../../../../src/messages/page.ts";
 import { organization, signedUp } from "../../../harness.ts";
 import { shows, submit } from "../forms.ts";
 import { follow, has, hasNot, isRead, press, type Stage, send, textOf, write, written } from "./stage.ts";
@@ -65,7 +66,7 @@ export function sessions(stage: () => Stage): void {
     await has(other, "dialog[open]");
     await write(other, "Given name", "Not lost");
     await press(page, ".oneself button");
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await shows(other, "Your session has ended");
     await submit(page, { login_name: owner.username, password: owner.password }, "password");
     await has(page, ".frame");
@@ -96,7 +97,7 @@ export function sessions(stage: () => Stage): void {
     const other = await windows.open(`${proxy.url}/console/events`);
     await has(other, ".live.on");
     await press(page, ".oneself button");
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await submit(page, { login_name: second.person.username, password: second.person.password }, "password");
     await shows(page, "of the second");
     const names = [first, second].map(({ person }) => person.username);

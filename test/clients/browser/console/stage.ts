@@ -1,4 +1,5 @@
 import { expect, vi } from "vitest";
+import { pageText } from "../../../../src/messages/page.ts";
 import { signedUp } from "../../../harness.ts";
 import type { Person } from "../../../provider/application.ts";
 import { startTwoNodes, type TwoNodes } from "../../../two_nodes.ts";
@@ -46,7 +47,7 @@ export async function openStage(): Promise<Stage> {
     async signIn(person, path = "/", windows) {
       const page = await (windows ?? (await chromium.apart())).open(`${proxy.url}/console${path}`);
       pages.add(page);
-      await shows(page, "Password");
+      await shows(page, pageText("password", "en"));
       await submit(page, { login_name: person.username, password: person.password }, "password");
       await has(page, ".frame main h1, main.notice h1");
       return page;

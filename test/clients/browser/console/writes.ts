@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { pageText } from "../../../../src/messages/page.ts";
 import { signedUp } from "../../../harness.ts";
 import type { Page } from "../chromium.ts";
 import { shows } from "../forms.ts";
@@ -256,7 +257,7 @@ export function writes(stage: () => Stage): void {
     await shows(page, "The console could not be loaded.");
     proxy.between = () => undefined;
     await press(page, "main button");
-    await shows(page, "Password");
+    await shows(page, pageText("password", "en"));
     await page.close();
   });
 
