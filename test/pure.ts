@@ -33,6 +33,6 @@ export const slowPureTests: readonly string[] = [
   "test/contract/{item_count,libraries,message_limit,openapi,openapi_shape,pieces,proto_files}.test.ts",
   "test/rules/*.test.ts",
   "test/server/loaded_modules.test.ts",
-  "test/security/{foreign_hash,hash_queue,password,policy}.test.ts",
+  "test/security/{foreign_hash,hash_queue,password,password_rule}.test.ts",
   "test/services/{applications/compliance,organizations/shown_colors}.test.ts",
 ];
