@@ -1,6 +1,7 @@
 import { ApplicationCompliance } from "../../../gen/postern/v1/application_pb.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import type { NamedList, NamedQuery } from "../reading/list_statement.ts";
+import { listedColumns } from "./application_row.ts";
 import { complianceIs } from "./stored_compliance.ts";
 
 /** Whose applications are listed: those of the project, or without one, of the organization. */

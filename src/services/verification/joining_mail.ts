@@ -1,4 +1,4 @@
-import { type Call, type Deps, keys } from "../../deps.ts";
+import type { Call, Deps } from "../../deps.ts";
 import { makeJoiningCode } from "../../security/mailed_secret.ts";
 import type { JoiningPurpose } from "./joining_mail_limits.ts";
 import { languageOfMail, type MailSettings, mailSecret, type NewMail } from "./mail.ts";
