@@ -2,7 +2,7 @@ import { longestTimer, milliseconds, whole } from "./setting.ts";
 
 const perMinute = { least: 0, most: 60_000_000 };
 
-/** How much a node takes on, and how long it waits. */
+/** The limits of a node's load, and its timeouts. */
 export const limitSettings = {
   signInFailuresPerAddressPerMinute: whole(
     "SIGN_IN_FAILURES_PER_ADDRESS_PER_MINUTE",

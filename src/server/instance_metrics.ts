@@ -43,7 +43,7 @@ const questionsTo = ({ deps: { sql }, lockWaitSeconds }: Runtime) => ({
 
 type MetricsOptions = { readonly ready: () => Promise<boolean>; readonly tracing: Tracing | undefined };
 
-/** Makes what reads the values of the metrics that no call counts: the queues, the log, the database. */
+/** Makes the function that reads the values of the metrics that no call counts: the queues, the log, the database. */
 export function instanceMetrics(runtime: Runtime, options: MetricsOptions): () => Promise<InstanceMetrics> {
   const asked = questionsTo(runtime);
   return () => metricsOf(runtime, { ...options, asked });
