@@ -5,15 +5,15 @@ import type { Resource, ResourceKey } from "../request/resource.ts";
 import { resourceAnywhere } from "../request/resource.ts";
 import { firstEnd, mayActFor, ownRoles, type SignOn, signOnTables, signOnValue } from "./subject.ts";
 
-/** The access of a machine on behalf of a user at an API: limited to what both of them may do there. */
+/** What a machine can do for a user at an API: what both of them, and the machines that acted before, may do there. */
 export type Delegation = {
   readonly signOn: SignOn;
   readonly clientId: string;
   readonly projectId: string;
   readonly resource: Resource;
-  /** The roles that both have in the API's project. */
+  /** The roles that all of them have in the API's project. */
   readonly roles: readonly string[];
-  /** The time at which the first grant of either ends, in seconds since 1970; null if none does. */
+  /** When the first grant of any of them ends, in seconds since 1970; null if none does. */
   readonly grantsEnd: number | null;
 };
 
@@ -53,14 +53,30 @@ const byUser = `(select coalesce(own.roles, '[]') as roles, ${firstEnd} as ends
         from users u cross join lateral ${ownRoles}
         where u.user_id = o.user_id and ${userInForce} and ${mayUse} and ${mayActFor("o.organization_id")}) subject`;
 
+// `k.acted` has up to two machines, which may be the same.
+const byEarlier = `(select coalesce(json_agg(coalesce(own.roles, '[]')), '[]') as held, min(${firstEnd}) as ends
+        from unnest(k.acted) a (machine_id)
+        cross join lateral (select * from users where users.user_id = a.machine_id limit 1) u
+        cross join lateral (select u.owner as organization_id) o
+        cross join lateral ${ownRoles}
+        where ${userInForce}) earlier`;
+
 const named = (resource: string) =>
   `jsonb_build_array(jsonb_build_object('appId', ${resource}->>'appId', 'uri', ${resource}->>'uri'))`;
 
-/** The columns of what the machine `k.machine_id` can do at the API `k.href` by the sign-in `k.sign_on_id`; `k.served` is its own API. */
+/** The roles that the user, the machine and each one before it have. No list names a role twice. */
+const commonRoles = `coalesce((select json_agg(r.role order by r.role) from (
+        select held.role from (
+          select machine.roles union all select subject.roles union all select json_array_elements(earlier.held)) l (roles)
+        cross join lateral json_array_elements_text(l.roles) held (role)
+        group by held.role having count(*) = cardinality(k.acted) + 2) r), '[]')`;
+
+/**
+ * The columns of what the machine `k.machine_id` can do at the API `k.href` by the sign-in `k.sign_on_id`, whose API it serves: `k.served`.
+ * Before it, the machines `k.acted` acted.
+ */
 const columns = `signed.value as "signOn", machine.client_id as "clientId", p.project_id as "projectId", target.resource,
-      coalesce((select json_agg(r.role order by r.role) from (
-        select json_array_elements_text(machine.roles) as role intersect select json_array_elements_text(subject.roles)) r), '[]') as roles,
-      least(machine.ends, subject.ends)::float8 as "grantsEnd"`;
+      ${commonRoles} as roles, least(machine.ends, subject.ends, earlier.ends)::float8 as "grantsEnd"`;
 
 const tables = `join sign_ons o on o.sign_on_id = k.sign_on_id
       join machine_delegations d on d.user_id = k.machine_id
@@ -70,15 +86,17 @@ const tables = `join sign_ons o on o.sign_on_id = k.sign_on_id
       join organizations h on h.organization_id = p.owner
       cross join lateral ${signedIn}
       cross join lateral ${byMachine}
-      cross join lateral ${byUser}`;
+      cross join lateral ${byUser}
+      cross join lateral ${byEarlier}`;
 
 const isInForce = `signed.value is not null and served.resource->>'appId' = k.served->>'appId'
       and d.served @> ${named("served.resource")} and d.targets @> ${named("target.resource")}`;
 
-/** A machine's request for access: the API, the API that the machine serves and has a token for, and the sign-in of that token. */
+/** What a machine wants to do: at which API, with a token for which one that it serves, of which sign-in, and who acted with that before. */
 export type DelegationWish = {
   readonly sign_on_id: string;
   readonly machine_id: string;
+  readonly acted: readonly string[];
   readonly served: ResourceKey;
   readonly href: string;
   readonly now: string;
@@ -87,9 +105,9 @@ export type DelegationWish = {
 /** Makes the read of a machine's access on behalf of a user; undefined if it may not act there. */
 export const delegationRead = (sql: Sql) =>
   loadOne<DelegationWish, Delegation>(sql, {
-    asked: "sign_on_id text, machine_id text, served jsonb, href text, now timestamptz",
+    asked: "sign_on_id text, machine_id text, acted text[], served jsonb, href text, now timestamptz",
     select: `select asked.n, ${columns}
-      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.served, asked.href) k
+      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.acted, asked.served, asked.href) k
       ${tables}
       where ${isInForce}`,
   });

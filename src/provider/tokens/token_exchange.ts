@@ -47,7 +47,8 @@ export function tokenExchangeGrant(parts: Parts) {
       throw new OauthError("invalid_request", `${mostActors} machines have acted with the subject token already`);
     const [served] = resourceKeys([subject.resource]);
     if (!served) throw notServed();
-    const key = { sign_on_id: subject.signOnId, machine_id: machine.userId, served, href: hrefOf(wish.resource) };
+    const { signOnId: sign_on_id, acted } = subject;
+    const key = { sign_on_id, machine_id: machine.userId, acted, served, href: hrefOf(wish.resource) };
     const delegation = await delegationOf({ ...key, now: now.toISOString() });
     if (!delegation) throw notTarget();
     const scope = grantedScope(wish.scope, subject, delegation);

@@ -142,13 +142,15 @@ select n from asked join machine_delegations d on d.user_id = asked.machine_id
       and d.served @> jsonb_build_array(asked.served);
 
 with asked as materialized (
-  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, machine_id text, served jsonb, href text, now timestamptz)
+  select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, sign_on_id text, machine_id text, acted text[], served jsonb, href text, now timestamptz)
 )
 select asked.n, signed.value as "signOn", machine.client_id as "clientId", p.project_id as "projectId", target.resource,
       coalesce((select json_agg(r.role order by r.role) from (
-        select json_array_elements_text(machine.roles) as role intersect select json_array_elements_text(subject.roles)) r), '[]') as roles,
-      least(machine.ends, subject.ends)::float8 as "grantsEnd"
-      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.served, asked.href) k
+        select held.role from (
+          select machine.roles union all select subject.roles union all select json_array_elements(earlier.held)) l (roles)
+        cross join lateral json_array_elements_text(l.roles) held (role)
+        group by held.role having count(*) = cardinality(k.acted) + 2) r), '[]') as roles, least(machine.ends, subject.ends, earlier.ends)::float8 as "grantsEnd"
+      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.acted, asked.served, asked.href) k
       join sign_ons o on o.sign_on_id = k.sign_on_id
       join machine_delegations d on d.user_id = k.machine_id
       cross join lateral (select y.project_id, json_build_object('appId', r.app_id, 'name', y.name, 'uri', r.uri, 'href', r.href,
@@ -340,6 +342,25 @@ select asked.n, signed.value as "signOn", machine.client_id as "clientId", p.pro
     from projects p
     cross join lateral (select * from organizations h where h.organization_id = p.owner limit 1) h
     where p.project_id = g.project_id) = '' offset 0))) subject
+      cross join lateral (select coalesce(json_agg(coalesce(own.roles, '[]')), '[]') as held, min((select floor(extract(epoch from min(g.expiration_date))) from user_grants g
+        where g.user_id = u.user_id and g.project_id = p.project_id and g.active and not g.expiration_date <= now())) as ends
+        from unnest(k.acted) a (machine_id)
+        cross join lateral (select * from users where users.user_id = a.machine_id limit 1) u
+        cross join lateral (select u.owner as organization_id) o
+        cross join lateral (select json_agg(distinct r.role_key order by r.role_key) as roles from user_grants g join user_grant_roles r on r.user_grant_id = g.user_grant_id and not exists (select from all_project_roles x
+        where x.deleted and x.project_id = r.project_id and x.role_key = r.role_key offset 0)
+      and not exists (select from all_project_grant_roles x
+        where x.deleted and x.project_grant_id = r.project_grant_id and x.role_key = r.role_key offset 0)
+          where g.user_id = u.user_id and g.project_id = p.project_id and g.active and case when not p.active then 'project'
+      when not h.active then 'organization'
+      when g.project_grant_id is not null and not ((select o.active from organizations o where o.organization_id = g.owner)
+        and not exists (select from all_project_grants x
+          where x.deleted and x.project_grant_id = g.project_grant_id offset 0)) then 'organization'
+      when not (not exists (select from ended_roles e
+      where e.user_id = g.user_id and e.organization_id = g.owner and e.kind = 'ROLE_KIND_USER_GRANT' and not e.kept offset 0)) then 'user'
+      when g.expiration_date <= now() then 'time'
+      else '' end = '' and (g.owner = o.organization_id) is true) own
+        where (u.active and (select h.active from organizations h where h.organization_id = u.owner))) earlier
       where signed.value is not null and served.resource->>'appId' = k.served->>'appId'
       and d.served @> jsonb_build_array(jsonb_build_object('appId', served.resource->>'appId', 'uri', served.resource->>'uri')) and d.targets @> jsonb_build_array(jsonb_build_object('appId', target.resource->>'appId', 'uri', target.resource->>'uri'));
 

@@ -378,3 +378,43 @@ test("a scope that one token of a chain loses is gone from all that came of it",
   await roles(userGrantId, []);
   expect(await seen()).toEqual([false, "", ""]);
 });
+
+/** Two machines of a chain: the first one has the role `viewer` in the project of the last API, the second one and the user `editor` as well. */
+async function unequalChain() {
+  const mine = await delegation(nodes.one);
+  const { machine, target, person } = mine;
+  const second = await grantedMachine(nodes.one);
+  const { projectId } = second;
+  const last = await newApi(nodes.one, projectId, { accessTokenType: "OIDC_TOKEN_TYPE_JWT" });
+  await delegated(nodes.one, second, { served: [target], targets: [last] });
+  const grant = async (userId: string, more: object) =>
+    done(await admin().post(`/v1/users/${userId}/grants`, { projectId, ...more })).userGrantId;
+  const both = { roleKeys: ["viewer", "editor"] };
+  done(await admin().post(`/v1/projects/${projectId}/roles`, { key: "editor" }));
+  done(await admin().put(`/v1/user-grants/${second.userGrantId}`, both));
+  await grant(person.userId, both);
+  const { access_token: subject } = done(await exchanged(mine, (await userTokens(mine)).access_token));
+  const pass = async () => done(await exchanged(mine, subject, { resource: last.uri }, { by: second })).access_token;
+  return { mine, last, pass, grantFirst: (more: object) => grant(machine.userId, more) };
+}
+
+test("a chain of machines has no role that one of them does not have", async () => {
+  const { mine, last, pass, grantFirst } = await unequalChain();
+  const seen = async (token: string) => (await introspected(mine.issuer, token, last)).roles;
+  const early = await pass();
+  expect([decodeJwt(early).roles, await seen(early)]).toEqual([[], []]);
+  const grantId = await grantFirst({ roleKeys: ["viewer"] });
+  const later = await pass();
+  expect([decodeJwt(later).roles, await seen(later), await seen(early)]).toEqual([["viewer"], ["viewer"], ["viewer"]]);
+  done(await admin().put(`/v1/user-grants/${grantId}`, { roleKeys: ["editor"] }));
+  expect(await seen(later)).toEqual(["editor"]);
+  done(await admin().delete(`/v1/user-grants/${grantId}`));
+  expect(await seen(later)).toEqual([]);
+});
+
+test("a JWT of a chain ends with the first grant of a machine that acted before", async () => {
+  const { pass, grantFirst } = await unequalChain();
+  const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 200_000);
+  await grantFirst({ roleKeys: ["viewer"], expirationDate: end.toISOString() });
+  expect(decodeJwt(await pass()).exp).toBe(end.getTime() / 1000);
+});
