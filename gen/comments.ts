@@ -405,7 +405,7 @@ export const comments: Readonly<Record<string, string>> = {
   "postern.v1.ConsentFact.withdrawn": "The user was disconnected from the application, with or without a consent.",
   "postern.v1.ConsentService": "The applications that users have signed in to, and the consent that users gave to applications of other organizations.",
   "postern.v1.ConsentService.DisconnectApplication": "Disconnects a user from an application. The user's consent is withdrawn, and all codes, access tokens and refresh tokens that the application holds for the user become invalid. The user's sessions continue, and the user may sign in to the application again.",
-  "postern.v1.ConsentService.ListConnectedApplications": "Lists the applications that a user is connected to: those with the user's consent, and those that hold tokens of the user. They are ordered by id.",
+  "postern.v1.ConsentService.ListConnectedApplications": "Lists the applications that a user is connected to: those with the user's consent, those that hold tokens of the user, and those with whose tokens machines acted on behalf of the user in the last 90 days. They are ordered by id.",
   "postern.v1.CreateAccessTokenRequest.expiration_date": "When the token expires, in the future; if absent, never. If the operator has set a maximum lifetime, this is required.",
   "postern.v1.CreateAccessTokenRequest.name": "The name of the token, for people; it has no other effect.",
   "postern.v1.CreateAccessTokenRequest.permissions": "The permissions that the token is limited to, wherever its user holds them; if empty, it can do everything its user may do. A limited token cannot do what users may do only for their own account, except to call GetMe.",

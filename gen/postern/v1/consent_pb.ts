@@ -650,8 +650,8 @@ export const ConsentFact_WithdrawnSchema: GenMessage<ConsentFact_Withdrawn, {jso
  */
 export const ConsentService: GenService<{
   /**
-   * Lists the applications that a user is connected to: those with the user's consent, and those that hold tokens of the user.
-   * They are ordered by id.
+   * Lists the applications that a user is connected to: those with the user's consent, those that hold tokens of the user, and those
+   * with whose tokens machines acted on behalf of the user in the last 90 days. They are ordered by id.
    *
    * @generated from rpc postern.v1.ConsentService.ListConnectedApplications
    */

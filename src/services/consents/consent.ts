@@ -116,7 +116,9 @@ function connectionRead(sql: Sql) {
     asked: `"user" text, app text, now timestamptz`,
     select: `select n, c.consent_id as id, c.owner, c.scopes, c.version, c.created, c.changed,
         c.consent_id is not null or exists (select from sign_ons s
-          where s.user_id = asked."user" and s.app_id = asked.app and s.expiration_date > asked.now) as "isConnected"
+          where s.user_id = asked."user" and s.app_id = asked.app and s.expiration_date > asked.now)
+        or exists (select from acting_machines m
+          where m.user_id = asked."user" and m.app_id = asked.app and m.expiration_date > asked.now) as "isConnected"
       from asked left join consents c on c.user_id = asked."user" and c.app_id = asked.app`,
   });
   const none = { isConnected: false, id: null, scopes: null } as const;
@@ -142,22 +144,26 @@ type ActingRow = Readonly<Record<"userId" | "name" | "apiId" | "apiName" | "firs
 const mostActing = 20;
 
 /**
- * A page of the applications that a user is connected to. It goes from one application to the next, and to the latest sign-in of each, by
- * index: a user may have signed in thousands of times. Ids of sign-ins are in chronological order; rows are compared as a whole, because no
- * other index has that order.
+ * A page of the applications that a user is connected to: by a consent, a sign-in, or a machine that acted by one. It goes from one
+ * application to the next, and to the latest sign-in of each, by index: a user may have signed in thousands of times. Ids of sign-ins are
+ * in the order of time; rows are compared as a whole, because no other index has that order.
  */
 export const applicationsOf = (
   sql: Sql,
   userId: string,
   { after, limit, now }: PagePart & { readonly now: Date },
-) => sql<ConnectedApplicationRow[]>`
-  with recursive signed_in (app_id) as (
+) => sql<ApplicationRow[]>`
+  with recursive used (app_id) as (
     select ${after?.[0] ?? ""}::text
     union all
-    select n.app_id from signed_in k cross join lateral (
-      select o.app_id from sign_ons o
+    select n.app_id from used k cross join lateral (select least(
+      (select o.app_id from sign_ons o
       where (o.user_id, o.app_id) > (${userId}, k.app_id) and o.user_id <= ${userId} and o.expiration_date > ${now}
-      order by o.user_id, o.app_id limit 1) n
+      order by o.user_id, o.app_id limit 1),
+      (select m.app_id from acting_machines m
+      where (m.user_id, m.app_id) > (${userId}, k.app_id) and m.user_id <= ${userId} and m.expiration_date > ${now}
+      order by m.user_id, m.app_id limit 1)) as app_id) n
+    where n.app_id is not null
   ),
   page (app_id) as materialized ${idsOf(sql, userId, { after, limit })}
   select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",
@@ -186,7 +192,7 @@ export const applicationsOf = (
   cross join lateral ${actingAt(sql, userId, now)} acting
   order by k.app_id`;
 
-/** The ids of a page of applications that still exist, of those that the user consented to or has `signed_in` to. */
+/** The ids of a page of applications that still exist, of those that the user consented to or has `used`. */
 const idsOf = (sql: Sql, userId: string, { after, limit }: PagePart): Fragment => sql`(
     select app_id from (
       select app_id from (
@@ -195,7 +201,7 @@ const idsOf = (sql: Sql, userId: string, { after, limit }: PagePart): Fragment =
           and exists (select from applications a where a.app_id = c.app_id offset 0)
         order by c.app_id limit ${limit}) c
       union
-      select app_id from signed_in k
+      select app_id from used k
       where k.app_id > ${after?.[0] ?? ""} and exists (select from applications a where a.app_id = k.app_id offset 0)
     ) k order by app_id limit ${limit}
   )`;

@@ -78,8 +78,10 @@ export function delegationPlans(server: () => PlanServer): void {
       answers.push(await servesRead(sql)({ machine_id: "m0", served: { appId: "a1", uri: "https://a1.example/" } }));
       const page = await applicationsOf(sql, "u0", { after: undefined, limit: 20, now });
       answers.push(page[0]?.actingMachines.length);
+      // It signed in to one application, and a machine acted by the tokens of another.
+      answers.push((await applicationsOf(sql, "u1", { after: undefined, limit: 20, now })).length);
     });
-    expect(answers).toMatchObject([...Array(3).fill({ roles: ["viewer"] }), {}, 20]);
+    expect(answers).toMatchObject([...Array(3).fill({ roles: ["viewer"] }), {}, 20, 2]);
     for (const statement of statements) {
       const { rows, whole } = await found(opened.client, statement);
       expect([whole, rows <= mostRows ? "few" : rows], statement.text).toEqual([[], "few"]);

@@ -141,6 +141,34 @@ test("a user sees which machine acted on their behalf, and ends it with the appl
   done(await exchanged(mine, again.access_token));
 });
 
+test("a user sees and ends who acted on their behalf for 90 days, also where the application holds no tokens any more", async () => {
+  const mine = await delegation(postern);
+  const browser = openBrowser(mine.issuer);
+  const { access_token } = await userTokens(mine, { browser, scope: "openid ledger:read" });
+  done(await exchanged(mine, access_token));
+  const { userId } = mine.person;
+  await ask(postern.databaseUrl, `update sign_ons set expiration_date = now() where user_id = '${userId}'`);
+  const path = `/v1/users/${userId}/connected-applications`;
+  const list = async () => done(await postern.admin.get(path)).applications;
+  expect(await list()).toMatchObject([
+    { appId: mine.app.appId, scopes: [], actingMachines: [{ apiId: mine.target.appId }] },
+  ]);
+  const [{ name, actingMachines }] = await list();
+  const page = await browser.open(`${mine.issuer}/account/applications`);
+  for (const text of [name, actingMachines[0].name, actingMachines[0].apiName]) expect(page.text).toContain(text);
+  const ofUser = `user_id = '${userId}'`;
+  await ask(postern.databaseUrl, `update acting_machines set expiration_date = now() where ${ofUser}`);
+  expect(await list()).toEqual([]);
+  expect((await postern.admin.delete(`${path}/${mine.app.appId}`)).status).toBe(404);
+  await ask(
+    postern.databaseUrl,
+    `update acting_machines set expiration_date = now() + interval '90 days' where ${ofUser}`,
+  );
+  done(await postern.admin.delete(`${path}/${mine.app.appId}`));
+  expect(await list()).toEqual([]);
+  expect(await ask(postern.databaseUrl, `select from acting_machines where ${ofUser}`)).toHaveLength(0);
+});
+
 test("who may change the APIs sets what a machine serves and calls, of its own organization, and not a machine itself", async () => {
   const { machine, served, target } = world;
   const path = `/v1/users/${machine.userId}/delegation`;
