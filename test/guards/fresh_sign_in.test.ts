@@ -44,6 +44,8 @@ const acts: Readonly<Record<string, (client: Client) => Promise<Answer>>> = {
   },
   "a token for another, who may own the instance": async (client) =>
     client.post(`/v1/users/${(await machine(postern)).userId}/tokens`),
+  "what a machine may do on behalf of users": async (client) =>
+    client.put(`/v1/users/${(await machine(postern)).userId}/delegation`, {}),
   "another's password": async (client) =>
     client.put(`/v1/users/${(await signedUp(postern)).userId}/password`, { newPassword: "Green-Teapot-43" }),
   "another's email address": async (client) =>

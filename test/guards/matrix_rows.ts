@@ -290,6 +290,7 @@ export const rows: Readonly<Record<string, Row>> = {
   "MachineCredentialService.SetMachineDelegation": {
     needs: "app.write",
     decides: "user",
+    freshSignIn: true,
     request: async (f) => ({ userId: await f.newMachine() }),
   },
   "MachineCredentialService.GetMachineDelegation": {
