@@ -9,6 +9,17 @@ const tellSkipped: Reporter = {
   },
 };
 
+// The specifications that the clients rely on: which tests show each requirement.
+const requirements = "test/conformance/requirements.test.ts";
+
+const tellRequirements: Reporter = {
+  onTestRunEnd(modules) {
+    for (const { moduleId, children } of modules)
+      if (moduleId.endsWith(`/${requirements}`))
+        for (const test of children.allTests()) console.log(`${test.result().state}: ${test.name}`);
+  },
+};
+
 const longest = [
   "browser/console_scenes",
   "browser/console_roles",
@@ -32,7 +43,7 @@ export default defineConfig({
     // They wait a third of the time, for browsers and for what npm installs.
     maxWorkers: 4,
     sequence: { sequencer: startingWith(...longest) },
-    include: ["test/clients/**/*.test.ts"],
-    reporters: [...shared.reporters, tellSkipped],
+    include: ["test/clients/**/*.test.ts", requirements],
+    reporters: [...shared.reporters, tellRequirements, tellSkipped],
   },
 });
