@@ -1,13 +1,15 @@
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { type DescMethod, getOption, type JsonObject } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { type Fixture, fixtureOf, lentFixtureOf } from "../fixture/organization.ts";
-import { callRest } from "../fixture/rest_call.ts";
-import { type Answer, type Client, machine, organization, type Postern, startPostern } from "../harness.ts";
+import { callRest, restRequest } from "../fixture/rest_call.ts";
+import { type Answer, type Client, machine, organization, type Postern } from "../harness.ts";
+import { startDocumentSite } from "../provider/document_site.ts";
 import { type Row, rows } from "./matrix_rows.ts";
 import { methods, nameOf } from "./methods.ts";
+import { type HeadersOf, tokensForOthers } from "./tokens_for_others.ts";
 
 // The roles with their permissions, stated again: a test must not learn the answer from the code that it tests (see matrix_rows.ts).
 const evaluate = "authorization.evaluate";
@@ -64,16 +66,21 @@ function expected(row: Row, role: string, place: NamedOrganization): number | "a
   return place === "own" || row.objectless ? "allowed" : missing;
 }
 
+let site: Awaited<ReturnType<typeof startDocumentSite>>;
 let postern: Postern;
 let target: Fixture;
 let lent: Fixture;
 /** A client whose token is revoked. */
 let revoked: Client;
 const holders = new Map<string, Client>();
+/** Who has a token of the token endpoint that is not for our API. */
+let others: Readonly<Record<string, HeadersOf>>;
 const places: readonly NamedOrganization[] = ["own", "other", "unknown header", "header of the target"];
 
 beforeAll(async () => {
-  postern = await startPostern();
+  site = await startDocumentSite();
+  ({ postern } = site);
+  others = await tokensForOthers(site);
   target = await fixtureOf(postern, await organization(postern));
   const other = await fixtureOf(postern, await organization(postern));
   lent = await lentFixtureOf(postern, target, await organization(postern));
@@ -91,7 +98,7 @@ beforeAll(async () => {
   for (const role of Object.keys(given).filter((one) => one.startsWith("PROJECT_")))
     holders.set(`${role} beside`, await holder(role, isOnGrant(role) ? grantBeside : projectBeside));
 }, 600_000);
-afterAll(() => postern[Symbol.asyncDispose]());
+afterAll(() => site?.[Symbol.asyncDispose]());
 
 /** A caller with one role, in the organization of the fixture. */
 async function holder(role: string, { organizationId, projectId, grant, projectOwners }: Fixture): Promise<Client> {
@@ -179,6 +186,17 @@ describe.each(methods.map((method) => ({ method, name: nameOf(method) })))("$nam
       expect(status, JSON.stringify(body)).toBe(expected.status);
       if (expected.reason) expect(body.details[0].reason).toBe(expected.reason);
       expect(row.unknownCaller !== undefined).toBe(row.needs === "anyone");
+    }
+  });
+
+  test("with a token that is not for our API: what a caller without one gets", async () => {
+    const { status, reason } = row.unknownCaller ?? { status: 401, reason: undefined };
+    for (const [whose, headersOf] of Object.entries(others)) {
+      const request = await requestFor(target, status);
+      const { verb, path } = restRequest(method, { ...request } as JsonObject);
+      const headers = await headersOf(verb, postern.url + path.replace(/\?.*/, ""));
+      const answer = await ask(postern.as(), method, request, headers);
+      expect([whose, answer.status, reason && answer.body.details[0].reason]).toEqual([whose, status, reason]);
     }
   });
 
