@@ -98,7 +98,7 @@ function documentedClient({ deps, readDocument }: Pick<Parts, "deps" | "readDocu
   const isAllowed = allowedDocuments(deps.sql);
   return async ({ clientId, userId }: LogoutHint, uri: string, network: string | undefined) => {
     if (!(await isAllowed(userId, clientId))) return undefined;
-    return readDocument(clientId, network).then(
+    return readDocument(clientId, network, async () => true).then(
       (document) => leavingClient(clientId, { document, uri }),
       () => undefined,
     );

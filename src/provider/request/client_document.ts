@@ -17,8 +17,12 @@ export type ClientDocument = {
 /** The demands that a document can make, by the names in our own configuration. */
 type Switch = "dpopBoundAccessTokens" | "requirePushedAuthorizationRequests";
 
-/** Reads the document at a URL for somebody in a network; fails if there is none that can be used. */
-export type ReadDocument = (url: string, network: string | undefined) => Promise<ClientDocument>;
+/** Reads the document at a URL for somebody in a network; fails with a page if there is none that can be used. */
+export type ReadDocument = (
+  url: string,
+  network: string | undefined,
+  isClient: () => Promise<boolean>,
+) => Promise<ClientDocument>;
 
 /** The largest document (OAuth Client ID Metadata Document, 6.6). */
 const documentMaxBytes = 5_120;
@@ -61,33 +65,46 @@ export function clientDocuments(
   limits: DocumentLimits,
   now: () => number = () => performance.now(),
 ): ReadDocument {
-  const kept = new Map<string, Kept>();
-  const refuseMany = manyRefused(limits, now);
+  // Kept apart, so that failures, of which anybody can cause a thousand, evict no document that can be used.
+  const [usable, others] = [new Map<string, Kept>(), new Map<string, Kept>()];
+  const isOver = manyRefused(limits, now);
   const inPlace = placesFor({ limit: mostAtOnce, waitMs: outwardTimeoutMs });
 
-  return async (url, network) => {
-    const before = kept.get(url);
-    const entry = before && now() < before.until ? before : begin(url, network, before);
+  return async (url, network, isClient) => {
+    const isKnown = usable.has(url) || standing(url) !== undefined;
+    // The database is asked only over a limit: a client that users have allowed is known even if others have evicted its document.
+    if (!isKnown && isOver(url, network) && !(await isClient())) throw new PageError("busy", {}, { status: 429 });
+    const entry = standing(url) ?? begin(url, network);
     const outcome = await entry.outcome;
     if ("problem" in outcome) throw new MalformedRequest(outcome.problem);
     return outcome;
   };
 
-  function begin(url: string, network: string | undefined, before: Kept | undefined): Kept {
-    if (!before?.isUsable) refuseMany(url, network);
+  function standing(url: string): Kept | undefined {
+    const last = usable.get(url) ?? others.get(url);
+    return last && now() < last.until ? last : undefined;
+  }
+
+  function begin(url: string, network: string | undefined): Kept {
     const reading = read(url, network).then(({ outcome, seconds }) => {
       entry.until = now() + seconds * 1000;
       // A document that was not fetched tells nothing new about itself: it stays as known as before.
       if (seconds > 0) entry.isUsable = !("problem" in outcome);
+      keep(url, entry);
       return outcome;
     });
-    const entry: Kept = { until: Number.POSITIVE_INFINITY, isUsable: before?.isUsable ?? false, outcome: reading };
-    // Kept in the order of reading, so that the oldest entry is evicted.
-    kept.delete(url);
+    const entry: Kept = { until: Number.POSITIVE_INFINITY, isUsable: usable.has(url), outcome: reading };
+    keep(url, entry);
+    return entry;
+  }
+
+  /** Keeps a reading as the latest one; the oldest one of its kind is evicted. */
+  function keep(url: string, entry: Kept): void {
+    for (const kept of [usable, others]) kept.delete(url);
+    const kept = entry.isUsable ? usable : others;
     const [oldest] = kept.keys();
     if (kept.size >= mostKept && oldest !== undefined) kept.delete(oldest);
     kept.set(url, entry);
-    return entry;
   }
 
   async function read(url: string, network = ""): Promise<Read> {
@@ -113,11 +130,8 @@ const unread: Outcome = {
 function manyRefused(limits: DocumentLimits, now: () => number) {
   const networks = rateLimit({ perMinute: limits.clientDocumentsPerAddressPerMinute });
   const hosts = rateLimit({ perMinute: limits.clientDocumentsPerHostPerMinute });
-  return (url: string, network: string | undefined): void => {
-    const isOver =
-      (network !== undefined && networks.take(network, now()) < 0) || hosts.take(nameOfHost(url), now()) < 0;
-    if (isOver) throw new PageError("busy", {}, { status: 429 });
-  };
+  return (url: string, network: string | undefined): boolean =>
+    (network !== undefined && networks.take(network, now()) < 0) || hosts.take(nameOfHost(url), now()) < 0;
 }
 
 /** How long a document may be kept (RFC 9111, 4.2.1), within bounds. */

@@ -63,7 +63,20 @@ export function documentClientRead(sql: Sql) {
   };
 }
 
-/** A client with a document at a sign-out: it belongs to no project, and has what the document says about a URI, if it was read. */
+/** Makes the check whether a document is a client already in the project of an API, where nobody has deactivated it. */
+export function documentIsClient(sql: Sql) {
+  const read = loadOne<{ readonly document: string; readonly href: string }, object>(sql, {
+    asked: "document text, href text",
+    select: `select n from asked cross join lateral ${acceptingResource("asked.href")} r
+      join applications a on a.app_id = r.app_id
+      cross join lateral (select from applications x
+        where x.client_id = asked.document and x.project_id = a.project_id and x.is_document and x.active offset 0) d`,
+  });
+  return async (document: string, resource: string): Promise<boolean> =>
+    (await read({ document, href: hrefOf(resource) })) !== undefined;
+}
+
+/** A client with a document as a sign-out knows it, which is of no project: by what the document says about a URI, if it was read. */
 export function leavingClient(url: string, read?: { readonly document: ClientDocument; readonly uri: string }): Client {
   const oidc = read ? oidcOf(read.document, read.uri) : create(OidcConfigurationSchema);
   const of = { appId: "", owner: "", projectId: "", active: true };

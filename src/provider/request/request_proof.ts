@@ -10,7 +10,7 @@ import type { ReadDocument } from "./client_document.ts";
 import { type ConsoleServing, consoleClient, consoleClientId, consoleIssuerOf } from "./console_client.ts";
 import { deviceProof } from "./device_proof.ts";
 import { isDeviceRequest } from "./device_request.ts";
-import { documentClientRead } from "./document_client.ts";
+import { documentClientRead, documentIsClient } from "./document_client.ts";
 import { type DocumentSettings, isAdmitted } from "./document_id.ts";
 import { isBuiltIn, ownClient, ownClientId } from "./own_client.ts";
 import { blockingProblem, registeredUri } from "./redirect_uri.ts";
@@ -37,6 +37,7 @@ export function requestProof(parts: ProofParts) {
   const proveDevice = deviceProof(sql);
   const resourcesIn = resourcesRead(sql);
   const documentClient = documentClientRead(sql);
+  const isClient = documentIsClient(sql);
   return async (parameters: Parameters, now: Date, network: string | undefined): Promise<ProvenRequest> => {
     if (isDeviceRequest(parameters)) return proveDevice(parameters, now);
     const twice = ["client_id", "redirect_uri"].find((name) => parameters.repeated.includes(name));
@@ -67,8 +68,8 @@ export function requestProof(parts: ProofParts) {
   /** The client that a document describes, for the API whose tokens it wants. */
   async function withDocument({ clientId: url, organizationId }: ClientOf, { parameters, redirectUri, network }: Sent) {
     const [resource] = resourcesNamed(parameters, parts.issuer());
-    if (resource === undefined) throw new MalformedRequest({ key: "resource_missing" });
-    const document = await parts.readDocument(url, network);
+    if (resource === undefined) throw unusable("resource must name the API that the client wants tokens for");
+    const document = await parts.readDocument(url, network, () => isClient(url, resource));
     const client = await documentClient({ url, document, redirectUri, resource, organizationId });
     if (!client) throw new MalformedRequest({ key: "resource_closed" });
     return client;

@@ -2,7 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { ListConnectedApplicationsRequestSchema } from "../../../gen/postern/v1/consent_pb.ts";
 import type { Deps } from "../../../src/deps.ts";
-import { allowedDocuments, documentClientRead } from "../../../src/provider/request/document_client.ts";
+import {
+  allowedDocuments,
+  documentClientRead,
+  documentIsClient,
+} from "../../../src/provider/request/document_client.ts";
 import { resourcesNearRead } from "../../../src/provider/request/resource.ts";
 import { clientAndCode, clientAndRefresh, tokenRead } from "../../../src/provider/tokens/grant_read.ts";
 import { documentCondition, unallowedEnd } from "../../../src/services/applications/document_application.ts";
@@ -71,6 +75,8 @@ const clientAt = (n: number, client: number) => (parts: Parts) =>
 const apiNear = (app: string, n: number) => (parts: Parts) =>
   resourcesNearRead(parts.sql)(app, [`https://h${n}.example/`]);
 const allowedBy = (userId: string, document: string) => (parts: Parts) => allowedDocuments(parts.sql)(userId, document);
+const isClientAt = (n: number, document: string) => (parts: Parts) =>
+  documentIsClient(parts.sql)(document, `https://h${n}.example/`);
 const connectedTo = (userId: string) => (parts: Parts) =>
   consentService({ ...parts, log: noLog }).listConnectedApplications(
     create(ListConnectedApplicationsRequestSchema, { userId, pageSize: 20 }),
@@ -88,6 +94,8 @@ const reads: readonly (readonly [string, (parts: Parts) => Promise<unknown>, num
   ["whether a user of five hundred allows one that nobody does", allowedBy("u1", "https://nobody.example/"), 2_010],
   ["a client that is in ten thousand projects", clientAt(5_000, 0), 10],
   ["a client of a project with a thousand", clientAt(0, 500), 10],
+  ["whether a document is one of a thousand clients of a project", isClientAt(0, "https://c.example/500"), 10],
+  ["whether a document is a client that no project has", isClientAt(0, "https://nobody.example/"), 10],
   ["a client that is in no project", clientAt(0, 10_000), 10],
   ["an API, for a client of its project", apiNear("d5000", 5_000), 10],
   ["an API, for a client of another project", apiNear("d0", 5_000), 10],

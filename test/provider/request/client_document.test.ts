@@ -10,6 +10,8 @@ const limits = { clientDocumentsPerAddressPerMinute: 20, clientDocumentsPerHostP
 
 type Headers = Readonly<Record<string, string>>;
 
+const nobody = async () => false;
+
 /** A reader of documents at a place that answers as it is told, and a clock that stands still. */
 function reader(headers: Headers = {}) {
   const ready = Promise.resolve();
@@ -24,8 +26,8 @@ function reader(headers: Headers = {}) {
     limits,
     () => state.now,
   );
-  const problemOf = (at = url, network = "192.0.2.1") =>
-    read(at, network).then(
+  const problemOf = (at = url, network = "192.0.2.1", isClient = false) =>
+    read(at, network, async () => isClient).then(
       () => undefined,
       (error) => error.description ?? error.problem,
     );
@@ -75,7 +77,7 @@ test("a document counts if it names its URL, has no secret, and leads to its own
   const { state, read } = reader();
   state.text = JSON.stringify({ ...document, redirect_uris: [...redirectUris, ...strange].slice(0, 20) });
   const nothing = { dpopBoundAccessTokens: false, requirePushedAuthorizationRequests: false };
-  expect(await read(url, undefined)).toEqual({ redirectUris, postLogoutRedirectUris: [], ...nothing });
+  expect(await read(url, undefined, nobody)).toEqual({ redirectUris, postLogoutRedirectUris: [], ...nothing });
   const wrong: readonly (readonly [unknown, string])[] = [
     [{ ...document, client_id: "https://app.example/client.json/" }, "client_id is not its URL"],
     [{ redirect_uris: redirectUris }, "client_id is not its URL"],
@@ -110,23 +112,23 @@ test("a document is kept as long as its headers say, within a minute and a day",
   ];
   for (const [headers, seconds] of rows) {
     const { state, read } = reader(headers);
-    await read(url, undefined);
+    await read(url, undefined, nobody);
     state.now = seconds * 1000 - 1;
-    await read(url, undefined);
+    await read(url, undefined, nobody);
     expect([headers, state.reads]).toEqual([headers, 1]);
     state.now += 1;
-    await Promise.all(Array.from({ length: 50 }, () => read(url, undefined)));
+    await Promise.all(Array.from({ length: 50 }, () => read(url, undefined, nobody)));
     expect([headers, state.reads]).toEqual([headers, 2]);
   }
 });
 
 test("redirect URIs that a document loses between two requests are gone with the next reading", async () => {
   const { state, read } = reader({ "cache-control": "max-age=60" });
-  expect((await read(url, undefined)).redirectUris).toEqual(redirectUris);
+  expect((await read(url, undefined, nobody)).redirectUris).toEqual(redirectUris);
   state.text = JSON.stringify({ ...document, redirect_uris: ["https://app.example/other"] });
-  expect((await read(url, undefined)).redirectUris).toEqual(redirectUris);
+  expect((await read(url, undefined, nobody)).redirectUris).toEqual(redirectUris);
   state.now = minute;
-  expect((await read(url, undefined)).redirectUris).toEqual(["https://app.example/other"]);
+  expect((await read(url, undefined, nobody)).redirectUris).toEqual(["https://app.example/other"]);
 });
 
 test("a failure counts for a minute, whoever asks meanwhile, and replaces what was read before", async () => {
@@ -188,4 +190,29 @@ test("one network has few documents read in a minute, and so has one host, but t
     (n) => `https://app.example/more${n}`,
   );
   expect(await problemOf(url, "203.0.113.1")).toBe(undefined);
+});
+
+test("documents that cannot be used, however many, evict none that can", async () => {
+  const { state, problemOf } = reader({ "cache-control": "max-age=120" });
+  expect(await problemOf()).toBe(undefined);
+  state.fails = true;
+  const failing = Array.from({ length: 1_500 }, (_, n) => problemOf(`https://h${n}.example/c`, `198.51.100.${n % 75}`));
+  expect(new Set(await Promise.all(failing))).toEqual(new Set([expect.stringContaining("public address")]));
+  [state.fails, state.reads] = [false, 0];
+  const exhausted = "198.51.100.1";
+  expect(await problemOf("https://late.example/c", exhausted)).toBe("busy");
+  expect([await problemOf(url, exhausted), state.reads]).toEqual([undefined, 0]);
+  state.now = 2 * minute - 1;
+  expect([await problemOf(url, exhausted), state.reads]).toEqual([undefined, 0]);
+});
+
+test("a document that is a client already is read where others are too many, once for all who ask", async () => {
+  const { state, problemOf } = reader();
+  state.fails = true;
+  for (let n = 0; n < 30; n++) await problemOf(`https://app.example/${n}`, `198.51.100.${n}`);
+  [state.fails, state.reads] = [false, 0];
+  expect(await problemOf(url, "203.0.113.1")).toBe("busy");
+  const fifty = Array.from({ length: 50 }, () => problemOf(url, "203.0.113.1", true));
+  expect(new Set(await Promise.all(fifty))).toEqual(new Set([undefined]));
+  expect(state.reads).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pageText } from "../../../src/messages/page.ts";
+import { startServer } from "../../../src/server/server.ts";
 import { canHaveOwnNames, withOwnNames } from "../../fixture/own_name_server.ts";
 import { patternOf } from "../../fixture/text_pattern.ts";
 import { organization, type Postern, signedUp } from "../../harness.ts";
@@ -163,6 +163,16 @@ describe("what a document cannot do", () => {
     const refused = ["rebind", "both", "private"].map((name) => `${name}.test: the address is not public`);
     expect([outcomes, called]).toEqual([["rebind.test: {}", ...refused], { [address]: 1, "127.0.0.1": 0 }]);
   });
+});
+
+test("a client that somebody has allowed signs users in where unknown ones are too many, on a node that has not read it", async () => {
+  const [allowed, ...unknown] = [site.newClient(), site.newClient(), site.newClient()];
+  await site.allowed(allowed);
+  await using node = await startServer({ ...postern.config, clientDocumentsPerHostPerMinute: 1 });
+  const open = (client: DocumentClient) => openBrowser(node.url).open(site.urlFor(client).replace(issuer, node.url));
+  const statuses: number[] = [];
+  for (const client of [...unknown, allowed]) statuses.push((await open(client)).status);
+  expect(statuses).toEqual([200, 429, 200]);
 });
 
 test("owners list such clients, change nothing about them, and refuse them for good", async () => {
