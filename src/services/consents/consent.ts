@@ -153,18 +153,7 @@ export const applicationsOf = (
   userId: string,
   { after, limit, now }: PagePart & { readonly now: Date },
 ) => sql<ApplicationRow[]>`
-  with recursive used (app_id) as (
-    select ${after?.[0] ?? ""}::text
-    union all
-    select n.app_id from used k cross join lateral (select least(
-      (select o.app_id from sign_ons o
-      where (o.user_id, o.app_id) > (${userId}, k.app_id) and o.user_id <= ${userId} and o.expiration_date > ${now}
-      order by o.user_id, o.app_id limit 1),
-      (select m.app_id from acting_machines m
-      where (m.user_id, m.app_id) > (${userId}, k.app_id) and m.user_id <= ${userId} and m.expiration_date > ${now}
-      order by m.user_id, m.app_id limit 1)) as app_id) n
-    where n.app_id is not null
-  ),
+  with recursive used (app_id) as ${usedBy(sql, userId, { after, now })},
   page (app_id) as materialized ${idsOf(sql, userId, { after, limit })}
   select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",
     c.scopes, c.changed as "consentDate", s.last as "lastSignInDate",
@@ -191,6 +180,24 @@ export const applicationsOf = (
   ) f
   cross join lateral ${actingAt(sql, userId, now)} acting
   order by k.app_id`;
+
+/** The ids of the applications that hold tokens of a user, or with whose tokens machines acted, from one to the next by index. */
+const usedBy = (
+  sql: Sql,
+  userId: string,
+  { after, now }: Pick<PagePart, "after"> & { readonly now: Date },
+): Fragment => sql`(
+    select ${after?.[0] ?? ""}::text
+    union all
+    select n.app_id from used k cross join lateral (select least(
+      (select o.app_id from sign_ons o
+      where (o.user_id, o.app_id) > (${userId}, k.app_id) and o.user_id <= ${userId} and o.expiration_date > ${now}
+      order by o.user_id, o.app_id limit 1),
+      (select m.app_id from acting_machines m
+      where (m.user_id, m.app_id) > (${userId}, k.app_id) and m.user_id <= ${userId} and m.expiration_date > ${now}
+      order by m.user_id, m.app_id limit 1)) as app_id) n
+    where n.app_id is not null
+  )`;
 
 /** The ids of a page of applications that still exist, of those that the user consented to or has `used`. */
 const idsOf = (sql: Sql, userId: string, { after, limit }: PagePart): Fragment => sql`(
