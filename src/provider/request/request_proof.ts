@@ -68,7 +68,7 @@ export function requestProof(parts: ProofParts) {
   /** The client that a document describes, for the API whose tokens it wants. */
   async function withDocument({ clientId: url, organizationId }: ClientOf, { parameters, redirectUri, network }: Sent) {
     const [resource] = resourcesNamed(parameters, parts.issuer());
-    if (resource === undefined) throw unusable("resource must name the API that the client wants tokens for");
+    if (resource === undefined) throw new MalformedRequest({ key: "resource_missing" });
     const document = await parts.readDocument(url, network, () => isClient(url, resource));
     const client = await documentClient({ url, document, redirectUri, resource, organizationId });
     if (!client) throw new MalformedRequest({ key: "resource_closed" });

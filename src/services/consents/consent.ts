@@ -152,7 +152,7 @@ export const applicationsOf = (
   sql: Sql,
   userId: string,
   { after, limit, now }: PagePart & { readonly now: Date },
-) => sql<ApplicationRow[]>`
+) => sql<ConnectedApplicationRow[]>`
   with recursive used (app_id) as ${usedBy(sql, userId, { after, now })},
   page (app_id) as materialized ${idsOf(sql, userId, { after, limit })}
   select k.app_id as "appId", a.name, a.owner as "organizationId", a.organization_name as "organizationName",

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageText } from "../../../src/messages/page.ts";
 import { startServer } from "../../../src/server/server.ts";
 import { canHaveOwnNames, withOwnNames } from "../../fixture/own_name_server.ts";
 import { patternOf } from "../../fixture/text_pattern.ts";
