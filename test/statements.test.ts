@@ -365,7 +365,7 @@ test.each([...folds].flatMap(([type, { later }]) => (later ? [[type, later] as c
     };
     handlers.heard();
     for (const step of [...steps.keys(), steps.length])
-      await nextBatch({ job, place: { step, wrote: false }, most: 10, time });
+      await nextBatch({ job, checkpoint: { step, wrote: false }, most: 10, time });
     await show(join("jobs", `${type}.sql`), handlers.heard());
   },
 );

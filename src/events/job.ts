@@ -49,48 +49,48 @@ export function workRead(sql: Sql, folds: ReadonlyMap<string, Fold>) {
 const stepsOf = ({ steps }: Later, payload: JsonValue) => steps.filter(({ isFor }) => isFor?.(payload) ?? true);
 
 /** The progress of a job: its step, whether any batch since the first step made a fact, and the position within the step. */
-export type Place = { readonly step: number; readonly wrote: boolean; readonly after?: string };
+export type Checkpoint = { readonly step: number; readonly wrote: boolean; readonly after?: string };
 
 /** The start of every job, including one that another node has begun. */
-export const firstPlace: Place = { step: 0, wrote: false };
+export const firstCheckpoint: Checkpoint = { step: 0, wrote: false };
 
 /** A batch of a job, and the maximum number of facts that it may make. */
-export type Batch = { readonly job: Job; readonly place: Place; readonly most: number; readonly time: Date };
+export type Batch = { readonly job: Job; readonly checkpoint: Checkpoint; readonly most: number; readonly time: Date };
 
 /** Makes the function that runs the next batch of a job. It returns the position after the batch, or undefined once the job has ended. */
 export const batches = (sql: Sql, folds: ReadonlyMap<string, Fold>) => async (batch: Batch) => {
-  const { job, place, most } = batch;
+  const { job, checkpoint, most } = batch;
   const later = folds.get(job.type)?.later;
   if (!later) throw new Error(`nothing says how a job does the work of ${job.type}`);
-  const step = stepsOf(later, job.payload)[place.step];
-  if (!step) return place.wrote ? firstPlace : end(sql, batch, later);
+  const step = stepsOf(later, job.payload)[checkpoint.step];
+  if (!step) return checkpoint.wrote ? firstCheckpoint : end(sql, batch, later);
   if ("walks" in step) return walk(sql, batch, step);
   const { count, after } = await write(sql, batch, statementOf(step, folds));
-  const wrote = place.wrote || count > 0;
-  if (step.isOneBatch || count < most) return { step: place.step + 1, wrote };
-  return { step: place.step, wrote, ...(after === null ? {} : { after }) };
+  const wrote = checkpoint.wrote || count > 0;
+  if (step.isOneBatch || count < most) return { step: checkpoint.step + 1, wrote };
+  return { step: checkpoint.step, wrote, ...(after === null ? {} : { after }) };
 };
 
 type Written = { readonly count: number; readonly after: string | null };
 
-async function write(sql: Sql, { job, place, most, time }: Batch, text: string): Promise<Written> {
+async function write(sql: Sql, { job, checkpoint, most, time }: Batch, text: string): Promise<Written> {
   const { owner, stream, payload, actor, requestId, origin, id } = job;
   const fact = [owner, stream, JSON.stringify(payload)];
   const values = [...fact, most, actor, requestId, time.toISOString(), id, origin && JSON.stringify(origin)];
-  const after = text.includes("$10") ? [place.after ?? null] : [];
+  const after = text.includes("$10") ? [checkpoint.after ?? null] : [];
   const [row] = await sql.unsafe<Written[]>(text, [...values, ...after], { prepare: true });
   return row ?? { count: 0, after: null };
 }
 
 /** Visits the next rows of a walk. Rows that earlier steps make later are visited when the steps run again. */
-async function walk(sql: Sql, { job, place, most }: Batch, { walks }: Walk): Promise<Place> {
+async function walk(sql: Sql, { job, checkpoint, most }: Batch, { walks }: Walk): Promise<Checkpoint> {
   const [row] = await sql.unsafe<{ count: number; after: string | null }[]>(
     `with walked as (${walks}), progress as (update jobs set went_on = now() where job_id = $4::text)
      select count, after::text as after from walked`,
-    [job.stream, most, place.after ?? null, job.id],
+    [job.stream, most, checkpoint.after ?? null, job.id],
     { prepare: true },
   );
-  const { step, wrote } = place;
+  const { step, wrote } = checkpoint;
   return row?.after && row.count === most ? { step, wrote, after: row.after } : { step: step + 1, wrote };
 }
 

@@ -3,7 +3,7 @@ import { foreignKey, isLockLost, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import type { Fold } from "./fold.ts";
 import { lookAgain } from "./follow.ts";
-import { batches, firstPlace, type Job, type Place } from "./job.ts";
+import { batches, type Checkpoint, firstCheckpoint, type Job } from "./job.ts";
 import { giveLeaseBack, takeLease } from "./lease.ts";
 
 export type JobsOptions = {
@@ -71,17 +71,22 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
 
   /** Runs one batch of a job. If that fails, the job pauses, so that others continue without it. */
   async function goOn(job: Job): Promise<void> {
-    const { place, most, races } = begun.get(job.id) ?? beginning;
+    const { checkpoint, most, races } = begun.get(job.id) ?? beginning;
     const since = performance.now();
     try {
-      const next = await nextBatch({ job, place, most, time: clock() });
-      if (next) begun.set(job.id, { ...beginning, place: next, most: suited(most, performance.now() - since) });
+      const next = await nextBatch({ job, checkpoint, most, time: clock() });
+      if (next) begun.set(job.id, { ...beginning, checkpoint: next, most: suited(most, performance.now() - since) });
       else begun.delete(job.id);
     } catch (error) {
       // Somebody changed or added one of the objects at the same moment, or another job has to end first.
       const isRace = Boolean(unique(error) ?? foreignKey(error) ?? isLockLost(error));
       const restsUntil = isRace && races < mostRaces ? 0 : performance.now() + everyMs;
-      begun.set(job.id, { place: firstPlace, most: Math.max(fewest, most >> 1), races: races + 1, restsUntil });
+      begun.set(job.id, {
+        checkpoint: firstCheckpoint,
+        most: Math.max(fewest, most >> 1),
+        races: races + 1,
+        restsUntil,
+      });
       if (!isRace) onError(error);
     }
   }
@@ -89,7 +94,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
 
 /** A job's position, the size of its next batch, the number of lost races in a row, and the time until which it pauses. */
 type Progress = {
-  readonly place: Place;
+  readonly checkpoint: Checkpoint;
   readonly most: number;
   readonly races: number;
   readonly restsUntil: number;
@@ -101,7 +106,7 @@ const mostRaces = 3;
 const fewest = 10;
 const usual = 200;
 const largest = 1_000;
-const beginning: Progress = { place: firstPlace, most: usual, races: 0, restsUntil: 0 };
+const beginning: Progress = { checkpoint: firstCheckpoint, most: usual, races: 0, restsUntil: 0 };
 
 const slowMs = 400;
 const quickMs = 150;

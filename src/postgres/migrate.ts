@@ -10,9 +10,9 @@ import {
   buildIndex,
   type Client,
   type Outcome,
-  type Place,
   prepare,
   progressOf,
+  type StepRun,
 } from "./migrating/migration_step.ts";
 import { candidatesOf } from "./pool/connect.ts";
 import { findServer } from "./pool/find_server.ts";
@@ -68,10 +68,10 @@ async function applyAll(means: Means, files: readonly Migration[]): Promise<read
     const isNew = applied.length === done.length;
     if (!migration && isNew && done.length > 0) means.log.info({ migrations: done.length }, "tables made");
     if (!migration) return done;
-    const place = { migration, progress: await progressOf(client, migration), applied: applied.length };
+    const run = { migration, progress: await progressOf(client, migration), applied: applied.length };
     const log: ProcessLog = isNew ? Object.create(means.log, { info: { value: means.log.debug } }) : means.log;
-    const isLast = place.progress.step + 1 === migration.steps.length;
-    if ((await advance({ ...means, log }, place, pace)) !== "ended" || !isLast) continue;
+    const isLast = run.progress.step + 1 === migration.steps.length;
+    if ((await advance({ ...means, log }, run, pace)) !== "ended" || !isLast) continue;
     log.info({ migration: migration.name }, "migration applied");
     done.push(migration.name);
   }
@@ -80,13 +80,13 @@ async function applyAll(means: Means, files: readonly Migration[]): Promise<read
 type Pace = { rows: number; reportedAt: number };
 
 /** Applies a step, or a batch of one, and pauses for as long as others need. */
-async function advance(means: Means, place: Place, pace: Pace): Promise<Outcome | "going on"> {
-  const { migration, progress } = place;
+async function advance(means: Means, run: StepRun, pace: Pace): Promise<Outcome | "going on"> {
+  const { migration, progress } = run;
   const { log } = means;
   const at = { migration: migration.name, step: `${progress.step + 1} of ${migration.steps.length}` };
   const step = migration.steps[progress.step];
   if (!step) throw new StartError(`Migration ${migration.name} has fewer steps than were applied`);
-  const outcome = await apply(means, { place, step, pace });
+  const outcome = await apply(means, { run, step, pace });
   if (typeof outcome === "object") {
     const { rows, total, tookMs } = outcome;
     pace.rows = Math.round(Math.max(leastRows, Math.min(mostRows, pace.rows * 2, (pace.rows * batchMs) / tookMs)));
@@ -104,18 +104,18 @@ async function advance(means: Means, place: Place, pace: Pace): Promise<Outcome 
   return outcome;
 }
 
-type Work = Readonly<{ place: Place; step: Step; pace: Pace }>;
+type Work = Readonly<{ run: StepRun; step: Step; pace: Pace }>;
 
-async function apply({ client, watcher, log }: Means, { place, step, pace }: Work): Promise<Outcome | Batch> {
+async function apply({ client, watcher, log }: Means, { run, step, pace }: Work): Promise<Outcome | Batch> {
   switch (step.kind) {
     case "transaction":
-      return applyStep(client, place, step.text);
+      return applyStep(client, run, step.text);
     case "batches":
-      return applyBatch(client, { place, step, most: pace.rows });
+      return applyBatch(client, { run, step, most: pace.rows });
     case "index": {
-      const { name } = place.migration;
+      const { name } = run.migration;
       using _watch = watchIndexBuild(watcher, { index: step.index, log, migration: name, everyMs: reportMs });
-      return await buildIndex(client, place, step);
+      return await buildIndex(client, run, step);
     }
   }
 }

@@ -27,7 +27,8 @@ export async function retryWhileFull<T>(work: () => Promise<T>): Promise<T> {
 /** How many jobs run at a time, and how many may wait. */
 export type HashQueueLimits = { concurrency: number; queue: number };
 
-export type Place = { readonly signal?: AbortSignal; readonly share?: Share };
+/** The call that waits for a hash: the signal that ends its wait, and its share. */
+export type HashCall = { readonly signal?: AbortSignal; readonly share?: Share };
 
 type Waiter = { readonly start: () => void; readonly refuse: () => void };
 
@@ -53,7 +54,7 @@ export function hashQueue({ concurrency, queue }: HashQueueLimits) {
   }
 
   /** Waits for a place; throws if there is none, or if the place in line is lost to another. */
-  function called({ signal, share = noShare }: Place): Promise<void> {
+  function called({ signal, share = noShare }: HashCall): Promise<void> {
     if (waiting.size >= queue) {
       const last = waiting.yieldTo(share);
       if (!last) throw full();
@@ -74,13 +75,13 @@ export function hashQueue({ concurrency, queue }: HashQueueLimits) {
     });
   }
 
-  async function enqueue<T>(work: () => Promise<T>, place: Place = {}): Promise<T> {
-    place.signal?.throwIfAborted();
+  async function enqueue<T>(work: () => Promise<T>, call: HashCall = {}): Promise<T> {
+    call.signal?.throwIfAborted();
     if (running < concurrency) running++;
-    else await called(place);
+    else await called(call);
     const since = performance.now();
     try {
-      place.signal?.throwIfAborted();
+      call.signal?.throwIfAborted();
       return await work();
     } finally {
       release(performance.now() - since);

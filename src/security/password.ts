@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
 import { sameBytes } from "./compare.ts";
 import { foreignHash, isFault } from "./foreign_hash.ts";
-import { type HashQueueLimits, hashQueue, type Place } from "./hash_queue.ts";
+import { type HashCall, type HashQueueLimits, hashQueue } from "./hash_queue.ts";
 
 export { HashQueueFull, retryWhileFull } from "./hash_queue.ts";
 
@@ -38,19 +38,19 @@ export function passwordHasher({ concurrency, queue, ...cost }: HashQueueLimits 
 
   return {
     /** Hashes a password into an argon2id PHC string. */
-    hash: (password: string, place?: Place) => enqueue(() => bench.hash(password), place),
+    hash: (password: string, call?: HashCall) => enqueue(() => bench.hash(password), call),
 
     /** Whether the password matches the hash. */
-    verify: (stored: string, password: string, place?: Place) => enqueue(() => bench.verify(stored, password), place),
+    verify: (stored: string, password: string, call?: HashCall) => enqueue(() => bench.verify(stored, password), call),
 
     /** Does the work of `verify`, for a user who does not exist. */
-    verifyDecoy: async (password: string, place?: Place): Promise<false> => {
-      await enqueue(() => bench.verify(decoy, password), place);
+    verifyDecoy: async (password: string, call?: HashCall): Promise<false> => {
+      await enqueue(() => bench.verify(decoy, password), call);
       return false;
     },
 
     /** Runs several checks and hashes, and nothing else, as one job, so that a change in progress is not refused halfway. */
-    inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, place?: Place) => enqueue(() => work(bench), place),
+    inOnePlace: <T>(work: (bench: PasswordBench) => Promise<T>, call?: HashCall) => enqueue(() => work(bench), call),
 
     /** Whether the stored hash was created elsewhere, or with a cost other than the current one. */
     needsRehash: (stored: string) =>

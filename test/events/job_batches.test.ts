@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { batches, firstPlace, type Job, type Place } from "../../src/events/job.ts";
+import { batches, type Checkpoint, firstCheckpoint, type Job } from "../../src/events/job.ts";
 import { folds } from "../../src/runtime/modules.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { append, idOf, role } from "../fixture/seed.ts";
@@ -40,7 +40,7 @@ test.each([
     const next = batches(client, folds);
     const began: Begun = { type, stream: stream || owner, payload };
     const job: Job = { ...began, id: "job", owner, version: 2n, actor: null, requestId: "request", origin: null };
-    const batch = (place: Place) => next({ job, place, most, time: new Date() });
+    const batch = (checkpoint: Checkpoint) => next({ job, checkpoint, most, time: new Date() });
     await client`
       insert into jobs (job_id, owner, type, stream, version, payload, request_id, created)
       values (${job.id}, ${owner}, ${type}, ${job.stream}, 2, '{}', 'request', now())`;
@@ -50,8 +50,8 @@ test.each([
     await stranger.sql`select from projects`;
     const written = async () => Number((await client`select written from jobs`)[0]?.written);
     const halves: number[] = [];
-    for (let place: Place = firstPlace, before = await entriesRead(client); halves.length < 2; ) {
-      place = (await batch(place)) ?? expect.unreachable();
+    for (let checkpoint: Checkpoint = firstCheckpoint, before = await entriesRead(client); halves.length < 2; ) {
+      checkpoint = (await batch(checkpoint)) ?? expect.unreachable();
       if ((await written()) < (grants / 2) * (1 + halves.length)) continue;
       const now = await entriesRead(client);
       halves.push(now - before);

@@ -7,8 +7,8 @@ export type Client = postgres.Sql<{ bigint: bigint }>;
 /** The progress of a migration of several steps; in a step of batches, `after` is the last key that was done, as a row of literals. */
 export type Progress = Readonly<{ step: number; after: string | null; rows: number; moves: number }>;
 
-/** The state of the database: the migration to apply, its progress, and how many were applied before it. */
-export type Place = Readonly<{ migration: Migration; progress: Progress; applied: number }>;
+/** A run of a step: the migration to apply, its progress, and how many were applied before it. */
+export type StepRun = Readonly<{ migration: Migration; progress: Progress; applied: number }>;
 
 /** The outcome of a step: another node may have done it, or running statements may hold its tables. */
 export type Outcome = "ended" | "overtaken" | "locked";
@@ -55,20 +55,20 @@ export async function progressOf(client: Client, { name, checksums }: Migration)
 }
 
 /** Runs the statements of the step that is due, and records that it ended. */
-export function applyStep(client: Client, place: Place, text: string): Promise<Outcome> {
-  return transact(client, place, `${text}\n;${ended(place)}`);
+export function applyStep(client: Client, run: StepRun, text: string): Promise<Outcome> {
+  return transact(client, run, `${text}\n;${ended(run)}`);
 }
 
 /**
  * Builds an index while others write. Its waits hold up nobody, so they have no bound. A build that was killed leaves an invalid index; it
  * is dropped, but not while a node that builds it holds its lock on the table.
  */
-export async function buildIndex(client: Client, place: Place, step: Step & { kind: "index" }): Promise<Outcome> {
+export async function buildIndex(client: Client, run: StepRun, step: Step & { kind: "index" }): Promise<Outcome> {
   const { index, table, text } = step;
   const isInvalid = `exists (select from pg_index where indexrelid = to_regclass('${index}') and not indisvalid)`;
   const cleared = await transact(
     client,
-    place,
+    run,
     `do $clear$ begin
       if ${isInvalid} then
         lock table ${table} in share update exclusive mode;
@@ -77,12 +77,12 @@ export async function buildIndex(client: Client, place: Place, step: Step & { ki
     end $clear$`,
   );
   if (cleared !== "ended") return cleared;
-  const built = await outcomeOf(place, () => client.unsafe(text));
+  const built = await outcomeOf(run, () => client.unsafe(text));
   if (built !== "ended") return built;
   const check = `do $check$ begin
     if ${isInvalid} then raise exception 'the index is invalid' using errcode = 'lock_not_available'; end if;
   end $check$`;
-  return applyStep(client, place, check);
+  return applyStep(client, run, check);
 }
 
 // A table that was small when it was last analyzed would be read as a whole for each batch.
@@ -91,9 +91,9 @@ const byIndex = "set local enable_seqscan = off; set local max_parallel_workers_
 /** Runs a step of batches for the next rows, or records that the step ended when there are none. */
 export async function applyBatch(
   client: Client,
-  { place, step, most }: { place: Place; step: Step & { kind: "batches" }; most: number },
+  { run, step, most }: { run: StepRun; step: Step & { kind: "batches" }; most: number },
 ): Promise<Outcome | Batch> {
-  const { after, rows } = place.progress;
+  const { after, rows } = run.progress;
   const { table } = step;
   const keys = step.keys.join(", ");
   const began = after === null ? "true" : `(${keys}) > ${after}`;
@@ -109,14 +109,14 @@ export async function applyBatch(
     from first, last`);
   const batch = (condition: string) => step.text.replaceAll(":batch", () => condition);
   // Also without rows, so that a statement that cannot be planned fails on every new database.
-  if (!page) return applyStep(client, place, batch(`((${keys}) is null and false)`));
+  if (!page) return applyStep(client, run, batch(`((${keys}) is null and false)`));
   const done = rows + page.rows;
   const text = batch(`(${between(step.keys, page)})`);
   const startedAt = performance.now();
   const outcome = await transact(
     client,
-    place,
-    `${byIndex}; ${text}\n;${moved(place, `step = ${place.progress.step}, after = ${page.upto}, rows = ${done}`)}`,
+    run,
+    `${byIndex}; ${text}\n;${moved(run, `step = ${run.progress.step}, after = ${page.upto}, rows = ${done}`)}`,
   );
   if (outcome !== "ended") return outcome;
   return { rows: done, total: Math.max(done, page.total), tookMs: performance.now() - startedAt };
@@ -141,17 +141,17 @@ function between(keys: readonly string[], { first, last }: Pick<Page, "first" | 
 
 // Several statements in one message form one transaction, which a lost connection cannot split. The lock lasts as long as the transaction,
 // so it needs no session. A node that waited for it finds that another was faster, and reads again.
-function transact(client: Client, place: Place, text: string): Promise<Outcome> {
-  const { applied, progress } = place;
+function transact(client: Client, run: StepRun, text: string): Promise<Outcome> {
+  const { applied, progress } = run;
   const guard = `do $guard$ begin
     if (select count(*) from migrations) <> ${applied}
       or coalesce((select moves from migration_under_way), 0) <> ${progress.moves}
     then raise exception 'overtaken' using errcode = '${overtaken}'; end if;
   end $guard$`;
-  return outcomeOf(place, () => client.unsafe(`${lock};\n${guard};\n${bounded};\n${text}`));
+  return outcomeOf(run, () => client.unsafe(`${lock};\n${guard};\n${bounded};\n${text}`));
 }
 
-async function outcomeOf({ migration, progress }: Place, work: () => Promise<unknown>): Promise<Outcome> {
+async function outcomeOf({ migration, progress }: StepRun, work: () => Promise<unknown>): Promise<Outcome> {
   try {
     await work();
     return "ended";
@@ -166,14 +166,14 @@ async function outcomeOf({ migration, progress }: Place, work: () => Promise<unk
   }
 }
 
-function ended(place: Place): string {
-  const { migration, progress } = place;
+function ended(run: StepRun): string {
+  const { migration, progress } = run;
   const { name, checksums, steps } = migration;
-  if (progress.step + 1 < steps.length) return moved(place, `step = ${progress.step + 1}, after = null, rows = 0`);
+  if (progress.step + 1 < steps.length) return moved(run, `step = ${progress.step + 1}, after = null, rows = 0`);
   return `insert into migrations (name, checksum) values ('${name}', '${checksums[0]}'); delete from migration_under_way`;
 }
 
-function moved({ migration: { name, checksums }, progress: { moves } }: Place, change: string): string {
+function moved({ migration: { name, checksums }, progress: { moves } }: StepRun, change: string): string {
   return `insert into migration_under_way (name, checksum, step, moves) values ('${name}', '${checksums[0]}', 0, 0)
     on conflict (one) do nothing;
     update migration_under_way set moves = ${moves + 1}, ${change}`;
