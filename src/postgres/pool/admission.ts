@@ -4,7 +4,7 @@ import type { Limiter, QueueEntry } from "../../security/limiter.ts";
 import { noShare, type Share } from "../../security/turns.ts";
 import { isConnectionsExhausted, isDiskFull, isReadOnly, isSpoiled, markSent, markUnsent } from "../failure.ts";
 import type { Client } from "./client.ts";
-import { type Admit, onEnd, type Statement } from "./driver.ts";
+import { type Admit, failUnsent, isSent, onEnd, type Statement, textOf } from "./driver.ts";
 import type { Pool } from "./pool.ts";
 
 /** Callbacks for a statement: when it is sent and when it ends. */
@@ -27,7 +27,7 @@ export type Gate = Readonly<{
 export function admission(gate: Gate): Admit {
   const { limiter, observe, waitMs, cancelMs } = gate;
   return (statement) => {
-    const observed = observe?.(statement.strings.join("$"));
+    const observed = observe?.(textOf(statement));
     const until = performance.now() + waitMs;
     let started = false;
     let client: Client | undefined;
@@ -47,12 +47,12 @@ export function admission(gate: Gate): Admit {
         if (!started) observed?.sent();
         started = true;
       },
-      refuse: () => statement.reject(refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
+      refuse: () => failUnsent(statement, refuse.because("UNAVAILABLE", { retrySeconds: 1 })),
     };
     onEnd(statement, {
       again(error) {
         clearTimeout(timer);
-        if (!client || statement.state || !isConnectionsExhausted(error) || performance.now() > until) return false;
+        if (!client || isSent(statement) || !isConnectionsExhausted(error) || performance.now() > until) return false;
         // An open connection is enough, or one that replaces another pool's.
         if (gate.pool.size() < 2 && !gate.makeRoom?.()) return false;
         gate.pool.drop(client, "unopened");
@@ -64,7 +64,7 @@ export function admission(gate: Gate): Admit {
       distrusted: () => (isCanceled ? canceledLate() : undefined),
       ended(error) {
         clearTimeout(timer);
-        if (client) giveBack(gate, client, { sent: statement.state !== null, error });
+        if (client) giveBack(gate, client, { sent: isSent(statement), error });
         if (started) observed?.ended(error);
         if (client) limiter.leave(share);
       },

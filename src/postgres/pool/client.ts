@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Share } from "../../security/turns.ts";
-import { type Statement, senderOf, serverKeyOf } from "./driver.ts";
+import { failUnsent, type Statement, senderOf, serverKeyOf } from "./driver.ts";
 import { type Candidates, findServer } from "./find_server.ts";
 import { cancelOn, createLink, hungUp, type Link } from "./link.ts";
 import type { Watched } from "./watchdog.ts";
@@ -74,7 +74,7 @@ export function createClient({ servers, need, aside, closed, lifetimeMs }: Clien
           send = senderOn(found.link);
           send(statement, share);
         },
-        (error: unknown) => statement.reject(error),
+        (error: unknown) => failUnsent(statement, error),
       );
     },
     cancel(statement) {

@@ -3,8 +3,10 @@ import type { Socket } from "node:net";
 // Everything private to postgres.js 3.4.9 that we read, replace or imitate. package.json pins its version, and
 // test/postgres/pool/driver.test.ts names each field: an upgrade has to change both.
 
-/** The properties of a statement that is sent. */
-export type Statement = {
+/** A statement that is sent. Its other properties are private to the driver: the functions of this file read and replace them. */
+export type Statement = { readonly executed: boolean };
+
+type SentStatement = Statement & {
   readonly strings: readonly string[];
   readonly state: unknown;
   resolve: (rows: unknown) => void;
@@ -14,8 +16,7 @@ export type Statement = {
 };
 
 /** The properties of a postgres.js statement; a fragment is one that is never awaited. */
-type DriverStatement = Statement & {
-  readonly executed: boolean;
+type DriverStatement = SentStatement & {
   then: Promise<unknown>["then"];
   catch: Promise<unknown>["catch"];
   finally: Promise<unknown>["finally"];
@@ -44,8 +45,18 @@ export type Course = Readonly<{
   distrusted: () => Error | undefined;
 }>;
 
+/** The text of a statement, with `$` for each parameter. */
+export const textOf = (statement: Statement): string => (statement as SentStatement).strings.join("$");
+
+/** Whether a connection has sent a statement. */
+export const isSent = (statement: Statement): boolean => (statement as SentStatement).state !== null;
+
+/** Rejects a statement that no connection sends. */
+export const failUnsent = (statement: Statement, error: unknown): void => (statement as SentStatement).reject(error);
+
 /** Follows a statement to its end. */
-export function onEnd(statement: Statement, { ended, again, distrusted }: Course): void {
+export function onEnd(sent: Statement, { ended, again, distrusted }: Course): void {
+  const statement = sent as SentStatement;
   const { resolve, reject } = statement;
   const over = (error?: unknown) => {
     Object.assign(statement, spent);
@@ -104,7 +115,8 @@ const spent = { resolve: ignore, reject: ignore, args: [], parameters: [] };
 export type ServerKey = { readonly pid?: number | null; readonly secret?: number | null };
 
 /** Reads the key of the server's process that a connection stored in its statement; empty before there is one. */
-export const serverKeyOf = (statement: Statement | undefined): ServerKey => (statement?.state ?? {}) as ServerKey;
+export const serverKeyOf = (statement: Statement | undefined): ServerKey =>
+  ((statement as SentStatement | undefined)?.state ?? {}) as ServerKey;
 
 /** Notes the server's name on its socket, where the driver looks for the name that the certificate must have. */
 export const nameServer = (socket: Socket, server: { readonly host: string; readonly port: number }): Socket =>
@@ -136,7 +148,7 @@ type Settle = (settled: unknown) => void;
  * with the fields that a connection reads and writes. The driver's is a promise of a class of its own, and its whole text is the key among
  * the prepared statements of a connection, hashed and compared for each call.
  */
-class PreparedStatement implements Statement, PromiseLike<unknown> {
+class PreparedStatement implements SentStatement, PromiseLike<unknown> {
   readonly strings: readonly string[];
   readonly options = prepared;
   readonly tagged = false;
