@@ -245,6 +245,7 @@ async function furtherCalls(): Promise<Readonly<Record<string, readonly HandlerC
       { request: { instance: true } },
       { request: { actorId: "none" } },
       { request: { aboutUserId: "none", projectId: "none" } },
+      { request: { onBehalfOfId: "none", actorId: "none" } },
       { request: { types: ["user.deleted", "user.locked"] } },
       { request: { projectId: "p", objectId: "o" }, ...someReach },
     ],
@@ -469,7 +470,7 @@ test("pages look for codes and the names of projects by the statements of their 
 
 test("a position whose history the log lost is answered by the statements of its file", async () => {
   handlers.heard();
-  const filter = { owner: "o", objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
+  const filter = { owner: "o", objectId: "", actorId: "", aboutUserId: "", projectId: "", onBehalfOfId: "", types: [] };
   const lost = beginAt(handlers.deps.sql, filter, { number: 9n, batch: "0123456789abcdef" });
   await expect(lost).rejects.toThrow();
   await show("history_lost.sql", handlers.heard());

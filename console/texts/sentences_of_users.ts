@@ -374,6 +374,12 @@ export const sentencesOfUsers = {
     "La connexion de {user} à {app} a pris fin",
     "Terminó la sesión de {user} en {app}",
   ],
+  "delegation.begun": [
+    "{actor} began to act on behalf of {user} at {resourceUri}",
+    "{actor} hat begonnen, im Namen von {user} bei {resourceUri} zu handeln",
+    "{actor} a commencé à agir au nom de {user} auprès de {resourceUri}",
+    "{actor} empezó a actuar en nombre de {user} ante {resourceUri}",
+  ],
   "consent.given": [
     "{user} gave consent to {app}",
     "{user} hat {app} zugestimmt",

@@ -13,6 +13,7 @@ export type EventFilter = {
   readonly actorId: string;
   readonly aboutUserId: string;
   readonly projectId: string;
+  readonly onBehalfOfId: string;
   readonly types: readonly string[];
   /** The position after which to begin; if empty, from now on. */
   readonly after: string;

@@ -226,6 +226,7 @@ const revokedByFact = {
   "registration.completed": nobody,
   "registration.expired": nobody,
   "delivery.retried": nobody,
+  "delegation.begun": nobody,
 } satisfies Record<FactType, Revoked>;
 
 const revokedByType: ReadonlyMap<string, Revoked> = new Map(Object.entries(revokedByFact));

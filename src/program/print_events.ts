@@ -53,6 +53,7 @@ function filterOf({ text, has }: CommandLine): EventFilter {
     aboutUserId: text("about-user") ?? "",
     projectId: text("project") ?? "",
     actorId: text("actor") ?? "",
+    onBehalfOfId: text("on-behalf-of") ?? "",
     types: types.map((type) => type.trim()),
     after: text("after") ?? "",
   };

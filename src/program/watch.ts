@@ -10,6 +10,7 @@ export const watch: Command = {
     { name: "about-user", value: "ID", about: "only events about this user" },
     { name: "project", value: "ID", about: "only events about this project" },
     { name: "actor", value: "ID", about: "only events that this user caused" },
+    { name: "on-behalf-of", value: "ID", about: "only events that somebody caused on behalf of this user" },
     { name: "instance", about: "events of the whole instance, from every organization" },
     { name: "after", value: "POSITION", about: "start after this position; by default with the next event" },
     {

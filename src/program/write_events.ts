@@ -46,7 +46,8 @@ async function copy(connection: Connection, { path, until, signal }: Copy): Prom
   const end = numberOf(await lastPosition(connection, signal));
   const after = file.positions.at(-1) ?? "0";
   if (numberOf(after) >= end) return 0;
-  const filter = { instance: true, objectId: "", aboutUserId: "", projectId: "", actorId: "", types: [], after };
+  const none = { objectId: "", aboutUserId: "", projectId: "", actorId: "", onBehalfOfId: "", types: [] };
+  const filter = { instance: true, ...none, after };
   const onLost = () => warn("the connection was lost; trying again");
   let written = 0;
   for await (const event of watchEvents(connection, filter, { signal, onLost, seen: file.positions })) {

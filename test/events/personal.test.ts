@@ -47,6 +47,7 @@ test("of events about a user, each text is personal, or stays after an erasure f
     ),
     // What applications and projects call what they allow.
     "consent.given": ["scopes"],
+    "delegation.begun": ["resource_uri", "scopes"],
     "user_grant.added": ["role_keys"],
     "user_grant.changed": ["role_keys"],
     "user_grant.role_removed": ["key"],

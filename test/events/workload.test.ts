@@ -17,6 +17,7 @@ import { type Answer, type Client, machine, organization, type Postern, signedUp
 import { mailsTo } from "../notify/mail_log.ts";
 import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
 import { openBrowser } from "../provider/browser.ts";
+import { delegation, exchanged, userTokens } from "../provider/delegation.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
 import { allInvitationsComeAndGo } from "../services/invitations/received.ts";
@@ -367,6 +368,15 @@ function operationsOn(world: World, chance: () => number) {
   ];
 }
 
+/** A machine that acts for a user who stays, and for one who may be deleted after that. */
+async function delegationsBegin(at: Postern, chance: () => number): Promise<void> {
+  for (const share of [0, 0.5]) {
+    const mine = await delegation(at);
+    expect((await exchanged(mine, (await userTokens(mine)).access_token)).status).toBe(200);
+    if (chance() < share) await at.admin.delete(`/v1/users/${mine.person.userId}`);
+  }
+}
+
 /** A domain that was proven, missed, lost and removed, and one that stays. */
 async function domainsComeAndGo(sql: Sql): Promise<void> {
   const { post, get, delete: remove } = postern.admin;
@@ -410,6 +420,7 @@ test(`the log replayed gives the tables that a random workload left (seed ${seed
   await passwordRemoved(postern, handlers.deps);
   await documentsComeAndGo(postern, handlers.deps);
   await credentialsComeAndGo(postern);
+  await delegationsBegin(postern, chance);
   const missing = async () => {
     const ofEarlierReleases = ["factor.refused"];
     const types = await client.sql<{ type: string }[]>`select distinct type from events`;

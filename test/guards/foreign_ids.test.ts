@@ -32,6 +32,7 @@ const foreign: Readonly<Record<string, () => string | Promise<string>>> = {
   ids: () => other.userId,
   actor_id: () => other.userId,
   about_user_id: () => other.userId,
+  on_behalf_of_id: () => other.userId,
   object_id: () => other.projectId,
   project_id: () => other.projectId,
   project_grant_id: () => other.newProjectGrant(),

@@ -23,6 +23,11 @@ const ofProject = (rpc: string, name: string, request: JsonObject): Scene => ({
 
 const text = { name: "project", namePrefix: "PRO", search: "proj" };
 
+const anybody = {
+  ...{ objectId: "none", actorId: "none", aboutUserId: "none", projectId: "none", onBehalfOfId: "none" },
+  ...{ since: "2001-01-01T00:00:00Z", until: "2101-01-01T00:00:00Z", pageSize: 1 },
+};
+
 /** Lists with filters and orders, and what is refused about them. */
 export const listScenes: readonly Scene[] = [
   {
@@ -96,5 +101,15 @@ export const listScenes: readonly Scene[] = [
   scene("MemberService.ListMembers", "VALIDATION_FAILED", ["by an unknown role", { filter: { role: "KING" } }], {
     fields: ["filter.role"],
   }),
+  scene("EventService.ListEvents", "OK", ["by everything at once", { ...anybody, types: ["delegation.begun"] }]),
+  scene("EventService.ListEvents", "OK", ["on behalf of nobody", { onBehalfOfId: "nobody" }]),
+  scene(
+    "EventService.ListEvents",
+    "VALIDATION_FAILED",
+    ["on behalf of too long an id", { onBehalfOfId: "a".repeat(201) }],
+    {
+      fields: ["onBehalfOfId"],
+    },
+  ),
   scene("UserService.GetUserByLoginName", "USER_NOT_FOUND", ["of nobody", { loginName: "nobody at all" }]),
 ];

@@ -59,7 +59,10 @@ beforeAll(async () => {
     insert into events (owner, stream, version, type, payload, actor, request_id, time)
     select 'organization' || n % 30, 'object' || n / 3, n % 3 + 1, 'project.created', '{"name": "Year"}',
       'actor' || n % 50, 'load', now() - (${others} - n) * interval '17 minutes'
-    from generate_series(1, ${others}) n`);
+    from generate_series(1, ${others}) n;
+    insert into events (owner, stream, version, type, payload, actor, request_id, time)
+    select 'organization7', 'delegation' || n, 1, 'delegation.begun', '{"userId": "other7"}', 'actor7', 'load',
+      now() - n * interval '1 minute' from generate_series(1, 50) n`);
   // Applications with origins, each with a sign-in and its token.
   await client.unsafe(`
     insert into applications (owner, app_id, project_id, name, client_id, oidc, version, created, changed)
@@ -122,7 +125,8 @@ const here = () => callIn(postern.organizationId, postern.adminId);
 const there = () => callIn("organization7", postern.adminId);
 
 const longAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
-type ListEvents = { instance?: boolean; objectId?: string; actorId?: string; since?: Timestamp; until?: Timestamp };
+type Ids = Partial<Readonly<Record<"objectId" | "actorId" | "onBehalfOfId", string>>>;
+type ListEvents = Ids & { instance?: boolean; since?: Timestamp; until?: Timestamp };
 
 /** A list of events; `deep` goes on after so many pages. */
 const events = (request: ListEvents, { call = there, deep = 0 } = {}): Case["ask"] => {
@@ -156,7 +160,7 @@ const grantsOf = (request: { userId?: string; projectId?: string }, deep = 0): C
 const watched = (owner: string, after = beginning): Case["ask"] => {
   return async ({ sql }) => {
     const stop = new AbortController();
-    const filter = { owner, objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
+    const filter = { owner, objectId: "", actorId: "", aboutUserId: "", projectId: "", onBehalfOfId: "", types: [] };
     const watching = watch({ sql, tail: noTail, filter, signal: stop.signal }, { at: after });
     for await (const one of watching) if (one.owner === owner) break;
   };
@@ -208,6 +212,10 @@ const cases: readonly Case[] = [
   {
     ...{ name: "events by an actor, wherever, long ago", index: "events_of_actor", most: 310 },
     ask: events({ instance: true, actorId: "actor7", until: longAgo(300) }),
+  },
+  {
+    ...{ name: "events by an actor on behalf of a user", index: "events_about_user", most: 160 },
+    ask: events({ instance: true, actorId: "actor7", onBehalfOfId: "other7" }),
   },
   {
     ...{ name: "a watch that goes on from the beginning", index: "event_numbers_pkey", most: 10_510 },

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { freshDatabase } from "../database.ts";
 import { machine, startPostern } from "../harness.ts";
+import { delegation, exchanged, userTokens } from "../provider/delegation.ts";
+import { done } from "../provider/holding.ts";
 import { freePort } from "../wire/free_port.ts";
 import { postern as program, running } from "./command.ts";
 
@@ -31,7 +33,7 @@ test("watch prints events, and goes on after the last one when the service was r
   expect(await watching.stop("SIGINT")).toBe(0);
 });
 
-test("watch prints what is about a user, or a project, alone", async () => {
+test("watch prints what is about a user, about a project, or on behalf of a user, alone", async () => {
   await using postern = await startPostern();
   const env = { POSTERN_ADMIN_TOKEN: postern.config.adminToken ?? "" };
   const { userId } = await machine(postern);
@@ -39,10 +41,15 @@ test("watch prints what is about a user, or a project, alone", async () => {
   const from = ["watch", "--url", postern.url, "--after", "0"];
   await using ofUser = running([...from, "--about-user", userId], env);
   await using ofProject = running([...from, "--project", body.projectId], env);
+  const mine = await delegation(postern);
+  done(await exchanged(mine, (await userTokens(mine)).access_token));
+  const acting = ["--on-behalf-of", mine.person.userId, "--actor", mine.machine.userId];
+  await using onBehalf = running([...from, ...acting], env);
   const types = (one: typeof ofUser) => one.lines().map((line) => (line as Line).type);
   const wait = { timeout: 60_000 };
   await vi.waitFor(() => expect(types(ofUser)).toEqual(["user.machine_created", "access_token.created"]), wait);
   await vi.waitFor(() => expect(types(ofProject)).toEqual(["project.created"]), wait);
+  await vi.waitFor(() => expect(types(onBehalf)).toEqual(["delegation.begun"]), wait);
 });
 
 test("watch writes to a file that says where to go on, also after a line that was not finished", async () => {

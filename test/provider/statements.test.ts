@@ -218,7 +218,7 @@ async function untrimmed(request: Request): Promise<readonly string[]> {
   return statements.join().includes("surplus") ? untrimmed(request) : statements;
 }
 
-test("a token on behalf of a user takes six statements", async () => {
+test("a token on behalf of a user takes six statements, and the first of a machine one more for its event", async () => {
   const { machine, target, ...all } = await delegation(postern);
   const { access_token: subject_token } = await userTokens({ machine, target, ...all, issuer: postern.url });
   const form = {
@@ -227,6 +227,9 @@ test("a token on behalf of a user takes six statements", async () => {
     subject_token_type: accessTokenType,
     resource: target.uri,
   };
+  const first = await sent("/oauth/token", { form, headers: basic(machine) });
+  expect([first.status, first.statements.length]).toEqual([200, 7]);
+  expect(first.statements.join()).toContain("insert into events");
   const token = await sent("/oauth/token", { form, headers: basic(machine) });
   expect([token.status, token.statements.length]).toEqual([200, 6]);
   await show("exchange", token.statements);

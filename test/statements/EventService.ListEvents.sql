@@ -113,6 +113,25 @@ about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number
 (select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
     select *, coalesce(
 owner = $1
+and actor = $2
+and about_user_id = $3 and type = $4
+, false) as "isMatch",
+      row_number() over (order by time desc, events.position desc) = $5 as "isLast"
+    from (
+select * from events where
+owner = $6
+ and true and true
+  and true
+order by time desc, events.position desc limit $7) events
+  ) events left join lateral (select n.number from event_numbers n where n.position = events.position) numbered on true
+  where "isMatch" or "isLast" order by time desc, events.position desc limit $8;
+
+select
+epoch, xid::text as xid, events.position, owner, stream, version, type, payload, actor, request_id as "requestId", origin,
+about_user_id as "aboutUserId", project_id as "projectId", time, numbered.number,
+(select b.id from event_batches b where b.first <= numbered.number order by b.first desc limit 1) as batch, "isMatch", "isLast" from (
+    select *, coalesce(
+owner = $1
 and type = any($2), false) as "isMatch",
       row_number() over (order by time desc, events.position desc) = $3 as "isLast"
     from (

@@ -28,7 +28,7 @@ export function requestsOf(method: DescMethod): ListRequest[] {
 }
 
 // Events of an organization have no index together with these.
-const besideOrganization = ["objectId", "actorId", "aboutUserId", "projectId"];
+const besideOrganization = ["objectId", "actorId", "aboutUserId", "projectId", "onBehalfOfId"];
 
 // What is asked about how users sign in has no index: too many users have the same answer.
 const unserved = [
@@ -105,6 +105,7 @@ const texts: Readonly<Record<string, readonly unknown[]>> = {
   objectId: ["u1", "zzz"],
   actorId: ["u1", "u2", "zzz"],
   aboutUserId: ["u1", "zzz"],
+  onBehalfOfId: ["u1", "zzz"],
   types: [["user.unlocked"], ["user.reactivated"]],
   since: ["2001-01-01T00:00:00Z"],
   until: ["2101-01-01T00:00:00Z"],

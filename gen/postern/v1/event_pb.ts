@@ -14,6 +14,8 @@ import type { AttemptFact, AttemptFactJson } from "./attempt_pb.ts";
 import { file_postern_v1_attempt } from "./attempt_pb.ts";
 import type { ConsentFact, ConsentFactJson } from "./consent_pb.ts";
 import { file_postern_v1_consent } from "./consent_pb.ts";
+import type { DelegationFact, DelegationFactJson } from "./delegation_pb.ts";
+import { file_postern_v1_delegation } from "./delegation_pb.ts";
 import type { DeliveryFact, DeliveryFactJson } from "./delivery_pb.ts";
 import { file_postern_v1_delivery } from "./delivery_pb.ts";
 import type { DomainFact, DomainFactJson } from "./domain_pb.ts";
@@ -55,7 +57,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file postern/v1/event.proto.
  */
 export const file_postern_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChZwb3N0ZXJuL3YxL2V2ZW50LnByb3RvEgpwb3N0ZXJuLnYxIuACCgVFdmVudBIQCghwb3NpdGlvbhgBIAEoCRIMCgR0eXBlGAIgASgJEhEKCW9iamVjdF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBBIWCg5yZXNvdXJjZV9vd25lchgFIAEoCRIVCghhY3Rvcl9pZBgGIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYByABKAkSKAoEdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHgoEZmFjdBgJIAEoCzIQLnBvc3Rlcm4udjEuRmFjdBIiCgZvcmlnaW4YCiABKAsyEi5wb3N0ZXJuLnYxLk9yaWdpbhIaCg1hYm91dF91c2VyX2lkGAsgASgJSAGIAQESFwoKcHJvamVjdF9pZBgMIAEoCUgCiAEBQgsKCV9hY3Rvcl9pZEIQCg5fYWJvdXRfdXNlcl9pZEINCgtfcHJvamVjdF9pZCLxCQoERmFjdBI0CghpbnN0YW5jZRgBIAEoCzIYLnBvc3Rlcm4udjEuSW5zdGFuY2VGYWN0QgaCthgCCAFIABI8Cgxvcmdhbml6YXRpb24YAiABKAsyHC5wb3N0ZXJuLnYxLk9yZ2FuaXphdGlvbkZhY3RCBoK2GAIIAUgAEiwKBHVzZXIYAyABKAsyFC5wb3N0ZXJuLnYxLlVzZXJGYWN0QgaCthgCCAJIABI7CgxhY2Nlc3NfdG9rZW4YBCABKAsyGy5wb3N0ZXJuLnYxLkFjY2Vzc1Rva2VuRmFjdEIGgrYYAggDSAASQwoHc2Vzc2lvbhgFIAEoCzIXLnBvc3Rlcm4udjEuU2Vzc2lvbkZhY3RCF4K2GBMIAxoPZXhwaXJhdGlvbl9kYXRlSAASMgoHcHJvamVjdBgGIAEoCzIXLnBvc3Rlcm4udjEuUHJvamVjdEZhY3RCBoK2GAIIAkgAEj0KDXByb2plY3RfZ3JhbnQYByABKAsyHC5wb3N0ZXJuLnYxLlByb2plY3RHcmFudEZhY3RCBoK2GAIIAkgAEjoKC2FwcGxpY2F0aW9uGAggASgLMhsucG9zdGVybi52MS5BcHBsaWNhdGlvbkZhY3RCBoK2GAIIAUgAEjcKCnVzZXJfZ3JhbnQYCSABKAsyGS5wb3N0ZXJuLnYxLlVzZXJHcmFudEZhY3RCBoK2GAIIAkgAEjAKBm1lbWJlchgKIAEoCzIWLnBvc3Rlcm4udjEuTWVtYmVyRmFjdEIGgrYYAggCSAASMAoGcG9saWN5GAsgASgLMhYucG9zdGVybi52MS5Qb2xpY3lGYWN0QgaCthgCCAFIABIyCgZmYWN0b3IYDCABKAsyFi5wb3N0ZXJuLnYxLkZhY3RvckZhY3RCCIK2GAQIAhABSAASOQoLc2lnbmluZ19rZXkYFCABKAsyGi5wb3N0ZXJuLnYxLlNpZ25pbmdLZXlGYWN0QgaCthgCCAFIABIxCgdzaWduX29uGBUgASgLMhYucG9zdGVybi52MS5TaWduT25GYWN0QgaCthgCCANIABI0Cgdjb25zZW50GB4gASgLMhcucG9zdGVybi52MS5Db25zZW50RmFjdEIIgrYYBAgCEAFIABIyCgdhdHRlbXB0GB8gASgLMhcucG9zdGVybi52MS5BdHRlbXB0RmFjdEIGgrYYAggDSAASPAoMc3Vic2NyaXB0aW9uGCAgASgLMhwucG9zdGVybi52MS5TdWJzY3JpcHRpb25GYWN0QgaCthgCCAJIABIwCgZkb21haW4YISABKAsyFi5wb3N0ZXJuLnYxLkRvbWFpbkZhY3RCBoK2GAIIAkgAEjgKCmludml0YXRpb24YIiABKAsyGi5wb3N0ZXJuLnYxLkludml0YXRpb25GYWN0QgaCthgCCAJIABI8CgxyZWdpc3RyYXRpb24YIyABKAsyHC5wb3N0ZXJuLnYxLlJlZ2lzdHJhdGlvbkZhY3RCBoK2GAIIA0gAEjQKCGRlbGl2ZXJ5GCQgASgLMhgucG9zdGVybi52MS5EZWxpdmVyeUZhY3RCBoK2GAIIA0gAEkcKEm1hY2hpbmVfY3JlZGVudGlhbBglIAEoCzIhLnBvc3Rlcm4udjEuTWFjaGluZUNyZWRlbnRpYWxGYWN0QgaCthgCCANIAEIGCgRub3VuItECChFMaXN0RXZlbnRzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIbCglvYmplY3RfaWQYAiABKAlCCLpIBXIDGMgBEhoKCGFjdG9yX2lkGAMgASgJQgi6SAVyAxjIARIfCgV0eXBlcxgEIAMoCUIQukgNkgEKEGQiBnIEEAEYZBIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgHIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAggASgJQgi6SAVyAxjQDxIfCg1hYm91dF91c2VyX2lkGAkgASgJQgi6SAVyAxjIARIcCgpwcm9qZWN0X2lkGAogASgJQgi6SAVyAxjIASJQChJMaXN0RXZlbnRzUmVzcG9uc2USIQoGZXZlbnRzGAEgAygLMhEucG9zdGVybi52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki2AEKEldhdGNoRXZlbnRzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIbCglvYmplY3RfaWQYAiABKAlCCLpIBXIDGMgBEhoKCGFjdG9yX2lkGAMgASgJQgi6SAVyAxjIARIfCgV0eXBlcxgEIAMoCUIQukgNkgEKEGQiBnIEEAEYZBIXCgVhZnRlchgFIAEoCUIIukgFcgMYuBcSHwoNYWJvdXRfdXNlcl9pZBgGIAEoCUIIukgFcgMYyAESHAoKcHJvamVjdF9pZBgHIAEoCUIIukgFcgMYyAEiNwoTV2F0Y2hFdmVudHNSZXNwb25zZRIgCgVldmVudBgBIAEoCzIRLnBvc3Rlcm4udjEuRXZlbnQyxwMKDEV2ZW50U2VydmljZRLUAQoKTGlzdEV2ZW50cxIdLnBvc3Rlcm4udjEuTGlzdEV2ZW50c1JlcXVlc3QaHi5wb3N0ZXJuLnYxLkxpc3RFdmVudHNSZXNwb25zZSKGAZACAYq1GG04AUIKcHJvamVjdF9pZEoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWTiAxsKCnVzZXIud3JpdGUSDWFib3V0X3VzZXJfaWTiAxkKC21lbWJlci5yZWFkEgpwcm9qZWN0X2lkGgpldmVudC5yZWFkgtPkkwIMEgovdjEvZXZlbnRzEt8BCgtXYXRjaEV2ZW50cxIeLnBvc3Rlcm4udjEuV2F0Y2hFdmVudHNSZXF1ZXN0Gh8ucG9zdGVybi52MS5XYXRjaEV2ZW50c1Jlc3BvbnNlIowBkAIBirUYbTgBQgpwcm9qZWN0X2lkSghpbnN0YW5jZVINaW5zdGFuY2UucmVhZOIDGwoKdXNlci53cml0ZRINYWJvdXRfdXNlcl9pZOIDGQoLbWVtYmVyLnJlYWQSCnByb2plY3RfaWQaCmV2ZW50LnJlYWSC0+STAhISEC92MS9ldmVudHM6d2F0Y2gwAUKZAQoOY29tLnBvc3Rlcm4udjFCCkV2ZW50UHJvdG9QAVoyZ2l0aHViLmNvbS9wb3N0ZXJuL3Bvc3Rlcm4tZ28vcG9zdGVybi92MTtwb3N0ZXJudjGiAgNQWFiqAgpQb3N0ZXJuLlYxygIKUG9zdGVyblxWMeICFlBvc3Rlcm5cVjFcR1BCTWV0YWRhdGHqAgtQb3N0ZXJuOjpWMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_application, file_postern_v1_attempt, file_postern_v1_consent, file_postern_v1_delivery, file_postern_v1_domain, file_postern_v1_factor, file_postern_v1_invitation, file_postern_v1_machine_credential, file_postern_v1_member, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_origin, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_registration, file_postern_v1_session, file_postern_v1_sign_on, file_postern_v1_signing_key, file_postern_v1_subscription, file_postern_v1_user, file_postern_v1_user_grant]);
+  fileDesc("ChZwb3N0ZXJuL3YxL2V2ZW50LnByb3RvEgpwb3N0ZXJuLnYxIpIDCgVFdmVudBIQCghwb3NpdGlvbhgBIAEoCRIMCgR0eXBlGAIgASgJEhEKCW9iamVjdF9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBBIWCg5yZXNvdXJjZV9vd25lchgFIAEoCRIVCghhY3Rvcl9pZBgGIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYByABKAkSKAoEdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHgoEZmFjdBgJIAEoCzIQLnBvc3Rlcm4udjEuRmFjdBIiCgZvcmlnaW4YCiABKAsyEi5wb3N0ZXJuLnYxLk9yaWdpbhIaCg1hYm91dF91c2VyX2lkGAsgASgJSAGIAQESFwoKcHJvamVjdF9pZBgMIAEoCUgCiAEBEhwKD29uX2JlaGFsZl9vZl9pZBgNIAEoCUgDiAEBQgsKCV9hY3Rvcl9pZEIQCg5fYWJvdXRfdXNlcl9pZEINCgtfcHJvamVjdF9pZEISChBfb25fYmVoYWxmX29mX2lkIqsKCgRGYWN0EjQKCGluc3RhbmNlGAEgASgLMhgucG9zdGVybi52MS5JbnN0YW5jZUZhY3RCBoK2GAIIAUgAEjwKDG9yZ2FuaXphdGlvbhgCIAEoCzIcLnBvc3Rlcm4udjEuT3JnYW5pemF0aW9uRmFjdEIGgrYYAggBSAASLAoEdXNlchgDIAEoCzIULnBvc3Rlcm4udjEuVXNlckZhY3RCBoK2GAIIAkgAEjsKDGFjY2Vzc190b2tlbhgEIAEoCzIbLnBvc3Rlcm4udjEuQWNjZXNzVG9rZW5GYWN0QgaCthgCCANIABJDCgdzZXNzaW9uGAUgASgLMhcucG9zdGVybi52MS5TZXNzaW9uRmFjdEIXgrYYEwgDGg9leHBpcmF0aW9uX2RhdGVIABIyCgdwcm9qZWN0GAYgASgLMhcucG9zdGVybi52MS5Qcm9qZWN0RmFjdEIGgrYYAggCSAASPQoNcHJvamVjdF9ncmFudBgHIAEoCzIcLnBvc3Rlcm4udjEuUHJvamVjdEdyYW50RmFjdEIGgrYYAggCSAASOgoLYXBwbGljYXRpb24YCCABKAsyGy5wb3N0ZXJuLnYxLkFwcGxpY2F0aW9uRmFjdEIGgrYYAggBSAASNwoKdXNlcl9ncmFudBgJIAEoCzIZLnBvc3Rlcm4udjEuVXNlckdyYW50RmFjdEIGgrYYAggCSAASMAoGbWVtYmVyGAogASgLMhYucG9zdGVybi52MS5NZW1iZXJGYWN0QgaCthgCCAJIABIwCgZwb2xpY3kYCyABKAsyFi5wb3N0ZXJuLnYxLlBvbGljeUZhY3RCBoK2GAIIAUgAEjIKBmZhY3RvchgMIAEoCzIWLnBvc3Rlcm4udjEuRmFjdG9yRmFjdEIIgrYYBAgCEAFIABI5CgtzaWduaW5nX2tleRgUIAEoCzIaLnBvc3Rlcm4udjEuU2lnbmluZ0tleUZhY3RCBoK2GAIIAUgAEjEKB3NpZ25fb24YFSABKAsyFi5wb3N0ZXJuLnYxLlNpZ25PbkZhY3RCBoK2GAIIA0gAEjQKB2NvbnNlbnQYHiABKAsyFy5wb3N0ZXJuLnYxLkNvbnNlbnRGYWN0QgiCthgECAIQAUgAEjIKB2F0dGVtcHQYHyABKAsyFy5wb3N0ZXJuLnYxLkF0dGVtcHRGYWN0QgaCthgCCANIABI8CgxzdWJzY3JpcHRpb24YICABKAsyHC5wb3N0ZXJuLnYxLlN1YnNjcmlwdGlvbkZhY3RCBoK2GAIIAkgAEjAKBmRvbWFpbhghIAEoCzIWLnBvc3Rlcm4udjEuRG9tYWluRmFjdEIGgrYYAggCSAASOAoKaW52aXRhdGlvbhgiIAEoCzIaLnBvc3Rlcm4udjEuSW52aXRhdGlvbkZhY3RCBoK2GAIIAkgAEjwKDHJlZ2lzdHJhdGlvbhgjIAEoCzIcLnBvc3Rlcm4udjEuUmVnaXN0cmF0aW9uRmFjdEIGgrYYAggDSAASNAoIZGVsaXZlcnkYJCABKAsyGC5wb3N0ZXJuLnYxLkRlbGl2ZXJ5RmFjdEIGgrYYAggDSAASRwoSbWFjaGluZV9jcmVkZW50aWFsGCUgASgLMiEucG9zdGVybi52MS5NYWNoaW5lQ3JlZGVudGlhbEZhY3RCBoK2GAIIA0gAEjgKCmRlbGVnYXRpb24YJiABKAsyGi5wb3N0ZXJuLnYxLkRlbGVnYXRpb25GYWN0QgaCthgCCANIAEIGCgRub3VuIvQCChFMaXN0RXZlbnRzUmVxdWVzdBIQCghpbnN0YW5jZRgBIAEoCBIbCglvYmplY3RfaWQYAiABKAlCCLpIBXIDGMgBEhoKCGFjdG9yX2lkGAMgASgJQgi6SAVyAxjIARIfCgV0eXBlcxgEIAMoCUIQukgNkgEKEGQiBnIEEAEYZBIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgHIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAggASgJQgi6SAVyAxjQDxIfCg1hYm91dF91c2VyX2lkGAkgASgJQgi6SAVyAxjIARIcCgpwcm9qZWN0X2lkGAogASgJQgi6SAVyAxjIARIhCg9vbl9iZWhhbGZfb2ZfaWQYCyABKAlCCLpIBXIDGMgBIlAKEkxpc3RFdmVudHNSZXNwb25zZRIhCgZldmVudHMYASADKAsyES5wb3N0ZXJuLnYxLkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSL7AQoSV2F0Y2hFdmVudHNSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgIEhsKCW9iamVjdF9pZBgCIAEoCUIIukgFcgMYyAESGgoIYWN0b3JfaWQYAyABKAlCCLpIBXIDGMgBEh8KBXR5cGVzGAQgAygJQhC6SA2SAQoQZCIGcgQQARhkEhcKBWFmdGVyGAUgASgJQgi6SAVyAxi4FxIfCg1hYm91dF91c2VyX2lkGAYgASgJQgi6SAVyAxjIARIcCgpwcm9qZWN0X2lkGAcgASgJQgi6SAVyAxjIARIhCg9vbl9iZWhhbGZfb2ZfaWQYCCABKAlCCLpIBXIDGMgBIjcKE1dhdGNoRXZlbnRzUmVzcG9uc2USIAoFZXZlbnQYASABKAsyES5wb3N0ZXJuLnYxLkV2ZW50MscDCgxFdmVudFNlcnZpY2US1AEKCkxpc3RFdmVudHMSHS5wb3N0ZXJuLnYxLkxpc3RFdmVudHNSZXF1ZXN0Gh4ucG9zdGVybi52MS5MaXN0RXZlbnRzUmVzcG9uc2UihgGQAgGKtRhtOAFCCnByb2plY3RfaWRKCGluc3RhbmNlUg1pbnN0YW5jZS5yZWFk4gMbCgp1c2VyLndyaXRlEg1hYm91dF91c2VyX2lk4gMZCgttZW1iZXIucmVhZBIKcHJvamVjdF9pZBoKZXZlbnQucmVhZILT5JMCDBIKL3YxL2V2ZW50cxLfAQoLV2F0Y2hFdmVudHMSHi5wb3N0ZXJuLnYxLldhdGNoRXZlbnRzUmVxdWVzdBofLnBvc3Rlcm4udjEuV2F0Y2hFdmVudHNSZXNwb25zZSKMAZACAYq1GG04AUIKcHJvamVjdF9pZEoIaW5zdGFuY2VSDWluc3RhbmNlLnJlYWTiAxsKCnVzZXIud3JpdGUSDWFib3V0X3VzZXJfaWTiAxkKC21lbWJlci5yZWFkEgpwcm9qZWN0X2lkGgpldmVudC5yZWFkgtPkkwISEhAvdjEvZXZlbnRzOndhdGNoMAFCmQEKDmNvbS5wb3N0ZXJuLnYxQgpFdmVudFByb3RvUAFaMmdpdGh1Yi5jb20vcG9zdGVybi9wb3N0ZXJuLWdvL3Bvc3Rlcm4vdjE7cG9zdGVybnYxogIDUFhYqgIKUG9zdGVybi5WMcoCClBvc3Rlcm5cVjHiAhZQb3N0ZXJuXFYxXEdQQk1ldGFkYXRh6gILUG9zdGVybjo6VjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_postern_v1_application, file_postern_v1_attempt, file_postern_v1_consent, file_postern_v1_delegation, file_postern_v1_delivery, file_postern_v1_domain, file_postern_v1_factor, file_postern_v1_invitation, file_postern_v1_machine_credential, file_postern_v1_member, file_postern_v1_options, file_postern_v1_organization, file_postern_v1_origin, file_postern_v1_policy, file_postern_v1_project, file_postern_v1_registration, file_postern_v1_session, file_postern_v1_sign_on, file_postern_v1_signing_key, file_postern_v1_subscription, file_postern_v1_user, file_postern_v1_user_grant]);
 
 /**
  * Something that happened to an object.
@@ -135,19 +137,27 @@ export type Event = Message<"postern.v1.Event"> & {
   origin?: Origin | undefined;
 
   /**
-   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants,
-   * memberships, consents and sign-ins to applications, or of an attempt at one of them.
+   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants, memberships, consents
+   * and sign-ins to applications, of an attempt at one of them, or of a machine that acts on their behalf.
    *
    * @generated from field: optional string about_user_id = 11;
    */
   aboutUserId?: string | undefined;
 
   /**
-   * The project that the event is about: of the project, or of one of its roles, project grants, applications, user grants and members.
+   * The project that the event is about: of the project, or of one of its roles, project grants, applications, user grants and members, or of
+   * a machine that acts on behalf of a user at one of its APIs.
    *
    * @generated from field: optional string project_id = 12;
    */
   projectId?: string | undefined;
+
+  /**
+   * The user on whose behalf the actor acted; absent if the actor acted in their own name.
+   *
+   * @generated from field: optional string on_behalf_of_id = 13;
+   */
+  onBehalfOfId?: string | undefined;
 };
 
 /**
@@ -228,19 +238,27 @@ export type EventJson = {
   origin?: OriginJson;
 
   /**
-   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants,
-   * memberships, consents and sign-ins to applications, or of an attempt at one of them.
+   * The user whom the event is about: of the user, or of one of their sessions, access tokens, machine credentials, factors, user grants, memberships, consents
+   * and sign-ins to applications, of an attempt at one of them, or of a machine that acts on their behalf.
    *
    * @generated from field: optional string about_user_id = 11;
    */
   aboutUserId?: string;
 
   /**
-   * The project that the event is about: of the project, or of one of its roles, project grants, applications, user grants and members.
+   * The project that the event is about: of the project, or of one of its roles, project grants, applications, user grants and members, or of
+   * a machine that acts on behalf of a user at one of its APIs.
    *
    * @generated from field: optional string project_id = 12;
    */
   projectId?: string;
+
+  /**
+   * The user on whose behalf the actor acted; absent if the actor acted in their own name.
+   *
+   * @generated from field: optional string on_behalf_of_id = 13;
+   */
+  onBehalfOfId?: string;
 };
 
 /**
@@ -435,6 +453,14 @@ export type Fact = Message<"postern.v1.Fact"> & {
      */
     value: MachineCredentialFact;
     case: "machineCredential";
+  } | {
+    /**
+     * An event of a machine that acts on behalf of a user.
+     *
+     * @generated from field: postern.v1.DelegationFact delegation = 38;
+     */
+    value: DelegationFact;
+    case: "delegation";
   } | { case: undefined; value?: undefined };
 };
 
@@ -597,6 +623,13 @@ export type FactJson = {
    * @generated from field: postern.v1.MachineCredentialFact machine_credential = 37;
    */
   machineCredential?: MachineCredentialFactJson;
+
+  /**
+   * An event of a machine that acts on behalf of a user.
+   *
+   * @generated from field: postern.v1.DelegationFact delegation = 38;
+   */
+  delegation?: DelegationFactJson;
 };
 
 /**
@@ -679,6 +712,13 @@ export type ListEventsRequest = Message<"postern.v1.ListEventsRequest"> & {
    * @generated from field: string project_id = 10;
    */
   projectId: string;
+
+  /**
+   * Only events that somebody caused on behalf of this user, as in `Event.on_behalf_of_id`.
+   *
+   * @generated from field: string on_behalf_of_id = 11;
+   */
+  onBehalfOfId: string;
 };
 
 /**
@@ -754,6 +794,13 @@ export type ListEventsRequestJson = {
    * @generated from field: string project_id = 10;
    */
   projectId?: string;
+
+  /**
+   * Only events that somebody caused on behalf of this user, as in `Event.on_behalf_of_id`.
+   *
+   * @generated from field: string on_behalf_of_id = 11;
+   */
+  onBehalfOfId?: string;
 };
 
 /**
@@ -860,6 +907,13 @@ export type WatchEventsRequest = Message<"postern.v1.WatchEventsRequest"> & {
    * @generated from field: string project_id = 7;
    */
   projectId: string;
+
+  /**
+   * Only events that somebody caused on behalf of this user, as in `Event.on_behalf_of_id`.
+   *
+   * @generated from field: string on_behalf_of_id = 8;
+   */
+  onBehalfOfId: string;
 };
 
 /**
@@ -914,6 +968,13 @@ export type WatchEventsRequestJson = {
    * @generated from field: string project_id = 7;
    */
   projectId?: string;
+
+  /**
+   * Only events that somebody caused on behalf of this user, as in `Event.on_behalf_of_id`.
+   *
+   * @generated from field: string on_behalf_of_id = 8;
+   */
+  onBehalfOfId?: string;
 };
 
 /**
@@ -961,9 +1022,9 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse, {jsonTyp
  */
 export const EventService: GenService<{
   /**
-   * Lists events of the organization, latest first: by object, by the user or project that they are about, by actor, by type, by time. A
-   * page may have fewer items than requested, or none, even if there are more; `next_page_token` is empty on the last page. With
-   * `about_user_id`, `user.write` is enough, and with `project_id`, `member.read`, also on that project alone.
+   * Lists events of the organization, latest first: by object, by the user or project that they are about, by actor, by the user on whose behalf the actor acted, by type, by time. A page may have fewer items than
+   * requested, or none, even if there are more; `next_page_token` is empty on the last page. With `about_user_id`, `user.write` is enough,
+   * and with `project_id`, `member.read`, also on that project alone.
    *
    * @generated from rpc postern.v1.EventService.ListEvents
    */

@@ -25,6 +25,7 @@ const nothing = {
   application: none,
   attempt: none,
   consent: none,
+  delegation: none,
   delivery: none,
   domain: none,
   factor: none,

@@ -10,7 +10,7 @@ import type { ProvenMachine } from "../request/machine.ts";
 import { isForeign } from "../request/own_client.ts";
 import { type ResourceKey, resourceKeys, scopeFor } from "../request/resource.ts";
 import { type Claims, fitted } from "./claims_size.ts";
-import { type Delegation, type ExchangedLink, linkRead } from "./delegation_read.ts";
+import { type AskedDelegation, type ExchangedLink, linkRead } from "./delegation_read.ts";
 import { signJwt } from "./jwt.ts";
 import type { TokenMaker } from "./tokens.ts";
 
@@ -48,8 +48,8 @@ export const actOf = ([machine, ...earlier]: readonly string[]): Claims =>
 
 /** The input of a new token: a machine with its credential, its access, the subject token, and the time limit. */
 export type ExchangedTokenOf = ProvenMachine & {
-  readonly delegation: Delegation;
-  /** The hash of the subject token. */
+  readonly delegation: AskedDelegation;
+  /** The hash of the token that it is exchanged for. */
   readonly subject: Buffer;
   readonly served: ResourceKey;
   readonly acted: readonly string[];

@@ -7,6 +7,7 @@ import type { Authenticate, TokenQuestion } from "../request/client_authenticati
 import { machineAuthentication, machineClientRead } from "../request/machine.ts";
 import { type Resource, resourceKeys, scopeFor } from "../request/resource.ts";
 import { longestResource } from "../request/target.ts";
+import { delegationBegins } from "./delegation_begin.ts";
 import { type Delegation, delegationRead, servesRead } from "./delegation_read.ts";
 import {
   type ExchangedTokenOf,
@@ -53,6 +54,7 @@ export function tokenExchangeGrant(parts: Parts) {
     if (!delegation) throw notTarget();
     const scope = grantedScope(wish.scope, subject, delegation);
     const of = { ...proven, ...subject, delegation, served, scope, now, origin: callOrigin(request.call) };
+    if (!delegation.hasActed) await delegationBegins(deps, request.call, of);
     return issued(parts, of);
   };
 }

@@ -21,7 +21,7 @@ import { formatPosition, type Position, parsePosition } from "../../events/posit
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import { mapInPieces } from "../../security/pieces.ts";
 import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
-import { type Begin, beginAt, type EventFilter, matching, watch } from "./event_watch.ts";
+import { type Begin, beginAt, type EventFilter, matching, onBehalfOf, watch } from "./event_watch.ts";
 
 export const eventService = ({ sql }: Pick<Deps, "sql">, tail: Tail) =>
   ({
@@ -78,8 +78,8 @@ export const notAPosition: Violation = { field: "after", text: "POSITION_FOREIGN
 type FilterFields = Omit<EventFilter, "owner"> & { readonly instance: boolean };
 
 const filterOf = ({ instance, ...fields }: FilterFields, organization: string): EventFilter => {
-  const { objectId, actorId, aboutUserId, projectId, types } = fields;
-  return { owner: instance ? "" : organization, objectId, actorId, aboutUserId, projectId, types };
+  const { objectId, actorId, aboutUserId, projectId, onBehalfOfId, types } = fields;
+  return { owner: instance ? "" : organization, objectId, actorId, aboutUserId, projectId, onBehalfOfId, types };
 };
 
 type Period = { readonly since: Date | undefined; readonly until: Date | undefined };
@@ -132,6 +132,7 @@ export function event(row: StoredEvent) {
     ...(row.origin ? { origin: row.origin } : {}),
     aboutUserId: row.aboutUserId ?? undefined,
     projectId: row.projectId ?? undefined,
+    onBehalfOfId: onBehalfOf(row) ?? undefined,
     time: timestampFromDate(row.time),
     fact: factFrom(row.type, row.payload),
   };
@@ -202,14 +203,17 @@ export const unfiltered: EventFilter = {
   actorId: "",
   aboutUserId: "",
   projectId: "",
+  onBehalfOfId: "",
   types: [],
 };
 
 /** The part of a filter that an index serves: one id, else the organization, with types if there are any. */
 async function leadingOf(sql: Sql, filter: EventFilter, only?: (typeof ledBy)[number]): Promise<EventFilter> {
   const { owner, types } = filter;
-  const name = only ?? ledBy.find((one) => filter[one]);
-  const id = name && filter[name];
+  // What was done on behalf of a user is about that user.
+  const ids = { ...filter, aboutUserId: filter.aboutUserId || filter.onBehalfOfId };
+  const name = only ?? ledBy.find((one) => ids[one]);
+  const id = name && ids[name];
   // The token after a page without events reveals the time of an event that was read, which must not be about another organization's
   // object.
   if (name && id && (!owner || (await isKnown(sql, owner, id)))) return { ...unfiltered, [name]: id };

@@ -1,4 +1,5 @@
 import { refuse } from "../../errors.ts";
+import { typeOf } from "../../events/fact.ts";
 import { batchOf, endOfLog, isHeld, type StoredEvent, type Tail } from "../../events/follow.ts";
 import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
 import { stretchAfter, stretchLength } from "../../events/stretch.ts";
@@ -11,6 +12,7 @@ export type EventFilter = {
   readonly actorId: string;
   readonly aboutUserId: string;
   readonly projectId: string;
+  readonly onBehalfOfId: string;
   readonly types: readonly string[];
 };
 
@@ -108,21 +110,29 @@ function hear(tail: Tail, filter: EventFilter, signal: AbortSignal) {
   };
 }
 
-const matches = (event: StoredEvent, { owner, objectId, actorId, aboutUserId, projectId, types }: EventFilter) =>
+const begun = typeOf("delegation", "begun");
+
+/** The user on whose behalf the actor of an event acted; null if in their own name. */
+export const onBehalfOf = ({ type, aboutUserId }: Pick<StoredEvent, "type" | "aboutUserId">): string | null =>
+  type === begun ? aboutUserId : null;
+
+const matches = (event: StoredEvent, { owner, objectId, actorId, aboutUserId, projectId, ...more }: EventFilter) =>
   (!owner || event.owner === owner) &&
   (!objectId || event.stream === objectId) &&
   (!actorId || event.actor === actorId) &&
   (!aboutUserId || event.aboutUserId === aboutUserId) &&
   (!projectId || event.projectId === projectId) &&
-  (types.length === 0 || types.includes(event.type));
+  (!more.onBehalfOfId || onBehalfOf(event) === more.onBehalfOfId) &&
+  (more.types.length === 0 || more.types.includes(event.type));
 
-export const matching = (sql: Sql, { owner, objectId, actorId, aboutUserId, projectId, types }: EventFilter) => sql`
+export const matching = (sql: Sql, { owner, objectId, actorId, aboutUserId, projectId, ...more }: EventFilter) => sql`
   ${owner ? sql`owner = ${owner}` : sql`true`}
   ${objectId ? sql`and stream = ${objectId}` : sql``}
   ${actorId ? sql`and actor = ${actorId}` : sql``}
   ${aboutUserId ? sql`and about_user_id = ${aboutUserId}` : sql``}
   ${projectId ? sql`and project_id = ${projectId}` : sql``}
-  ${types.length > 0 ? sql`and type = any(${[...types]})` : sql``}`;
+  ${more.onBehalfOfId ? sql`and about_user_id = ${more.onBehalfOfId} and type = ${begun}` : sql``}
+  ${more.types.length > 0 ? sql`and type = any(${[...more.types]})` : sql``}`;
 
 /** Finds where a watch after a position begins; undefined if the log has not reached it. Throws if the log lost its history. */
 export async function beginAt(sql: Sql, filter: EventFilter, after: Position | EarlierPosition) {

@@ -137,10 +137,11 @@ test("another's machine learns nothing about a token, not even whether it is in 
   expect(answers[0]?.body).toEqual(answers[1]?.body);
 });
 
-test("an exchange writes no event, and neither does a call of its token that we refuse", async () => {
+test("what was exchanged before writes no event again, and neither does a call of its token that we refuse", async () => {
   const about = [world.machine.userId, world.person.userId];
   const events = () =>
     Promise.all(about.map(async (id) => done(await nodes.one.admin.get(`/v1/events?aboutUserId=${id}`)).events));
+  done(await exchanged(world, tokens.access_token));
   const before = await events();
   const { access_token } = done(await exchanged(world, tokens.access_token));
   await introspected(url(1), access_token, world.target);
@@ -162,6 +163,10 @@ test("nobody exchanges a token without proof, or with two resources", async () =
   expect(outcome({ status: answer.status, body: (await answer.json()) as object })).toEqual([400, "invalid_request"]);
 });
 
+/** What the log says of machines that began to act for the user. */
+const begun = async ({ person }: Delegated) =>
+  done(await nodes.one.admin.get(`/v1/events?types=delegation.begun&onBehalfOfId=${person.userId}`)).events;
+
 test("ten at once on two nodes each get a token, and the user sees one machine", async () => {
   const mine = await delegation(nodes.one);
   const { access_token } = await userTokens(mine);
@@ -173,6 +178,11 @@ test("ten at once on two nodes each get a token, and the user sees one machine",
   for (const token of given) expect((await introspected(url(1), token, mine.target)).active).toBe(true);
   const path = `/v1/users/${mine.person.userId}/connected-applications`;
   expect(done(await nodes.one.admin.get(path)).applications[0].actingMachines).toHaveLength(1);
+  // Those that are made at once do not see each other.
+  const events = (await begun(mine)).length;
+  expect([events >= 1, events <= 10]).toEqual([true, true]);
+  done(await exchanged(mine, access_token));
+  expect(await begun(mine)).toHaveLength(events);
 });
 
 test.each(["disconnects the application", "is deleted"])(
@@ -190,6 +200,8 @@ test.each(["disconnects the application", "is deleted"])(
       if (answer.status !== 200) expect([refused.subject, refused.target]).toContainEqual(outcome(answer));
       else expect(await introspected(url(1), answer.body.access_token, mine.target)).toEqual({ active: false });
     }
+    const isGiven = answers.some(({ status }) => status === 200);
+    expect([isGiven, (await begun(mine)).length > 0]).not.toEqual([true, false]);
   },
 );
 
@@ -225,6 +237,8 @@ test("of more than a hundred tokens of one sign-in, the oldest end", async () =>
 /** Machines that each serve an API and may call the next one. */
 type Chain = { readonly world: Delegated; readonly apis: readonly Api[]; readonly machines: readonly GrantedMachine[] };
 
+type Begun = { readonly fact: { readonly delegation: { readonly begun: { readonly machineIds: readonly string[] } } } };
+
 async function chainOf(length: number): Promise<Chain> {
   const first = await delegation(nodes.one);
   const { projectId } = first.machine;
@@ -259,6 +273,8 @@ test("three machines act one after another, each named, and a fourth is refused"
   const seen = await introspected(url(1), last, chain.apis[3] ?? expect.unreachable());
   const act = { sub: three, act: { sub: two, act: { sub: one } } };
   expect(seen).toMatchObject({ active: true, sub: chain.world.person.userId, act, scope: "ledger:read" });
+  const inLog = (await begun(chain.world)).map(({ fact }: Begun) => fact.delegation.begun.machineIds);
+  expect(inLog).toEqual([[three, two, one], [two, one], [one]]);
   expect(four).toBeDefined();
   const [by, resource] = [chain.machines[3], chain.apis[4]?.uri ?? ""];
   expect(outcome(await exchanged(chain.world, last, { resource }, { by: by ?? expect.unreachable() }))).toEqual([

@@ -7,7 +7,7 @@ import type { Sql } from "../../../src/postgres/pool/connect.ts";
 import { watch } from "../../../src/services/audit/event_watch.ts";
 import { oneConnection, openTestLog } from "../../events/log_of.ts";
 
-const filter = { owner: "", objectId: "", actorId: "", aboutUserId: "", projectId: "", types: [] };
+const filter = { owner: "", objectId: "", actorId: "", aboutUserId: "", projectId: "", onBehalfOfId: "", types: [] };
 
 /** A log whose last events can be lost, and a tail that reads it only while it may. */
 async function openLosing() {
