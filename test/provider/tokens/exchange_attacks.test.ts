@@ -208,7 +208,7 @@ test.each(["disconnects the application", "is deleted"])(
 const waits = `select 1 from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock' and query like '%acting_machines%'`;
 
-test("who acted for a user is not kept when the user is deleted while it is being written", async () => {
+test("who acted for a user is in the log before it is written, and kept only there when the user is deleted meanwhile", async () => {
   const mine = await delegation(nodes.one);
   const { access_token } = await userTokens(mine);
   const row = `select from machine_proofs where credential_id = '${mine.machine.secretId}' for update`;
@@ -216,6 +216,7 @@ test("who acted for a user is not kept when the user is deleted while it is bein
     await using _ = await holdStatement(nodes.databaseUrl, row);
     const asked = exchanged(mine, access_token);
     await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
+    expect(await begun(mine)).toHaveLength(1);
     done(await admin().delete(`/v1/users/${mine.person.userId}`));
     return { asked };
   })();
