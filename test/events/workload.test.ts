@@ -17,7 +17,7 @@ import { type Answer, type Client, machine, organization, type Postern, signedUp
 import { mailsTo } from "../notify/mail_log.ts";
 import { application, basic, codeFor, exchange, issuerOf, post as postForm } from "../provider/application.ts";
 import { openBrowser } from "../provider/browser.ts";
-import { delegation, exchanged, userTokens } from "../provider/delegation.ts";
+import { delegationsBegin } from "../provider/delegation.ts";
 import { type Handlers, openHandlers } from "../sent_statements.ts";
 import { type DnsServer, openDnsServer } from "../services/domains/dns_server.ts";
 import { allInvitationsComeAndGo } from "../services/invitations/received.ts";
@@ -366,15 +366,6 @@ function operationsOn(world: World, chance: () => number) {
         : done(keeper.put("/v1/policies/retention", { policy: { signInDays: 1 + Math.floor(chance() * 900) } })),
     () => done(put("/v1/policies/lockout", { policy: { ...onlyOne, lockDuration: `${Math.ceil(chance() * 9)}s` } })),
   ];
-}
-
-/** A machine that acts for a user who stays, and for one who may be deleted after that. */
-async function delegationsBegin(at: Postern, chance: () => number): Promise<void> {
-  for (const share of [0, 0.5]) {
-    const mine = await delegation(at);
-    expect((await exchanged(mine, (await userTokens(mine)).access_token)).status).toBe(200);
-    if (chance() < share) await at.admin.delete(`/v1/users/${mine.person.userId}`);
-  }
 }
 
 /** A domain that was proven, missed, lost and removed, and one that stays. */

@@ -122,3 +122,12 @@ export const introspected = async (issuer: string, token: string, by: Pick<Api, 
 };
 
 export const outcome = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
+
+/** A machine that acts for a user who stays, and for one who may be deleted after that. */
+export async function delegationsBegin(postern: Postern, chance: () => number): Promise<void> {
+  for (const share of [0, 0.5]) {
+    const mine = await delegation(postern);
+    done(await exchanged(mine, (await userTokens(mine)).access_token));
+    if (chance() < share) await postern.admin.delete(`/v1/users/${mine.person.userId}`);
+  }
+}
