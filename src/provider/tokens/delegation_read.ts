@@ -17,13 +17,13 @@ export type Delegation = {
   readonly grantsEnd: number | null;
 };
 
-/** What a machine can do that asks for a token. */
+/** The access of a machine that asks for a token. */
 export type AskedDelegation = Delegation & {
   /** Whether it has acted for the user there with the tokens of the same application, and that is still kept. */
   readonly hasActed: boolean;
 };
 
-/** An exchanged token, as far as it is in force by itself. */
+/** An exchanged token, as far as it is valid by itself. */
 export type ExchangedLink = Delegation & {
   /** The API that the subject token is for. */
   readonly served: Resource;
@@ -105,7 +105,7 @@ const asking = "o.user_id, o.app_id, k.machine_id, target.resource->>'appId'";
 const hasActed = `coalesce((select (${acting}) = (${asking}) and a.expiration_date > asked.now
         from acting_machines a where (${acting}) >= (${asking}) order by ${acting} limit 1), false)`;
 
-/** What a machine wants to do: at which API, with a token for which one that it serves, of which sign-in. */
+/** What a machine wants to do: at which API, with a token for which one that it serves, of which sign-in, and who acted with that before. */
 export type DelegationWish = {
   readonly sign_on_id: string;
   readonly machine_id: string;
@@ -118,9 +118,9 @@ export type DelegationWish = {
 /** Makes the read of a machine's access on behalf of a user; undefined if it may not act there. */
 export const delegationRead = (sql: Sql) =>
   loadOne<DelegationWish, AskedDelegation>(sql, {
-    asked: "sign_on_id text, machine_id text, served jsonb, href text, now timestamptz",
+    asked: "sign_on_id text, machine_id text, acted text[], served jsonb, href text, now timestamptz",
     select: `select asked.n, ${columns}, ${hasActed} as "hasActed"
-      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.served, asked.href) k
+      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.acted, asked.served, asked.href) k
       ${tables}
       where ${isInForce}`,
   });

@@ -49,7 +49,7 @@ export const actOf = ([machine, ...earlier]: readonly string[]): Claims =>
 /** The input of a new token: a machine with its credential, its access, the subject token, and the time limit. */
 export type ExchangedTokenOf = ProvenMachine & {
   readonly delegation: AskedDelegation;
-  /** The hash of the token that it is exchanged for. */
+  /** The hash of the subject token. */
   readonly subject: Buffer;
   readonly served: ResourceKey;
   readonly acted: readonly string[];
