@@ -146,10 +146,12 @@ with asked as materialized (
 )
 select asked.n, signed.value as "signOn", machine.client_id as "clientId", p.project_id as "projectId", target.resource,
       coalesce((select json_agg(r.role order by r.role) from (
-        select json_array_elements_text(machine.roles) as role intersect select json_array_elements_text(subject.roles)) r), '[]') as roles,
-      least(machine.ends, subject.ends)::float8 as "grantsEnd", coalesce((select (a.user_id, a.app_id, a.machine_id, a.api_id) = (o.user_id, o.app_id, k.machine_id, target.resource->>'appId') and a.expiration_date > asked.now
+        select held.role from (
+          select machine.roles union all select subject.roles union all select json_array_elements(earlier.held)) l (roles)
+        cross join lateral json_array_elements_text(l.roles) held (role)
+        group by held.role having count(*) = cardinality(k.acted) + 2) r), '[]') as roles, least(machine.ends, subject.ends, earlier.ends)::float8 as "grantsEnd", coalesce((select (a.user_id, a.app_id, a.machine_id, a.api_id) = (o.user_id, o.app_id, k.machine_id, target.resource->>'appId') and a.expiration_date > asked.now
         from acting_machines a where (a.user_id, a.app_id, a.machine_id, a.api_id) >= (o.user_id, o.app_id, k.machine_id, target.resource->>'appId') order by a.user_id, a.app_id, a.machine_id, a.api_id limit 1), false) as "hasActed"
-      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.served, asked.href) k
+      from asked cross join lateral (select asked.sign_on_id, asked.machine_id, asked.acted, asked.served, asked.href) k
       join sign_ons o on o.sign_on_id = k.sign_on_id
       join machine_delegations d on d.user_id = k.machine_id
       cross join lateral (select y.project_id, json_build_object('appId', r.app_id, 'name', y.name, 'uri', r.uri, 'href', r.href,
