@@ -87,7 +87,7 @@ async function handle(proxy: SeeingProxy, incoming: IncomingMessage, outgoing: S
   const chunks = await incoming.toArray();
   const body = Buffer.concat(chunks);
   const method = /^\/postern\.v1\.(\w+\/\w+)$/.exec(pathname)?.[1];
-  if (/\b(cn|pt|st)_\w{20}/.test(incoming.url ?? "")) proxy.faults.push(`a token in ${pathname}`);
+  if (/(?<![\w-])(cn|pt|st)_[0-9A-Za-z]{27}/.test(incoming.url ?? "")) proxy.faults.push(`a token in ${pathname}`);
   if (method) check(proxy, { method, headers: incoming.headers, body: body.toString() });
   const wanted = await proxy.between({ path: pathname, query: search, body: body.toString() });
   if (wanted === "lose the request") return void outgoing.destroy();
