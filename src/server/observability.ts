@@ -25,7 +25,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { NodeMetrics, WorkerCount } from "../workers/message.ts";
 import type { Parent } from "../workers/parent.ts";
-import { instanceMetrics } from "./instance_metrics.ts";
+import { instanceMetrics } from "./metric_values.ts";
 
 /** The state of a node that it exposes in addition to its runtime. */
 export type Observers = {

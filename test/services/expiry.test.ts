@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Deps } from "../../src/deps.ts";
 import { connect } from "../../src/postgres/pool/connect.ts";
-import { expiredBearers } from "../../src/services/callers/bearer_expiry.ts";
-import { sessionChores } from "../../src/services/sessions/session_expiry.ts";
-import { codeChores } from "../../src/services/verification/code_expiry.ts";
+import { expiredBearers } from "../../src/services/callers/bearer_chores.ts";
+import { sessionChores } from "../../src/services/sessions/session_chores.ts";
+import { codeChores } from "../../src/services/verification/code_chores.ts";
 import { freshDatabase } from "../database.ts";
 
 const log = { debug() {}, info() {}, warn: console.warn, error: console.error };

@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import { factorService } from "./factor.ts";
-import { factorChores, resealedFactors } from "./factor_expiry.ts";
+import { factorChores, resealedFactors } from "./factor_chores.ts";
 import { factorFolds } from "./factor_fold.ts";
 
 type Parts = { readonly deps: Deps };

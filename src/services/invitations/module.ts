@@ -4,7 +4,7 @@ import type { MailSettings } from "../verification/mail.ts";
 import { invitationAnswerCalls, invitationAnswers } from "./answer_invitation.ts";
 import { invitationBatch, invitationBatchLateRules, invitationBatchRules } from "./create_invitations.ts";
 import { invitationCalls, invitationRules } from "./invitation.ts";
-import { expiredInvitations } from "./invitation_expiry.ts";
+import { expiredInvitations } from "./invitation_chores.ts";
 import { invitationFolds } from "./invitation_fold.ts";
 import type { AnswerSettings } from "./open_invitation.ts";
 import { receivedInvitationRules, receivedInvitations } from "./received_invitation.ts";

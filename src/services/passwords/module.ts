@@ -3,7 +3,7 @@ import { handlers } from "../module.ts";
 import type { NoticeSettings } from "../verification/notice.ts";
 import { attemptFolds } from "./attempt_fold.ts";
 import { ownPassword, ownPasswordLateRules } from "./own_password.ts";
-import { passwordChores } from "./password_expiry.ts";
+import { passwordChores } from "./password_chores.ts";
 import { type PasswordResets, passwordResetCalls, passwordResetRules } from "./password_reset.ts";
 import { passwordSetting } from "./set_password.ts";
 

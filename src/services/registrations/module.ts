@@ -5,7 +5,7 @@ import {
   registrationCompletionCalls,
   registrationCompletions,
 } from "./complete_registration.ts";
-import { expiredRegistrations } from "./registration_expiry.ts";
+import { expiredRegistrations } from "./registration_chores.ts";
 import { registrationFolds } from "./registration_fold.ts";
 import {
   type RequestSettings,

@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import { sessionFolds, sessionRules, sessionService } from "./session.ts";
-import { sessionChores } from "./session_expiry.ts";
+import { sessionChores } from "./session_chores.ts";
 import type { SignIns } from "./sign_in.ts";
 
 type Parts = { readonly deps: Deps; readonly signIns: SignIns };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { expiredInvitations } from "../../../src/services/invitations/invitation_expiry.ts";
+import { expiredInvitations } from "../../../src/services/invitations/invitation_chores.ts";
 import { nameInMail } from "../../../src/services/verification/joining_mail.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";

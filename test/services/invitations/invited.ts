@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import type { Deps } from "../../../src/deps.ts";
-import { expiredInvitations } from "../../../src/services/invitations/invitation_expiry.ts";
+import { expiredInvitations } from "../../../src/services/invitations/invitation_chores.ts";
 import { type Answer, type Client, machine, type Postern, signedUp } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 

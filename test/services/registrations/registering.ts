@@ -1,5 +1,5 @@
 import type { Deps } from "../../../src/deps.ts";
-import { expiredRegistrations } from "../../../src/services/registrations/registration_expiry.ts";
+import { expiredRegistrations } from "../../../src/services/registrations/registration_chores.ts";
 import { organization, type Postern, signedUp } from "../../harness.ts";
 import type { HandlerCall } from "../../sent_statements.ts";
 import { codeTo, done, newAddress } from "../invitations/invited.ts";

@@ -7,7 +7,7 @@ import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { newToken } from "../../../src/security/token.ts";
 import { unknownCallers } from "../../../src/security/turns.ts";
 import { registrationCompletions } from "../../../src/services/registrations/complete_registration.ts";
-import { expiredRegistrations } from "../../../src/services/registrations/registration_expiry.ts";
+import { expiredRegistrations } from "../../../src/services/registrations/registration_chores.ts";
 import { type Client, organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { mailsTo } from "../../notify/mail_log.ts";
 import { type Handlers, openHandlers } from "../../sent_statements.ts";

@@ -58,7 +58,9 @@ export async function openStage(): Promise<Stage> {
       const said = [...pages].flatMap(({ messages }) => messages.filter((text) => !isAnswer(text)));
       await Promise.all([...pages].map((page) => page.close()));
       pages.clear();
-      expect(seen.flatMap((text) => text.match(/.{0,200}((?<![\w-])(cn|oc)_[0-9A-Za-z]{27}|[?&]code=)/) ?? [])).toEqual([]);
+      expect(seen.flatMap((text) => text.match(/.{0,200}((?<![\w-])(cn|oc)_[0-9A-Za-z]{27}|[?&]code=)/) ?? [])).toEqual(
+        [],
+      );
       expect(said).toEqual([]);
       expect(proxy.faults).toEqual([]);
     },
