@@ -77,7 +77,8 @@ export type DelegationFact_Begun = Message<"postern.v1.DelegationFact.Begun"> & 
   machineIds: string[];
 
   /**
-   * The id of the client secret or key by which the machine proved who it is.
+   * The id of the client secret or key by which the machine proved who it is; absent if the machine is of another organization than the
+   * user.
    *
    * @generated from field: string machine_credential_id = 3;
    */
@@ -138,7 +139,8 @@ export type DelegationFact_BegunJson = {
   machineIds?: string[];
 
   /**
-   * The id of the client secret or key by which the machine proved who it is.
+   * The id of the client secret or key by which the machine proved who it is; absent if the machine is of another organization than the
+   * user.
    *
    * @generated from field: string machine_credential_id = 3;
    */

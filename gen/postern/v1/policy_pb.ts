@@ -314,8 +314,8 @@ export const PrivacyPolicySchema: GenMessage<PrivacyPolicy, {jsonType: PrivacyPo
  */
 export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
   /**
-   * The number of days for which the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after
-   * these have ended; if absent, always.
+   * The number of days for which the events of sessions, access tokens, sign-ins to applications, registrations, attempts and delegations are
+   * kept after these have ended; if absent, always.
    *
    * @generated from field: optional uint32 sign_in_days = 1;
    */
@@ -340,8 +340,8 @@ export type RetentionPolicy = Message<"postern.v1.RetentionPolicy"> & {
  */
 export type RetentionPolicyJson = {
   /**
-   * The number of days for which the events of sessions, access tokens, sign-ins to applications, registrations and attempts are kept after
-   * these have ended; if absent, always.
+   * The number of days for which the events of sessions, access tokens, sign-ins to applications, registrations, attempts and delegations are
+   * kept after these have ended; if absent, always.
    *
    * @generated from field: optional uint32 sign_in_days = 1;
    */

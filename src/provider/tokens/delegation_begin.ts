@@ -15,7 +15,7 @@ export async function delegationBegins(
   const value = {
     userId: signOn.userId,
     machineIds: [machine.userId, ...acted],
-    machineCredentialId: credential.id,
+    ...(machine.owner === signOn.userOwner && { machineCredentialId: credential.id }),
     appId: signOn.appId,
     apiId: resource.appId,
     resourceUri: resource.uri,

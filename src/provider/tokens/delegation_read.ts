@@ -105,7 +105,7 @@ const asking = "o.user_id, o.app_id, k.machine_id, target.resource->>'appId'";
 const hasActed = `coalesce((select (${acting}) = (${asking}) and a.expiration_date > asked.now
         from acting_machines a where (${acting}) >= (${asking}) order by ${acting} limit 1), false)`;
 
-/** What a machine wants to do: at which API, with a token for which one that it serves, of which sign-in, and who acted with that before. */
+/** The wish of a machine: the API to call, the API and the sign-in of its token, and the machines that acted with that before. */
 export type DelegationWish = {
   readonly sign_on_id: string;
   readonly machine_id: string;

@@ -147,8 +147,15 @@ const actedDays = 90;
 export async function writeExchanged(sql: Sql, of: ExchangedTokenOf, token: ExchangedToken): Promise<boolean> {
   const used = await writeUse(sql, of).catch(ended);
   const made = used && (await writeToken(sql, of, token).catch(ended));
-  return made?.count === 1;
+  if (made?.count === 1) return true;
+  await forgetUse(sql, of);
+  return false;
 }
+
+// A sign-in that ends between the two statements has taken its rows along already.
+const forgetUse = (sql: Sql, { machine, delegation: { signOn, resource }, now }: ExchangedTokenOf) => sql`
+  delete from acting_machines where user_id = ${signOn.userId} and app_id = ${signOn.appId}
+    and machine_id = ${machine.userId} and api_id = ${resource.appId} and first_used = ${now}`;
 
 // A statement of its own: deleting a user removes these rows first and sign-ins last; the opposite order would deadlock.
 const writeUse = (

@@ -225,6 +225,22 @@ test("who acted for a user is in the log before it is written, and kept only the
   expect(await ask(nodes.databaseUrl, kept)).toHaveLength(0);
 });
 
+test("a machine that asks while its user disconnects the application is not kept, so it begins again", async () => {
+  const mine = await delegation(nodes.one);
+  const { access_token } = await userTokens(mine);
+  const row = `select from machine_proofs where credential_id = '${mine.machine.secretId}' for update`;
+  const late = await (async () => {
+    await using _ = await holdStatement(nodes.databaseUrl, row);
+    const asked = exchanged(mine, access_token);
+    await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
+    done(await admin().delete(`/v1/users/${mine.person.userId}/connected-applications/${mine.app.appId}`));
+    return { asked };
+  })();
+  expect(outcome(await late.asked)).toEqual(refused.subject);
+  const kept = `select from acting_machines where user_id = '${mine.person.userId}'`;
+  expect(await ask(nodes.databaseUrl, kept)).toHaveLength(0);
+});
+
 test("of more than a hundred tokens of one sign-in, the oldest end", async () => {
   const { access_token } = await userTokens(world);
   const one = done(await exchanged(world, access_token));
