@@ -4,7 +4,7 @@ import type { contract } from "../contract/services.ts";
 
 type Contract = typeof contract;
 
-/** The services that a module takes part in: each with the function that makes its handlers, from parts `P` of the runtime and settings `S`. */
+/** The services that a module takes part in, each with the function that makes its handlers from parts `P` and settings `S`. */
 export type Serves<P, S> = {
   readonly [N in keyof Contract]?: (parts: P, settings: S) => Partial<ServiceImpl<Contract[N]>>;
 };

@@ -15,7 +15,7 @@ export function limitPage(
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
   if (!acceptsHtml(headers.accept)) return undefined;
   noteRefusal(values, error);
-  // Nothing is read for whoever asks too often.
+  // Callers who ask too often cost no statement.
   const look = { language: languageOf({ headers, values }), brand: plainBrand };
   const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, look);
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;

@@ -76,7 +76,7 @@ export function documentIsClient(sql: Sql) {
     (await read({ document, href: hrefOf(resource) })) !== undefined;
 }
 
-/** A client with a document as a sign-out knows it, which is of no project: by what the document says about a URI, if it was read. */
+/** A client with a document at sign-out, where it belongs to no project: what its document says about a URI, if it was read. */
 export function leavingClient(url: string, read?: { readonly document: ClientDocument; readonly uri: string }): Client {
   const oidc = read ? oidcOf(read.document, read.uri) : create(OidcConfigurationSchema);
   const of = { appId: "", owner: "", projectId: "", active: true };

@@ -124,7 +124,10 @@ function cancelling({ deps: { sql, clock }, issuer }: Parts) {
 
 type SessionState = Pick<StepState, "sessions" | "expectedUser">;
 
-/** Wraps work so that its errors send the browser back to the application, unless no page has named it yet; if a device's user is refused, the device is denied. */
+/**
+ * Wraps work so that its errors send the browser back to the application, unless no page has named it yet; if a device's user is refused,
+ * the device is denied.
+ */
 function errorsSentBack({ deps: { sql, clock }, issuer }: ProviderParts) {
   return async (proven: ProvenRequest, step: BrowserStep, work: () => Promise<Response>): Promise<Response> => {
     try {

@@ -34,7 +34,7 @@ const insertedRow = invitationInserted(
   { columns: ["projectId"], values: ["projectGrant", "kind", "objectId", "projectId"] },
 );
 
-/** An invitation that is over leaves neither its address nor a code that works. */
+/** The end of an invitation removes its address and its code. */
 const over = {
   views: ["delete from invitations v using $facts f where v.owner = f.owner and v.invitation_id = f.stream"],
   credentials: [

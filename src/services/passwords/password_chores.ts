@@ -2,7 +2,7 @@ import type { Deps } from "../../deps.ts";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 
-/** Deletes requests for a new password that nothing can answer, browsers that are no longer known, and expired counts of wrong passwords. */
+/** Deletes requests for a new password that nobody can answer, expired known browsers, and expired counts of wrong passwords. */
 export const passwordChores = ({ sql, clock }: Pick<Deps, "sql" | "clock">): readonly Chore[] => [
   { name: "old requests for a new password", batch: async (most) => (await deleteRequests(sql, most)).count },
   { name: "browsers known no more", batch: async (most) => (await deleteKnown(sql, clock(), most)).count },

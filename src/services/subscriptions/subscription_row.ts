@@ -28,7 +28,7 @@ export type SubscriptionRow = RowOf<typeof subscriptionRow> &
     readonly previousEnd: Date | null;
   };
 
-// What has nothing to deliver has had everything up to the end of the log.
+// A subscription with nothing to deliver has had everything up to the end of the log.
 const columns = `s.subscription_id as id, ${selected("s", Object.keys(subscriptionRow))},
   case when d.due = 'infinity' and d.dead is null and not s.paused then e.last else d.number end as number,
   case when d.due = 'infinity' and d.dead is null and not s.paused then e.id else d.batch end as batch,
