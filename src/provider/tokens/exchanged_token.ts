@@ -152,10 +152,12 @@ export async function writeExchanged(sql: Sql, of: ExchangedTokenOf, token: Exch
   return false;
 }
 
-// A sign-in that ends between the two statements has taken its rows along already.
+// A user who disconnects the application between the two statements has ended its rows with its sign-ins. As long as the user has another
+// sign-in there, the row may be that of an exchange beside this one.
 const forgetUse = (sql: Sql, { machine, delegation: { signOn, resource }, now }: ExchangedTokenOf) => sql`
   delete from acting_machines where user_id = ${signOn.userId} and app_id = ${signOn.appId}
-    and machine_id = ${machine.userId} and api_id = ${resource.appId} and first_used = ${now}`;
+    and machine_id = ${machine.userId} and api_id = ${resource.appId} and first_used = ${now}
+    and not exists (select from sign_ons o where o.user_id = ${signOn.userId} and o.app_id = ${signOn.appId})`;
 
 // A statement of its own: deleting a user removes these rows first and sign-ins last; the opposite order would deadlock.
 const writeUse = (

@@ -241,6 +241,24 @@ test("a machine that asks while its user disconnects the application is not kept
   expect(await ask(nodes.databaseUrl, kept)).toHaveLength(0);
 });
 
+test("one that asks while its sign-in ends is kept as long as the user has another one there", async () => {
+  const mine = await delegation(nodes.one);
+  const { access_token } = await userTokens(mine);
+  await userTokens(mine);
+  const row = `select from machine_proofs where credential_id = '${mine.machine.secretId}' for update`;
+  const late = await (async () => {
+    await using _ = await holdStatement(nodes.databaseUrl, row);
+    const asked = exchanged(mine, access_token);
+    await until(async () => (await ask(nodes.databaseUrl, waits)).length > 0);
+    const older = `select min(sign_on_id) from sign_ons where user_id = '${mine.person.userId}'`;
+    await ask(nodes.databaseUrl, `delete from sign_ons where sign_on_id = (${older})`);
+    return { asked };
+  })();
+  expect(outcome(await late.asked)).toEqual(refused.subject);
+  const kept = `select from acting_machines where user_id = '${mine.person.userId}'`;
+  expect(await ask(nodes.databaseUrl, kept)).toHaveLength(1);
+});
+
 test("of more than a hundred tokens of one sign-in, the oldest end", async () => {
   const { access_token } = await userTokens(world);
   const one = done(await exchanged(world, access_token));
