@@ -6,7 +6,7 @@ import type { Texts } from "./language.ts";
  */
 export const requestProblemTexts = {
   parameter_repeated: {
-    en: "{name} is there twice",
+    en: "{name} appears twice",
     de: "{name} kommt zweimal vor",
     fr: "{name} y figure deux fois",
     es: "{name} aparece dos veces",

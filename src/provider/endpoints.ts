@@ -95,7 +95,7 @@ function tokenIn({ method, headers, body }: HttpRequest): PresentedToken {
   const [, scheme = "", inHeader] = /^(bearer|dpop) +([^\s]+)$/i.exec(headers.authorization ?? "") ?? [];
   const inForm = method === "POST" && body.length > 0 ? formIn(headers, body).get("access_token") : undefined;
   if (inHeader !== undefined && inForm !== undefined)
-    throw new OauthError("invalid_request", "the access token is there twice");
+    throw new OauthError("invalid_request", "the access token appears twice");
   const token = inHeader ?? inForm;
   if (token === undefined) throw new TokenMissing();
   return { token, scheme: /^dpop$/i.test(scheme) ? "DPoP" : "Bearer", method, dpop: headers.dpop };

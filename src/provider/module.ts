@@ -1,5 +1,5 @@
 import type { Deps } from "../deps.ts";
-import { providerChores } from "./expiry.ts";
+import { providerChores } from "./chores.ts";
 import { type ExplanationSettings, signInExplanations } from "./explanations/explain_sign_in.ts";
 import { delegationFolds } from "./tokens/delegation_begin.ts";
 import { signOnFolds } from "./tokens/sign_on.ts";

@@ -3,7 +3,7 @@ import { createContextValues } from "@connectrpc/connect";
 import type { HttpRoute } from "@postern/gateway";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keys, newId } from "../../src/deps.ts";
-import { providerChores } from "../../src/provider/expiry.ts";
+import { providerChores } from "../../src/provider/chores.ts";
 import { providerRoutes } from "../../src/provider/provider.ts";
 import { registeredOrigins } from "../../src/provider/request/cross_origin.ts";
 import { documentClientRead } from "../../src/provider/request/document_client.ts";

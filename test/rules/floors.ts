@@ -10,7 +10,7 @@ export const floors: readonly (readonly string[])[] = [
   ["runtime"],
   ["provider/module", "provider/provider"],
   ["provider/invitations", "provider/registrations"],
-  ["provider/endpoints", "provider/expiry", "provider/explanations", "provider/account", "provider/mail_pages"],
+  ["provider/endpoints", "provider/chores", "provider/explanations", "provider/account", "provider/mail_pages"],
   ["provider/pushed_requests"],
   ["provider/device", "provider/logout"],
   ["provider/sign_in"],

@@ -163,7 +163,7 @@ const unsupported: Readonly<Record<string, OauthErrorCode>> = {
 function refuseForm(parameters: Parameters): void {
   // RFC 8707, 2.
   const twice = parameters.repeated.find((name) => name !== "resource");
-  if (twice !== undefined) throw invalid("a parameter is there twice");
+  if (twice !== undefined) throw invalid("a parameter appears twice");
   for (const [name, code] of Object.entries(unsupported))
     if (parameters.get(name) !== undefined) throw new OauthError(code, `${name} is not supported`);
   for (const [name, most] of Object.entries(longest))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { providerChores } from "../../../src/provider/expiry.ts";
+import { providerChores } from "../../../src/provider/chores.ts";
 import { signingKeys } from "../../../src/provider/tokens/signing_keys.ts";
 import { type Postern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";

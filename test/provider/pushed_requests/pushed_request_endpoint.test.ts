@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import * as oidc from "openid-client";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { providerChores } from "../../../src/provider/expiry.ts";
+import { providerChores } from "../../../src/provider/chores.ts";
 import { sealRequest } from "../../../src/provider/request/sealed_request.ts";
 import { signingKeys } from "../../../src/provider/tokens/signing_keys.ts";
 import { type Postern, signedUp } from "../../harness.ts";
