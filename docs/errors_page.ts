@@ -1,7 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { codeToString, connectStatusOf, httpStatusOf } from "@postern/gateway";
-import { type Reason, reasons, refuse } from "../src/errors.ts";
+import { refuse } from "../src/errors.ts";
 import { type Language, namesIn, type TextKey, text, textKeys } from "../src/messages/catalogue.ts";
+import { type Reason, reasons } from "../src/reasons.ts";
 
 const languages: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
 

@@ -1,10 +1,9 @@
-import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import {
   countListed,
   fittingMessages,
-  type GatewayReason,
   type Violation as GatewayViolation,
   infoOf,
   isDetail,
@@ -21,6 +20,7 @@ import {
 import { BadRequestSchema, LocalizedMessageSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { errorText, isTextKey, type Language, type TextKey, type TextParams, text } from "./messages/catalogue.ts";
+import { isReason, type Noun, type Reason, reasons } from "./reasons.ts";
 
 export { cutText, isWithin, maxTextLength, maxViolations, pathsAround } from "@postern/gateway";
 
@@ -33,162 +33,6 @@ type TextKeyWith<Keys extends TextKey> = TextKey | Keys;
 /** A field found to be invalid. */
 export type WrongField = Pick<Violation, "field">;
 
-/** Every error reason with its code. */
-export const reasons = {
-  UNAUTHENTICATED: Code.Unauthenticated,
-  TOKEN_INVALID: Code.Unauthenticated,
-  TOKEN_IS_JWT: Code.Unauthenticated,
-  SIGN_IN_FAILED: Code.Unauthenticated,
-  PERMISSION_DENIED: Code.PermissionDenied,
-  FACTOR_ENROLMENT_REQUIRED: Code.PermissionDenied,
-  OWN_ACCOUNT_IN_CONSOLE: Code.PermissionDenied,
-  VALIDATION_FAILED: Code.InvalidArgument,
-  MALFORMED_BODY: Code.InvalidArgument,
-  PAGE_TOKEN_INVALID: Code.InvalidArgument,
-  POSITION_INVALID: Code.InvalidArgument,
-  POSITION_LOST: Code.FailedPrecondition,
-  PASSWORD_MISMATCH: Code.InvalidArgument,
-  PASSWORD_UNCHANGED: Code.InvalidArgument,
-  PASSWORD_POLICY: Code.InvalidArgument,
-  PASSWORD_REUSED: Code.InvalidArgument,
-  PHONE_INVALID: Code.InvalidArgument,
-  PHONE_PREMIUM_RATE: Code.InvalidArgument,
-  EMAIL_INVALID: Code.InvalidArgument,
-  DOMAIN_INVALID: Code.InvalidArgument,
-  RESOURCE_URI_INVALID: Code.InvalidArgument,
-  RESOURCE_URI_ISSUER: Code.InvalidArgument,
-  CODE_INVALID: Code.InvalidArgument,
-  CHALLENGE_INVALID: Code.InvalidArgument,
-  PASSKEY_INVALID: Code.InvalidArgument,
-  PASSWORD_ATTEMPTS: Code.ResourceExhausted,
-  CODE_EXPIRED: Code.FailedPrecondition,
-  CODE_ATTEMPTS: Code.ResourceExhausted,
-  FACTOR_ATTEMPTS: Code.ResourceExhausted,
-  SEND_LIMIT: Code.ResourceExhausted,
-  RATE_LIMIT: Code.ResourceExhausted,
-  ROLE_UNKNOWN: Code.InvalidArgument,
-  MEMBER_ROLE_SCOPE: Code.InvalidArgument,
-  GRANT_TO_OWNER: Code.InvalidArgument,
-  OWN_ORGANIZATION: Code.InvalidArgument,
-  PROJECT_GRANT_NEEDED: Code.InvalidArgument,
-  IDEMPOTENCY_KEY_REUSED: Code.InvalidArgument,
-  SERVICE_NOT_FOUND: Code.NotFound,
-  ORGANIZATION_NOT_FOUND: Code.NotFound,
-  USER_NOT_FOUND: Code.NotFound,
-  SESSION_NOT_FOUND: Code.NotFound,
-  TOKEN_NOT_FOUND: Code.NotFound,
-  FACTOR_NOT_FOUND: Code.NotFound,
-  PROJECT_NOT_FOUND: Code.NotFound,
-  ROLE_NOT_FOUND: Code.NotFound,
-  PROJECT_GRANT_NOT_FOUND: Code.NotFound,
-  JOB_NOT_FOUND: Code.NotFound,
-  SUBSCRIPTION_NOT_FOUND: Code.NotFound,
-  DELIVERY_NOT_FOUND: Code.NotFound,
-  DOMAIN_NOT_FOUND: Code.NotFound,
-  INVITATION_NOT_FOUND: Code.NotFound,
-  APPLICATION_NOT_FOUND: Code.NotFound,
-  APPLICATION_KEY_NOT_FOUND: Code.NotFound,
-  MACHINE_CREDENTIAL_NOT_FOUND: Code.NotFound,
-  USER_GRANT_NOT_FOUND: Code.NotFound,
-  MEMBER_NOT_FOUND: Code.NotFound,
-  CONNECTION_NOT_FOUND: Code.NotFound,
-  ORGANIZATION_NAME_TAKEN: Code.AlreadyExists,
-  LOGIN_NAME_TAKEN: Code.AlreadyExists,
-  PROJECT_NAME_TAKEN: Code.AlreadyExists,
-  ROLE_TAKEN: Code.AlreadyExists,
-  PROJECT_GRANT_EXISTS: Code.AlreadyExists,
-  APPLICATION_NAME_TAKEN: Code.AlreadyExists,
-  APPLICATION_KEY_EXISTS: Code.AlreadyExists,
-  MACHINE_KEY_EXISTS: Code.AlreadyExists,
-  USER_GRANT_EXISTS: Code.AlreadyExists,
-  MEMBER_EXISTS: Code.AlreadyExists,
-  FACTOR_EXISTS: Code.AlreadyExists,
-  DOMAIN_EXISTS: Code.AlreadyExists,
-  DOMAIN_TAKEN: Code.AlreadyExists,
-  RESOURCE_URI_TAKEN: Code.AlreadyExists,
-  INVITATION_EXISTS: Code.AlreadyExists,
-  ID_TAKEN: Code.AlreadyExists,
-  USER_NOT_HUMAN: Code.FailedPrecondition,
-  USER_NOT_MACHINE: Code.FailedPrecondition,
-  USER_INACTIVE: Code.FailedPrecondition,
-  PASSWORD_MISSING: Code.FailedPrecondition,
-  PASSWORD_EXISTS: Code.FailedPrecondition,
-  PASSWORD_CHANGE_REQUIRED: Code.FailedPrecondition,
-  SIGN_IN_NOT_FRESH: Code.FailedPrecondition,
-  FACTOR_MISSING: Code.FailedPrecondition,
-  FACTOR_LIMIT: Code.FailedPrecondition,
-  FACTORS_OFF: Code.FailedPrecondition,
-  PASSKEY_HOST: Code.FailedPrecondition,
-  ENROLMENT_EXPIRED: Code.FailedPrecondition,
-  OWN_LOGIN_NAMES_IN_USE: Code.FailedPrecondition,
-  ERASURE_NOT_SCHEDULED: Code.FailedPrecondition,
-  SELF_ERASURE_OFF: Code.FailedPrecondition,
-  REGISTRATION_CLOSED: Code.FailedPrecondition,
-  REGISTRATION_DOMAIN: Code.FailedPrecondition,
-  REGISTRATION_ADDRESS_KNOWN: Code.FailedPrecondition,
-  EMAIL_UNDOABLE: Code.FailedPrecondition,
-  PHONE_UNCHANGED: Code.FailedPrecondition,
-  PHONE_MISSING: Code.FailedPrecondition,
-  PHONE_VERIFIED: Code.FailedPrecondition,
-  BEING_DELETED: Code.FailedPrecondition,
-  ORGANIZATION_INACTIVE: Code.FailedPrecondition,
-  PROJECT_INACTIVE: Code.FailedPrecondition,
-  EMAIL_UNCHANGED: Code.FailedPrecondition,
-  EMAIL_VERIFIED: Code.FailedPrecondition,
-  APPLICATION_NOT_OIDC: Code.FailedPrecondition,
-  APPLICATION_NOT_API: Code.FailedPrecondition,
-  CLIENT_SECRET_MISSING: Code.FailedPrecondition,
-  APPLICATION_KEYS_MIXED: Code.FailedPrecondition,
-  APPLICATION_KEY_LIMIT: Code.FailedPrecondition,
-  MACHINE_KEY_LIMIT: Code.FailedPrecondition,
-  OWN_MACHINE_CREDENTIAL: Code.FailedPrecondition,
-  OWN_MACHINE_DELEGATION: Code.FailedPrecondition,
-  ACCESS_TOKEN_LIMIT: Code.FailedPrecondition,
-  SUBSCRIPTION_LIMIT: Code.FailedPrecondition,
-  DELIVERY_EXPIRED: Code.FailedPrecondition,
-  DELIVERY_NOT_WANTED: Code.FailedPrecondition,
-  DOMAIN_LIMIT: Code.FailedPrecondition,
-  RESOURCE_URI_HOST: Code.FailedPrecondition,
-  RESOURCE_URI_UNKNOWN: Code.FailedPrecondition,
-  METADATA_LIMIT: Code.FailedPrecondition,
-  DOMAIN_RECORD_MISSING: Code.FailedPrecondition,
-  DOMAIN_CHECK_FAILED: Code.FailedPrecondition,
-  INVITATION_LIMIT: Code.FailedPrecondition,
-  INVITATION_FOR_OTHER_ADDRESS: Code.FailedPrecondition,
-  INVITATION_ADDRESS_UNCONFIRMED: Code.FailedPrecondition,
-  INVITATION_OFFERS_NOTHING: Code.FailedPrecondition,
-  OFFER_EXPIRED: Code.FailedPrecondition,
-  INVITER_NOT_ENTITLED: Code.FailedPrecondition,
-  LAST_OWNER: Code.FailedPrecondition,
-  ENDED_BY_RECEIVER: Code.FailedPrecondition,
-  ACCEPTANCE_REQUIRED: Code.FailedPrecondition,
-  CONFLICT: Code.Aborted,
-  UNKNOWN_PATH: Code.NotFound,
-  METHOD_NOT_ALLOWED: Code.Unimplemented,
-  UNIMPLEMENTED: Code.Unimplemented,
-  UNSUPPORTED_CONTENT_TYPE: Code.Unimplemented,
-  UNSUPPORTED_ENCODING: Code.Unimplemented,
-  ENCODING_MISSING: Code.Internal,
-  MALFORMED_REQUEST: Code.InvalidArgument,
-  HTTP_VERSION_TOO_OLD: Code.Unimplemented,
-  HEADERS_TOO_LARGE: Code.ResourceExhausted,
-  BODY_TOO_LARGE: Code.ResourceExhausted,
-  OVERLOADED: Code.ResourceExhausted,
-  UNAVAILABLE: Code.Unavailable,
-  // Clients with a standard retry policy retry UNAVAILABLE, but not UNKNOWN.
-  OUTCOME_UNKNOWN: Code.Unknown,
-  OUTCOME_UNKNOWN_WITH_KEY: Code.Unavailable,
-  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
-  CANCELLED: Code.Canceled,
-  INTERNAL: Code.Internal,
-} as const satisfies Record<string, Code> & Record<GatewayReason, Code>;
-
-/** An error reason: stable, in UPPER_SNAKE. */
-export type Reason = keyof typeof reasons;
-
-/** The nouns that can be missing. */
-export type Noun = { [R in Reason]: R extends `${infer N}_NOT_FOUND` ? Lowercase<N> : never }[Reason];
-
 /** A violation of all items of a batch together, although its field is inside one of them; it fails the whole request. */
 export type OfAllItems = Violation & { readonly ofAllItems: true };
 
@@ -198,54 +42,6 @@ export const isOfAllItems = (one: Violation): boolean => "ofAllItems" in one;
 export function isBeside(wrong: readonly WrongField[]): (one: Violation) => boolean {
   const fields = new Set(wrong.map(({ field }) => field));
   return ({ field }) => fields.size === 0 || ![...pathsAround(field)].some((path) => fields.has(path));
-}
-
-/** A cross-field rule of a message. */
-export type MessageRule = {
-  readonly type: DescMessage;
-  /** The fields that the rule compares; if one of them breaks a rule of its own, this rule is not checked. */
-  readonly weighs: readonly string[];
-  broken(message: Message): readonly Violation[];
-  /** The same, item by item, so that other work can use the event loop in between. */
-  steps?(message: Message): Iterable<readonly Violation[]>;
-};
-
-/** Makes a cross-field rule of a message with many items, which takes long for all of them together. */
-export function itemsRule<D extends DescMessage>(
-  type: D,
-  steps: (message: MessageShape<D>) => Iterable<readonly Violation[]>,
-): MessageRule {
-  return { type, weighs: [], broken: (message) => [...steps(message as MessageShape<D>)].flat(), steps };
-}
-
-/** Makes a cross-field rule; `broken` returns every violation. */
-export function messageRule<D extends DescMessage>(
-  type: D,
-  broken: (message: MessageShape<D>) => readonly Violation[],
-  weighs: readonly string[] = [],
-): MessageRule {
-  return { type, weighs, broken };
-}
-
-/**
- * A rule of a message that only the database can decide. The handler enforces it; if other fields of a request are invalid, its violations
- * are listed with theirs. `C` is the call that guards and handlers receive.
- */
-export type LateRule<C> = {
-  readonly type: DescMessage;
-  /** The fields that the rule needs; if one of them breaks a rule of its own, this rule is not checked. */
-  readonly weighs: readonly string[];
-  /** Finds violations in addition to those `found` without the database, skipping fields that are already invalid. */
-  find(message: Message, call: C, found: readonly Violation[]): Promise<readonly Violation[]>;
-};
-
-/** Makes a late rule; `find` returns every violation, and none for an object that does not exist. */
-export function lateRule<D extends DescMessage, C>(
-  type: D,
-  weighs: readonly string[],
-  find: (message: MessageShape<D>, call: C, found: readonly Violation[]) => Promise<readonly Violation[]>,
-): LateRule<C> {
-  return { type, weighs, find };
 }
 
 /** Details of an error besides its reason. */
@@ -318,8 +114,6 @@ const isOurs = (one: GatewayViolation<string>): one is Violation => isTextKey(on
 export function refuseAny(violations: readonly Violation[]): void {
   if (violations.length > 0) throw refuse.invalid(violations);
 }
-
-const isReason = (name: string): name is Reason => Object.hasOwn(reasons, name);
 
 /** The reason of one of our errors; undefined for any other error. */
 export function reasonOf(error: unknown): Reason | undefined {

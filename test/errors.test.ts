@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Reason, reasons } from "../src/errors.ts";
 import { errorText, isTextKey, text } from "../src/messages/catalogue.ts";
+import { type Reason, reasons } from "../src/reasons.ts";
 import { callRows } from "./errors/calls.ts";
 import { factorRows } from "./errors/factors.ts";
 import { machineRows } from "./errors/machines.ts";

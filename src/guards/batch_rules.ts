@@ -1,7 +1,8 @@
 import { type DescField, type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { max_inner_items, outcomes_unless } from "../../gen/postern/v1/options_pb.ts";
-import type { MessageRule, Violation } from "../errors.ts";
+import type { Violation } from "../errors.ts";
+import type { MessageRule } from "../rules.ts";
 import { mapInPieces, pause } from "../security/pieces.ts";
 
 /** Finds violations in a message of one type. */

@@ -1,5 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { MessageRule } from "../errors.ts";
+import type { MessageRule } from "../rules.ts";
 import { brokenInSteps } from "./batch_rules.ts";
 import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";

@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { type Call, type Caller, callerOf, keys, type Membership, type Reach } from "../deps.ts";
-import { type Noun, refuse } from "../errors.ts";
+import { refuse } from "../errors.ts";
+import type { Noun } from "../reasons.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { denied, holding, type Lookups } from "./held_permissions.ts";
 import type { Step } from "./interceptor.ts";

@@ -1,7 +1,8 @@
 import { type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import type { Call } from "../deps.ts";
-import { isWithin, type LateRule, maxViolations, reasonOf, refuseAny, type Violation } from "../errors.ts";
+import { isWithin, maxViolations, reasonOf, refuseAny, type Violation } from "../errors.ts";
+import type { LateRule } from "../rules.ts";
 import type { Step } from "./interceptor.ts";
 import { outcomesOf } from "./item_outcomes.ts";
 import type { Outages } from "./outage.ts";

@@ -1,7 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import { isRead } from "@postern/gateway";
 import { type Call, type Caller, callerOf, keys } from "../deps.ts";
-import { type Noun, refuse } from "../errors.ts";
+import { refuse } from "../errors.ts";
+import type { Noun } from "../reasons.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { denied, holding, type Lookups } from "./held_permissions.ts";
 import type { Rule } from "./rule.ts";

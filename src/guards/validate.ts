@@ -2,7 +2,8 @@ import { type DescMessage, type DescMethod, hasOption, type Message } from "@buf
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { type Violation as Broken, createValidator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { isBeside, isWithin, type MessageRule, type Violation, type WrongField } from "../errors.ts";
+import { isBeside, isWithin, type Violation, type WrongField } from "../errors.ts";
+import type { MessageRule } from "../rules.ts";
 import { brokenInSteps, type Find, type FindInPieces, inPieces, isBatch } from "./batch_rules.ts";
 import type { Step } from "./interceptor.ts";
 import { type LateViolations, refuseTogether } from "./late_rules.ts";

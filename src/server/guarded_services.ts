@@ -1,7 +1,6 @@
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
-import type { MessageRule } from "../errors.ts";
 import { gate } from "../guards/authenticate.ts";
 import type { Capacity } from "../guards/capacity.ts";
 import type { ChosenIds } from "../guards/chosen_ids.ts";
@@ -14,6 +13,7 @@ import { streamLimit } from "../guards/stream_limit.ts";
 import { messageRules } from "../guards/validate.ts";
 import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import { resourceMetadataOf } from "../provider/request/own_api.ts";
+import type { MessageRule } from "../rules.ts";
 import { lateRulesOf, routesOf, rulesOf } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import * as lookups from "../services/callers/caller_lookups.ts";

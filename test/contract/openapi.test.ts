@@ -4,7 +4,7 @@ import type { OperationObject, Schema } from "../../packages/gateway/src/service
 import { openapi } from "../../packages/gateway/src/services/openapi/openapi.ts";
 import { apiOptions } from "../../src/contract/api.ts";
 import { describeAll } from "../../src/contract/describe.ts";
-import { reasons } from "../../src/errors.ts";
+import { reasons } from "../../src/reasons.ts";
 import { services } from "../../src/runtime/modules.ts";
 
 const rpcs = describeAll(services);

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { chartSettings } from "../../docs/chart_settings.ts";
 import { errorsPage } from "../../docs/errors_page.ts";
-import { reasons } from "../../src/errors.ts";
 import { textKeys } from "../../src/messages/catalogue.ts";
+import { reasons } from "../../src/reasons.ts";
 
 test("docs/errors.md is what `node docs/generate.ts` writes", async () => {
   expect(await readFile(new URL("../../docs/errors.md", import.meta.url), "utf8")).toBe(errorsPage());

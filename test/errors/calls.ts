@@ -1,4 +1,4 @@
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { signedUp } from "../harness.ts";
 import { openProbe } from "../probe.ts";
 import { frame } from "../wire/frame.ts";

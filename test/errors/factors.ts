@@ -1,4 +1,4 @@
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { authenticator, codeOf } from "../fixture/authenticator.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withTotp, wrongCodeOf } from "../fixture/factors.ts";
 import { organization, signedUp, startPostern } from "../harness.ts";

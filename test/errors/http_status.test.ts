@@ -1,8 +1,9 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { json } from "../../packages/gateway/src/rpc/protocols/json.ts";
-import { localized, type Reason, refuse } from "../../src/errors.ts";
+import { localized, refuse } from "../../src/errors.ts";
 import { errorText, text } from "../../src/messages/catalogue.ts";
+import type { Reason } from "../../src/reasons.ts";
 
 const problem = (error: ConnectError) => {
   const { status, headers, body } = json.protocol.refuse(error, { ...json, header: undefined, trailer: undefined });

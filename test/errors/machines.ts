@@ -1,4 +1,4 @@
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { machine } from "../harness.ts";
 import type { Row } from "./provocation.ts";

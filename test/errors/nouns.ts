@@ -1,4 +1,4 @@
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { openClient } from "../fixture/database_client.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import { withTokens } from "../fixture/many_tokens.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../../src/config/config.ts";
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { freshDatabase } from "../database.ts";
 import { startChild } from "../fixture/child_server.ts";
 import { type Client, type Postern, startPostern } from "../harness.ts";

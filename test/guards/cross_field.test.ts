@@ -3,8 +3,9 @@ import { createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { CreateUsersRequestSchema, ListUsersRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
-import { messageRule, reasonOf } from "../../src/errors.ts";
+import { reasonOf } from "../../src/errors.ts";
 import { crossFieldRules } from "../../src/guards/cross_field.ts";
+import { messageRule } from "../../src/rules.ts";
 import { userBatchRules } from "../../src/services/users/create_users.ts";
 
 const call = {

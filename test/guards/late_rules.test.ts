@@ -4,8 +4,9 @@ import { expect, test } from "vitest";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { AddUserGrantRequestSchema, UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import type { Call } from "../../src/deps.ts";
-import { lateRule, maxViolations, refuse, type Violation } from "../../src/errors.ts";
+import { maxViolations, refuse, type Violation } from "../../src/errors.ts";
 import { lateViolations } from "../../src/guards/late_rules.ts";
+import { lateRule } from "../../src/rules.ts";
 
 const call = { values: createContextValues(), signal: new AbortController().signal, requestHeader: new Headers() };
 const request = create(AddUserGrantRequestSchema, { projectId: "p", roleKeys: ["ghost"] });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { newJwk } from "../fixture/jwk.ts";
 import type { Fixture } from "../fixture/organization.ts";
 import { apiApplicationRows } from "./api_application_rows.ts";

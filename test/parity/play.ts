@@ -26,7 +26,7 @@ import { UserExportService } from "../../gen/postern/v1/user_export_pb.ts";
 import { UserGrantService } from "../../gen/postern/v1/user_grant_pb.ts";
 import { UserService } from "../../gen/postern/v1/user_pb.ts";
 import { UserRoleService } from "../../gen/postern/v1/user_role_pb.ts";
-import { reasons } from "../../src/errors.ts";
+import { reasons } from "../../src/reasons.ts";
 import type { Door, DoorAnswer } from "./doors.ts";
 import { normalised } from "./plain.ts";
 import { type Scene, type SceneCall, type Stage, within } from "./stage.ts";

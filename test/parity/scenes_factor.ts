@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { authenticator } from "../fixture/authenticator.ts";
 import { factorWrite, passkeyChallenge, pendingOf, withPasskey, withTotp, wrongCodeOf } from "../fixture/factors.ts";
 import { askedByMail, proveEmail, setMailCodes, withMailbox } from "../fixture/sign_in_mail.ts";

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Reason } from "../../src/errors.ts";
+import type { Reason } from "../../src/reasons.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
 import { type Client, machine, organization, type Postern, signedUp } from "../harness.ts";
 import type { Raw } from "./doors.ts";

@@ -47,7 +47,7 @@ export const floors: readonly (readonly string[])[] = [
   ["deps", "notify/silence", "config"],
   ["notify/deliveries"],
   ["contract", "events", "notify/health", "notify/turns", "postgres/migrate", "postgres/open"],
-  ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook"],
+  ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook", "rules"],
   ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
   [
     "messages",
@@ -56,6 +56,7 @@ export const floors: readonly (readonly string[])[] = [
     "notify/retry_after",
     "postgres/failure",
     "postgres/process_log",
+    "reasons",
     "security",
     "tracing",
   ],

@@ -2,10 +2,11 @@ import type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufb
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, LocalizedMessageSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { isLostRace, localized, type MessageRule, reasonOf, refuse } from "../../errors.ts";
+import { isLostRace, localized, reasonOf, refuse } from "../../errors.ts";
 import { messageRules } from "../../guards/validate.ts";
 import type { Language } from "../../messages/language.ts";
 import { durationText, type PageText, pageText } from "../../messages/page.ts";
+import type { MessageRule } from "../../rules.ts";
 import type { Parameters } from "../http/parameters.ts";
 
 /** A form that failed: sentences about the reasons, the fields of the request that they are about, and what was typed. */

@@ -7,7 +7,7 @@ import { prompts } from "../request/authorization_request.ts";
 import type { DocumentSettings } from "../request/document_id.ts";
 import { dpopAlgorithms } from "../request/dpop_proof.ts";
 import { omittedClaim } from "./claims_size.ts";
-import { grants } from "./grants.ts";
+import { grants } from "./grant_types.ts";
 import { algorithms } from "./signing_keys.ts";
 
 const claims = [

@@ -6,7 +6,7 @@ import { noBoundTokens } from "../request/target.ts";
 import { type ConsoleToken, consoleGrant } from "./console_sign_on.ts";
 import type { ExchangeParts, TokenResponse } from "./grant_exchange.ts";
 import { clientRead } from "./grant_read.ts";
-import { grants } from "./grants.ts";
+import { grants } from "./grant_types.ts";
 
 type Parts = ExchangeParts & { readonly authenticate: Authenticate; readonly consoleIssuer: () => string | undefined };
 

@@ -6,7 +6,7 @@ import {
   type UserService,
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import {
   type At,
   details,
@@ -21,6 +21,7 @@ import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import { lostRace, type Origin } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { creatorId, gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";

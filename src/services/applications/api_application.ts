@@ -12,9 +12,10 @@ import {
   UpdateApiApplicationRequestSchema,
 } from "../../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, organizationOf, ownsInstance } from "../../deps.ts";
-import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule, messageRule } from "../../rules.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { apiConfigurationOf, keepsApiSecret, oidcOf } from "./api_configuration.ts";
 import {

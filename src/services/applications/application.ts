@@ -13,12 +13,13 @@ import {
   OidcConfigurationSchema,
 } from "../../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
-import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { isWithin, refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
 import { type Condition, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule, messageRule } from "../../rules.ts";
 import { hashToken, newToken } from "../../security/token.ts";
 import { handlers } from "../module.ts";
 import { type NamedRow, namedRule, queryByName, readNamed } from "../reading/list_statement.ts";

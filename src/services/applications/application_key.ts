@@ -10,10 +10,11 @@ import {
   JsonWebKeySchema,
 } from "../../../gen/postern/v1/application_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { canonicalJwk, type JwkFault, jwkFaults } from "../../security/jwk.ts";
 import { isOutgoingUri } from "../writing/outgoing_uri.ts";
 import { ofApplication } from "./application.ts";

@@ -9,10 +9,11 @@ import {
   UpdateOidcApplicationRequestSchema,
 } from "../../../gen/postern/v1/application_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
-import { lateRule, messageRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule, messageRule } from "../../rules.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";
 import { asRead } from "../writing/taken_name.ts";
 import {

@@ -13,12 +13,13 @@ import {
   WatchEventsResponseSchema,
 } from "../../../gen/postern/v1/event_pb.ts";
 import { type Deps, organizationOf, reachOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { descOf, factFrom } from "../../events/fact.ts";
 import { batchOf, endOfLog, eventColumns, type StoredEvent, type Tail } from "../../events/follow.ts";
 import { numberAll } from "../../events/numbering.ts";
 import { formatPosition, type Position, parsePosition } from "../../events/position.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { mapInPieces } from "../../security/pieces.ts";
 import { cut, mostRead, notAToken, pageOf, tokenFaults, tokenIn } from "../reading/page.ts";
 import { type Begin, beginAt, type EventFilter, matching, onBehalfOf, watch } from "./event_watch.ts";

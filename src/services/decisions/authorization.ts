@@ -8,7 +8,8 @@ import {
   type Evaluation,
 } from "../../../gen/postern/v1/authorization_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
+import { messageRule } from "../../rules.ts";
 import { type Denial, denialRead, denialsRead, organizationProperty, type Parts } from "./evaluate.ts";
 
 /** Decides whether users may act in roles in projects. */

@@ -6,9 +6,10 @@ import {
   ListDeliveriesRequestSchema,
 } from "../../../gen/postern/v1/delivery_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { holding } from "../../guards/held_permissions.ts";
+import { messageRule } from "../../rules.ts";
 import { cut, notAToken, pageOf, pageRule, tokenIn } from "../reading/page.ts";
 import {
   type DeliveryRow,

@@ -5,9 +5,10 @@ import {
   ListDomainsRequestSchema,
 } from "../../../gen/postern/v1/domain_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { newDomainToken } from "../../security/domain_token.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { domainIn, wrongDomain } from "./domain_name.ts";

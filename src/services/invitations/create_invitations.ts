@@ -9,9 +9,10 @@ import {
   type InvitationService,
 } from "../../../gen/postern/v1/invitation_pb.ts";
 import { type Call, callerOf, type Deps, keys, organizationOf } from "../../deps.ts";
-import { itemsRule, lateRule, reasonOf, refuse, type Violation } from "../../errors.ts";
+import { reasonOf, refuse, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, factOf, first, type NewFact } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { itemsRule, lateRule } from "../../rules.ts";
 import { mapInPieces } from "../../security/pieces.ts";
 import { foreign } from "../members/member.ts";
 import { type OfferedMembership, objectOfOffer } from "../members/offered_membership.ts";

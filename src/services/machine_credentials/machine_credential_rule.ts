@@ -1,6 +1,6 @@
 import { AddMachineKeyRequestSchema } from "../../../gen/postern/v1/machine_credential_pb.ts";
 import type { Deps } from "../../deps.ts";
-import { messageRule } from "../../errors.ts";
+import { messageRule } from "../../rules.ts";
 import { publicKeyViolations } from "../applications/application_key.ts";
 import { pastExpiration } from "../writing/expiration.ts";
 

@@ -6,10 +6,11 @@ import {
   SetMachineDelegationRequestSchema,
 } from "../../../gen/postern/v1/machine_credential_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule } from "../../rules.ts";
 import { hrefOf } from "../callers/resource_in_force.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { machineRead } from "./machine.ts";

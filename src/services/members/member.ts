@@ -9,12 +9,13 @@ import {
 } from "../../../gen/postern/v1/member_pb.ts";
 import { RoleKind } from "../../../gen/postern/v1/user_role_pb.ts";
 import { type Call, type Deps, type Membership, organizationOf, reachOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import { uncovered } from "../../guards/missing_permission.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { isEnded } from "../callers/ended_roles.ts";
 import { isHidden, membershipIsLeft, organizationIsThere, userIsThere } from "../callers/in_force.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";

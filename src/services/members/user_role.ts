@@ -8,9 +8,10 @@ import {
   type UserRoleService,
 } from "../../../gen/postern/v1/user_role_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import { lostRace } from "../../events/log.ts";
+import { lateRule } from "../../rules.ts";
 import { userExistsRead } from "../callers/user_exists.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";

@@ -5,9 +5,10 @@ import {
   SetBrandingRequestSchema,
 } from "../../../gen/postern/v1/organization_pb.ts";
 import { type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, type Violation } from "../../errors.ts";
+import type { Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
+import { messageRule } from "../../rules.ts";
 import {
   type OwnRow,
   ownRow,

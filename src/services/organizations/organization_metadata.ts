@@ -4,11 +4,12 @@ import {
   SetOrganizationMetadataRequestSchema,
 } from "../../../gen/postern/v1/organization_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import {
   changesTo,
   type Entry,

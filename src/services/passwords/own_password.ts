@@ -1,8 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type AccountService, ChangePasswordRequestSchema } from "../../../gen/postern/v1/account_pb.ts";
 import { type Call, callerOf, type Deps } from "../../deps.ts";
-import { lateRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
+import { lateRule } from "../../rules.ts";
 import type { PasswordBench } from "../../security/password.ts";
 import { type NoticeSettings, notices } from "../verification/notice.ts";
 import { replacementHash } from "./new_password.ts";

@@ -7,10 +7,11 @@ import {
 } from "../../../gen/postern/v1/account_pb.ts";
 import { CodePurpose } from "../../../gen/postern/v1/attempt_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { passwordCodeMacs } from "../../security/mailed_secret.ts";
 import { userInForce } from "../callers/in_force.ts";
 import { nameKey } from "../callers/login_name.ts";

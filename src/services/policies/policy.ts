@@ -8,11 +8,12 @@ import {
   SetLockoutPolicyRequestSchema,
 } from "../../../gen/postern/v1/policy_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { type At, details, detailsAfter, factOf, first, next, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 
 export const policyService = ({ log, sql, clock }: Deps) => {

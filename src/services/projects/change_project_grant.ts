@@ -1,10 +1,11 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ChangeProjectGrantRequestSchema, type ProjectService } from "../../../gen/postern/v1/project_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule } from "../../rules.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";

@@ -6,7 +6,7 @@ import {
   type ProjectService,
 } from "../../../gen/postern/v1/project_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import {
   type At,
   details,
@@ -20,6 +20,7 @@ import {
 import { type NounFolds, type Step, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule } from "../../rules.ts";
 import { ageDirection, cut, type Page, pageOf, pageRule } from "../reading/page.ts";
 import type { No } from "../writing/batch_refusal.ts";
 import { beingDeleted } from "../writing/being_deleted.ts";

@@ -7,10 +7,11 @@ import {
   type ProjectService,
 } from "../../../gen/postern/v1/project_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule, messageRule } from "../../rules.ts";
 import {
   type NamedList,
   type NamedQuery,

@@ -1,7 +1,8 @@
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { NameOrder } from "../../../gen/postern/v1/list_order_pb.ts";
-import { type MessageRule, messageRule, type Violation } from "../../errors.ts";
+import type { Violation } from "../../errors.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { type MessageRule, messageRule } from "../../rules.ts";
 import { mostRead, type Page, type PageRequest } from "./page.ts";
 
 const anything = (sql: Sql) => sql`true`;

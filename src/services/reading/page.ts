@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { AgeOrder } from "../../../gen/postern/v1/list_order_pb.ts";
-import { type MessageRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
+import { type MessageRule, messageRule } from "../../rules.ts";
 
 export type PageRequest = Message & { readonly pageSize: number; readonly pageToken: string };
 

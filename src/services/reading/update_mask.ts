@@ -3,8 +3,9 @@ import { create, type DescField, type DescMessage, getOption, hasOption, type Me
 import { reflect } from "@bufbuild/protobuf/reflect";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { type MessageRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import type { Versioned } from "../../events/fact.ts";
+import { type MessageRule, messageRule } from "../../rules.ts";
 
 /** The fields that an update changes, with their new values; a removed message has no value. */
 export type Changes<T> = { readonly [K in Exclude<keyof T, keyof Message>]?: Exclude<T[K], undefined> };

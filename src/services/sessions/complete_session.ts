@@ -6,10 +6,11 @@ import {
   type SessionService,
 } from "../../../gen/postern/v1/session_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
-import { messageRule, reasonOf, type Violation } from "../../errors.ts";
+import { reasonOf, type Violation } from "../../errors.ts";
 import { factOf, type NewFact, next } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import type { PublicSettings } from "../../security/passkey.ts";
 import { recoveryCodeMac } from "../../security/recovery_code.ts";
 import { stepOfCode } from "../../security/totp.ts";

@@ -10,10 +10,11 @@ import {
   UpdateSubscriptionRequestSchema,
 } from "../../../gen/postern/v1/subscription_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, next, plainFact } from "../../events/fact.ts";
 import { parsePosition } from "../../events/position.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { begun, notAPosition, unfiltered, unknownTypes } from "../audit/event.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";
 import { changesOf, refuseOvertaken, updateRule } from "../reading/update_mask.ts";

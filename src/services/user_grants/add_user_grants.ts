@@ -7,10 +7,11 @@ import {
   type UserGrantService,
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, keys, organizationOf, type Reach, reachOf } from "../../deps.ts";
-import { isWithin, lateRule, maxViolations, reasonOf, type Violation } from "../../errors.ts";
+import { isWithin, maxViolations, reasonOf, type Violation } from "../../errors.ts";
 import { first, type NewFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule } from "../../rules.ts";
 import { mapInPieces } from "../../security/pieces.ts";
 import {
   allEnded,

@@ -8,11 +8,12 @@ import {
   UserGrantState,
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Call, type Deps, organizationOf, reachOf } from "../../deps.ts";
-import { lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, first, type NewFact, next } from "../../events/fact.ts";
 import { type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { lateRule, messageRule } from "../../rules.ts";
 import { handlers } from "../module.ts";
 import { stateOfProject } from "../projects/project_state.ts";
 import { cut, pageOf, pageRule } from "../reading/page.ts";

@@ -7,8 +7,9 @@ import {
   type UserGrantService,
 } from "../../../gen/postern/v1/user_grant_pb.ts";
 import { type Deps, organizationOf } from "../../deps.ts";
-import { itemsRule, messageRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
+import { itemsRule, messageRule } from "../../rules.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { pastExpiration } from "../writing/expiration.ts";
 import { deciderIn, unaccepted } from "../writing/offer.ts";

@@ -9,9 +9,10 @@ import {
   type UserService,
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, keys, organizationOf } from "../../deps.ts";
-import { itemsRule, lateRule, type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
+import { type OfAllItems, reasonOf, type Violation } from "../../errors.ts";
 import { type At, detailsAfter, type NewFact } from "../../events/fact.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { itemsRule, lateRule } from "../../rules.ts";
 import { mapInPieces, pause } from "../../security/pieces.ts";
 import { loginNameOf } from "../callers/login_name.ts";
 import { placeOf } from "../passwords/password.ts";

@@ -1,9 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { CreateHumanUserRequestSchema } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, keys } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import type { NewFact } from "../../events/fact.ts";
 import { messageRules } from "../../guards/validate.ts";
+import { messageRule } from "../../rules.ts";
 import { countedText, nameKey } from "../callers/login_name.ts";
 import { placeOf } from "../passwords/password.ts";
 import { takenName } from "../writing/taken_name.ts";

@@ -6,11 +6,12 @@ import {
   CreateMachineUserRequestSchema,
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { isWithin, lateRule, messageRule, refuse, type Violation } from "../../errors.ts";
+import { isWithin, refuse, type Violation } from "../../errors.ts";
 import { type At, factOf, first, type NewFact } from "../../events/fact.ts";
 import type { Condition } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import { chooseLanguage } from "../../messages/language.ts";
+import { lateRule, messageRule } from "../../rules.ts";
 import { foreignHash, isFault } from "../../security/foreign_hash.ts";
 import type { Secrets } from "../../security/secrets.ts";
 import { base32Bytes } from "../../security/totp.ts";

@@ -1,11 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { ListUsersRequestSchema, type UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { type At, details, detailsAfter, factOf, next, plainFact } from "../../events/fact.ts";
 import { loadOne } from "../../events/load.ts";
 import { refuseLimited } from "../../guards/held_permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { type NameKey, nameAsked, nameOnlyKey, userNamed } from "../callers/login_name.ts";
 import { codesWait } from "../factors/factor_attempts.ts";
 import { isLastOwner } from "../members/last_owner.ts";

@@ -1,11 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { SetUserMetadataRequestSchema, type UserService } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse } from "../../errors.ts";
+import { refuse } from "../../errors.ts";
 import { details, detailsAfter, factOf, next, type Versioned } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { changesTo, type Entry, entriesColumn, ofUser, repeatedKeys, setEntries } from "../metadata/metadata.ts";
 import { refuseOvertaken } from "../reading/update_mask.ts";
 import { touchUser } from "../writing/touch_user.ts";

@@ -7,11 +7,12 @@ import {
   type UserService,
 } from "../../../gen/postern/v1/user_pb.ts";
 import { type Call, type Deps, organizationOf } from "../../deps.ts";
-import { messageRule, refuse, type Violation } from "../../errors.ts";
+import { refuse, type Violation } from "../../errors.ts";
 import { details, detailsAfter, factOf, next } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { messageRule } from "../../rules.ts";
 import { phoneCodeMatches } from "../../security/phone_code.ts";
 import { endingOutgrownCodes } from "../members/ended_by_role.ts";
 import {

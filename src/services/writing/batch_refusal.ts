@@ -1,14 +1,6 @@
 import { type Call, keys } from "../../deps.ts";
-import {
-  invalidity,
-  localized,
-  type Reason,
-  type Refusal,
-  refuse,
-  statusWriter,
-  textKeyOf,
-  type Violation,
-} from "../../errors.ts";
+import { invalidity, localized, type Refusal, refuse, statusWriter, textKeyOf, type Violation } from "../../errors.ts";
+import type { Reason } from "../../reasons.ts";
 
 /** The reason why an item of a batch is refused, with the invalid field. */
 export type No = Refusal & { readonly reason: Reason; readonly field: string };

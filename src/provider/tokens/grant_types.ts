@@ -8,7 +8,7 @@ import { deviceGrant } from "./device_grant.ts";
 import { type Exchange, type ExchangeParts, notInForce, type TokenResponse } from "./grant_exchange.ts";
 import { clientCredentialsGrant, jwtBearerGrant } from "./machine_grant.ts";
 import { refreshGrant } from "./refresh_grant.ts";
-import { tokenExchangeGrant } from "./token_exchange.ts";
+import { tokenExchangeGrant } from "./token_exchange_grant.ts";
 import { noKey, tokenKeys } from "./token_key.ts";
 
 /** The exchange of a grant type, as the token endpoint calls it. */
