@@ -1,6 +1,5 @@
 import { create, setExtension } from "@bufbuild/protobuf";
-import { createContextValues } from "@connectrpc/connect";
-import { gateway } from "@postern/gateway";
+import { CallValues, gateway } from "@postern/gateway";
 import pino from "pino";
 import { AccessSchema, access, message_bytes } from "../../gen/postern/v1/options_pb.ts";
 import { tell } from "../../packages/gateway/bench/servers/tell.ts";
@@ -79,7 +78,7 @@ const server = await gateway({
   rules,
   limits: readConfig({}),
   limitsOf: (method) => describe(method).limits,
-  contextValues: ({ network }) => createContextValues().set(keys.requestId, newId()).set(keys.network, network),
+  contextValues: ({ network }) => new CallValues().set(keys.requestId, newId()).set(keys.network, network),
   responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
 }).listen();
 await tell(server.url, server);

@@ -10,6 +10,7 @@ import { type LateViolations, refuseTogether } from "./late_rules.ts";
  */
 export function crossFieldRules({ input }: DescMethod, declared: readonly MessageRule[], late?: LateViolations): Step {
   const rules = declared.filter(({ type }) => type === input);
+  if (rules.length === 0) return () => {};
   const find = rules.some(({ steps }) => steps)
     ? (request: Message) => brokenInSteps(rules, request)
     : (request: Message) => rules.flatMap((rule) => rule.broken(request));

@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import {
   Code,
   type ConnectError,
@@ -67,7 +68,7 @@ export function report(options: ReportOptions): Report {
 
     interceptor: (next) => async (request) => {
       const call = callOf(request);
-      const line = lineOf(options, call, pathOf(request.method));
+      const line = lineOf(options, call, request.method);
       try {
         const { span } = line;
         const response = await (span ? span.run(() => next(request)) : next(request));
@@ -109,9 +110,9 @@ async function* lined<T>(line: Line, messages: AsyncIterable<T>): AsyncGenerator
 }
 
 /** The line that the call's gate began, or a new one if there was no gate. */
-function lineOf(options: ReportOptions, call: Call, operation: string): Line {
+function lineOf(options: ReportOptions, call: Call, method: DescMethod): Line {
   const begun = call.values.get(lineKey);
-  if (!begun) return new Line(options, call, operation);
+  if (!begun) return new Line(options, call, pathOf(method));
   begun.begin();
   return begun;
 }

@@ -22,6 +22,8 @@ export class Parts {
   mayTake([group, member]: Share, places: number): boolean {
     const free = places - this.#held - 1;
     if (free < 0) return false;
+    // Nobody holds more than all do together.
+    if (this.#held < free) return true;
     if (group === noShare[0]) return true;
     if (!isWithin(this.#groups.get(group), timesFree.group * free)) return false;
     return group !== unknownCallers || isWithin(this.#networks.get(member), timesFree.network * free);

@@ -1,4 +1,5 @@
-import { createContextValues, type Interceptor } from "@connectrpc/connect";
+import type { Interceptor } from "@connectrpc/connect";
+import { CallValues } from "@postern/gateway";
 import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
 import { gate } from "../guards/authenticate.ts";
@@ -45,10 +46,7 @@ export function guardedServices(runtime: Runtime, config: Config, { lines, limit
     }),
     routes: routesOf(runtime, config),
     contextValues: ({ network, address }: ClientNames) =>
-      createContextValues()
-        .set(keys.requestId, runtime.deps.ids())
-        .set(keys.network, network)
-        .set(keys.address, address),
+      new CallValues().set(keys.requestId, runtime.deps.ids()).set(keys.network, network).set(keys.address, address),
   };
 }
 

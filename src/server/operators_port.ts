@@ -1,5 +1,11 @@
-import { createContextValues } from "@connectrpc/connect";
-import { type GatewayOptions, gateway, type HttpRoute, type Listening, type ListenOptions } from "@postern/gateway";
+import {
+  CallValues,
+  type GatewayOptions,
+  gateway,
+  type HttpRoute,
+  type Listening,
+  type ListenOptions,
+} from "@postern/gateway";
 import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
 import { inOurWords } from "../errors.ts";
@@ -33,7 +39,7 @@ export async function listenForOperators(
     onError: lines.onError,
     refuse: inOurWords,
     limits: { ...config, shutdownDelayMs: 0 },
-    contextValues: () => createContextValues().set(keys.requestId, ids()),
+    contextValues: () => new CallValues().set(keys.requestId, ids()),
     responseHeaders: (values) => ({ "x-request-id": values.get(keys.requestId) }),
     ready,
     readyFields,

@@ -1,5 +1,5 @@
 import { createRegistry, type DescMessage, type DescMethod, type DescService, type Registry } from "@bufbuild/protobuf";
-import { type ConnectError, type ContextValues, createContextValues, type Interceptor } from "@connectrpc/connect";
+import type { ConnectError, ContextValues, Interceptor } from "@connectrpc/connect";
 import { unknownCallerEncodings } from "./codec/compression.ts";
 import type { DecoderOptions } from "./codec/decoder.ts";
 import { type FieldBounds, validateBounds } from "./codec/field_bounds.ts";
@@ -8,6 +8,7 @@ import { englishTexts, type Refuse, refuseWith } from "./errors/gateway_error.ts
 import type { Exchange, ResponseFields } from "./http/exchange.ts";
 import { type Listening, type ListenOptions, listen, type ServerLimits } from "./http/server.ts";
 import { restCalls } from "./rest/calls.ts";
+import { CallValues } from "./rpc/call_values.ts";
 import { type CallerOrigins, corsFor } from "./rpc/cors.ts";
 import { type HttpRoute, routesByPath } from "./rpc/http_route.ts";
 import type { PageOf } from "./rpc/page.ts";
@@ -133,7 +134,7 @@ export function gateway(options: GatewayOptions): Gateway {
     findCall: restCalls(byPath, rest),
     routes: httpRoutesOf(options, { methods, rest, refuse }, probes(isReady, stopping.signal, options.readyFields)),
     limits,
-    contextValues: options.contextValues ?? createContextValues,
+    contextValues: options.contextValues ?? (() => new CallValues()),
     responseHeaders: options.responseHeaders,
     cors: corsFor(options.corsOrigins ?? [], options.callerOrigins),
     refuse,
@@ -207,6 +208,7 @@ export type { Response } from "./http/exchange.ts";
 export { type Listening, type ListenOptions, listen } from "./http/server.ts";
 export type { ConnectionSource } from "./http/source.ts";
 export type { Certificate } from "./http/tls.ts";
+export { CallValues } from "./rpc/call_values.ts";
 export type { CallerOrigins } from "./rpc/cors.ts";
 export { type ArrivedRequest, type HttpRequest, type HttpRoute, jsonResponse } from "./rpc/http_route.ts";
 export { methodName } from "./rpc/method_name.ts";

@@ -42,24 +42,23 @@ export function decoderOf(
     const how = { rules, registry, ignoresUnknown };
     return pause ? decodeJsonInPieces(type, draft, { ...how, pause }) : decodeJson(type, draft, how);
   };
+  const whole = (bytes: Uint8Array) => {
+    try {
+      return fromBinary(type, bytes, dropUnknown);
+    } catch (cause) {
+      throw notProtobuf(type, bytes, cause);
+    }
+  };
   return {
     fromBinary(bytes, pause) {
-      const refused = (cause: unknown) => (cause instanceof GatewayError ? cause : notProtobuf(type, bytes, cause));
-      const whole = () => {
-        try {
-          return fromBinary(type, bytes, dropUnknown);
-        } catch (cause) {
-          throw refused(cause);
-        }
-      };
       try {
         count.binary(bytes);
       } catch (cause) {
-        throw refused(cause);
+        throw cause instanceof GatewayError ? cause : notProtobuf(type, bytes, cause);
       }
       const pieces = pause && piecesOfBinary(bytes);
       // The decoder reads a known field as declared, whatever the tag says, so that it alone can tell whether a message is readable.
-      return pieces ? merged(type, pieces, pause).catch(whole) : whole();
+      return pieces ? merged(type, pieces, pause).catch(() => whole(bytes)) : whole(bytes);
     },
     fromJson: (text, pause) => fromDraft(readJsonObject(text, type), pause),
     fromDraft,

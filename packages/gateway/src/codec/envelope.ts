@@ -31,7 +31,7 @@ export function enclose(message: Uint8Array | string, flags: number, after: Uint
   whole.writeUInt32BE(length, 1);
   if (typeof message === "string") whole.write(message, prefixBytes);
   else whole.set(message, prefixBytes);
-  whole.set(after, prefixBytes + length);
+  if (after.length > 0) whole.set(after, prefixBytes + length);
   return whole;
 }
 

@@ -38,6 +38,9 @@ function messageLists(type: DescMessage): readonly MessageList[] {
   return lists;
 }
 
+/** Whether messages of a type may be long enough for pieces. */
+export const hasListOfMessages = (type: DescMessage): boolean => messageLists(type).length > 0;
+
 const itemsIn = (message: object, { localName }: DescField): Message[] =>
   (message as Record<string, Message[]>)[localName] ?? [];
 

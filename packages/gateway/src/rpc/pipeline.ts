@@ -8,7 +8,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import type { Interceptor, MethodImplSpec, StreamResponse, UnaryResponse } from "@connectrpc/connect";
-import { createInPieces, longListIn } from "../codec/pieces.ts";
+import { createInPieces, hasListOfMessages, longListIn } from "../codec/pieces.ts";
 import { wrongCount } from "../errors/problem.ts";
 import {
   type ContextSource,
@@ -36,10 +36,14 @@ export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Mes
 /** Wraps the implementation of a unary rpc in its interceptors; the first one is the outermost. */
 export function unaryPipeline(spec: UnarySpec, interceptors: readonly Interceptor[]): InvokeUnary {
   const { impl, method } = spec;
-  const respond = async (context: UnaryContext) =>
-    normalizedInPieces(method.output, await impl(context.message, context), context[sourceKey]);
-  if (interceptors.length === 0) return respond;
-  const innermost = async (context: UnaryContext) => new OwnUnaryResponse(context, await respond(context));
+  const complete = hasListOfMessages(method.output) ? normalizedInPieces : normalized;
+  if (interceptors.length === 0)
+    return async (context) => complete(method.output, await impl(context.message, context), context[sourceKey]);
+  const innermost = async (context: UnaryContext) => {
+    const message = complete(method.output, await impl(context.message, context), context[sourceKey]);
+    // Awaiting what is no promise costs as much as a step of a call.
+    return new OwnUnaryResponse(context, message instanceof Promise ? await message : message);
+  };
   const next = wrap((request) => {
     const context = contextOf(request);
     return context.stream ? otherKind() : innermost(context);

@@ -15,7 +15,7 @@ import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { encodingNames } from "../codec/compression.ts";
 import { type Decoder, type DecoderOptions, decoderOf } from "../codec/decoder.ts";
 import { encodeJson } from "../codec/json.ts";
-import { binaryInPieces, jsonTextInPieces, longListIn, type Pause } from "../codec/pieces.ts";
+import { binaryInPieces, hasListOfMessages, jsonTextInPieces, longListIn, type Pause } from "../codec/pieces.ts";
 import type { UnaryContext } from "./context.ts";
 import { type InvokeStream, type InvokeUnary, streamPipeline, unaryPipeline } from "./pipeline.ts";
 import type { RequestGate, Route } from "./router.ts";
@@ -131,8 +131,9 @@ function protoCodec(output: DescMessage, { fromBinary }: Decoder): Codec {
   return {
     decode: fromBinary,
     encode,
-    encodeInPieces: (message, pause) =>
-      longListIn(output, message) ? binaryInPieces(output, message, pause) : encode(message),
+    encodeInPieces: hasListOfMessages(output)
+      ? (message, pause) => (longListIn(output, message) ? binaryInPieces(output, message, pause) : encode(message))
+      : encode,
   };
 }
 
@@ -142,8 +143,10 @@ function jsonCodec(output: DescMessage, { fromJson }: Decoder, registry: Registr
   return {
     decode: fromJson,
     encode,
-    encodeInPieces: (message, pause) =>
-      longListIn(output, message) ? jsonTextInPieces(output, message, { toJson, pause }) : encode(message),
+    encodeInPieces: hasListOfMessages(output)
+      ? (message, pause) =>
+          longListIn(output, message) ? jsonTextInPieces(output, message, { toJson, pause }) : encode(message)
+      : encode,
   };
 }
 

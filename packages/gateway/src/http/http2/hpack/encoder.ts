@@ -12,8 +12,10 @@ const staticNames = new Map(
     .filter(([name]) => !name.startsWith(":"))
     .reverse(),
 );
-const statuses = new Map(staticTable.flatMap(([name, value], at) => (name === ":status" ? [[value, at + 1]] : [])));
-const statusNameIndex = statuses.get("200") ?? 0;
+const statuses = new Map(
+  staticTable.flatMap(([name, value], at) => (name === ":status" ? [[Number(value), at + 1]] : [])),
+);
+const statusNameIndex = statuses.get(200) ?? 0;
 
 // Fields with recurring values; for all others, only the name is worth an entry in the dynamic table.
 const repeated = new Set([
@@ -58,11 +60,10 @@ export class Encoder {
   /** Begins the block of a response. */
   status(status: number, output: Output): void {
     this.begin(output);
-    const text = String(status);
-    const index = statuses.get(text);
+    const index = statuses.get(status);
     if (index !== undefined) return void integer(output, { prefix: 0x80, max: 127, value: index });
     integer(output, { prefix: 0, max: 15, value: statusNameIndex });
-    stringLiteral(output, text);
+    stringLiteral(output, String(status));
   }
 
   /** Begins a block; required before its fields. */
