@@ -1,10 +1,9 @@
-import type { HttpRequest, HttpRoute, Response } from "@postern/gateway";
+import { escapeHtml, type HttpRequest, type HttpRoute, type Response } from "@postern/gateway";
 import { packageVersion } from "../contract/package_folder.ts";
 import { refuse } from "../errors.ts";
 import { consolePath } from "../provider/http/paths.ts";
 import { redirect } from "../provider/http/redirect.ts";
 import { placeOf } from "../provider/pages/own_address.ts";
-import { escaped } from "../security/html_text.ts";
 import { type ConsoleFile, type ConsoleFiles, consoleFiles, etagOf, fileEncodings } from "./console_files.ts";
 
 /** The issuer at which the console signs in; undefined if nobody can sign in at this instance. */
@@ -83,8 +82,8 @@ async function pageOf({ page }: ConsoleFiles, shown: Shown, { headers, path, que
     return redirect(`${issuer}${path}${query && `?${query}`}`, { cookies: [] });
   const version = await shown.version();
   const body = page
-    .replace('data-issuer=""', () => `data-issuer="${escaped(issuer ?? "")}"`)
-    .replace('data-version=""', () => `data-version="${escaped(version)}"`);
+    .replace('data-issuer=""', () => `data-issuer="${escapeHtml(issuer ?? "")}"`)
+    .replace('data-version=""', () => `data-version="${escapeHtml(version)}"`);
   const all = { ...pageHeaders, etag: etagOf(body), vary: "accept-encoding" };
   return isKnown(headers["if-none-match"], all.etag)
     ? { status: 304, headers: all }

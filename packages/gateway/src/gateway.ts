@@ -220,6 +220,7 @@ export { errorJson } from "./rpc/protocols/json.ts";
 export type { RequestGate, Routes } from "./rpc/router.ts";
 export { callerKey, type FailedRequest } from "./rpc/rpc_call.ts";
 export { httpRulesOf, isRead, type MethodLimits, pathOf, type RpcMethod } from "./rpc/rpc_method.ts";
+export { escapeHtml } from "./services/html_text.ts";
 export { type CallMetrics, callMetrics, doorOf, operationsOf } from "./services/metrics/calls.ts";
 export { type ProcessMetrics, processMetrics } from "./services/metrics/process.ts";
 export {

@@ -1,3 +1,4 @@
+import { escapeHtml } from "@postern/gateway";
 import type { Language } from "../../messages/catalogue.ts";
 import {
   accountLabel,
@@ -10,7 +11,6 @@ import {
   wayBackLabel,
 } from "../../messages/mail_texts.ts";
 import { groupedCode } from "../../security/code.ts";
-import { escaped } from "../../security/html_text.ts";
 
 /** A mail to send; resending it keeps the id. */
 export type Mail = {
@@ -85,15 +85,17 @@ const asText = ({ account, code, label, link }: Shown): string =>
 
 function asHtml({ account, code, label, link }: Shown): string {
   const lines = [
-    account === undefined ? undefined : escaped(account),
-    code === undefined ? undefined : `<strong style="font-size:1.5em;letter-spacing:0.1em">${escaped(code)}</strong>`,
-    label === undefined ? undefined : escaped(label),
-    link === undefined ? undefined : `<a href="${escaped(link)}">${escaped(link)}</a>`,
+    account === undefined ? undefined : escapeHtml(account),
+    code === undefined
+      ? undefined
+      : `<strong style="font-size:1.5em;letter-spacing:0.1em">${escapeHtml(code)}</strong>`,
+    label === undefined ? undefined : escapeHtml(label),
+    link === undefined ? undefined : `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`,
   ];
   return `<p>${lines.filter((line) => line !== undefined).join("<br>\n")}</p>`;
 }
 
-const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
+const paragraph = (text: string): string => `<p>${escapeHtml(text)}</p>`;
 
 const page = (language: Language, title: string, body: string): string =>
-  `<!doctype html>\n<html lang="${language}">\n<head><meta charset="utf-8"><title>${escaped(title)}</title></head>\n<body>\n${body}\n</body>\n</html>\n`;
+  `<!doctype html>\n<html lang="${language}">\n<head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head>\n<body>\n${body}\n</body>\n</html>\n`;

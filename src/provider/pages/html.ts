@@ -1,7 +1,6 @@
-import type { Response } from "@postern/gateway";
+import { escapeHtml, type Response } from "@postern/gateway";
 import { type Language, languageNames, languages } from "../../messages/language.ts";
 import { inSentence, pageText } from "../../messages/page.ts";
-import { escaped } from "../../security/html_text.ts";
 import { paths } from "../http/paths.ts";
 import type { Brand } from "./brand.ts";
 import { linkIn } from "./language.ts";
@@ -13,7 +12,7 @@ export type Html = { readonly html: string; readonly needsScript?: boolean };
 /** Composes HTML, escaping every value that is not HTML itself. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   const written = values.map((value) => {
-    if (typeof value === "string") return escaped(value);
+    if (typeof value === "string") return escapeHtml(value);
     return "html" in value ? value.html : value.map((one) => one.html).join("");
   });
   const needsScript = values.some((value) => typeof value === "object" && [value].flat().some(isScripted));
@@ -171,7 +170,7 @@ const longestHere = 4_000;
 
 /** The language switch: links, so that it works without a script. */
 function languagesOf({ language, here }: Look): Html {
-  if (here === undefined || escaped(here).length > longestHere) return nothing;
+  if (here === undefined || escapeHtml(here).length > longestHere) return nothing;
   const link = (other: Language) =>
     other === language
       ? html`<span aria-current="true">${languageNames[other]}</span>

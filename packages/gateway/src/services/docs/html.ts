@@ -1,3 +1,5 @@
+import { escapeHtml } from "../html_text.ts";
+
 /** A piece of escaped HTML. */
 export type Html = { readonly html: string };
 
@@ -14,11 +16,9 @@ export function html(
 }
 
 function writtenOf(value: Html | readonly Html[] | string | number): string {
-  if (typeof value === "string" || typeof value === "number") return escaped(String(value));
+  if (typeof value === "string" || typeof value === "number") return escapeHtml(String(value));
   return "html" in value ? value.html : value.map((one) => one.html).join("");
 }
-
-const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Text with backquoted words as code. */
 export function prose(text: string): Html {

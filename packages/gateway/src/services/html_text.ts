@@ -7,4 +7,4 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Escapes a text for HTML, inside an element or a quoted attribute. */
-export const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one] ?? one);
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (one) => entities[one] ?? one);
