@@ -13,6 +13,8 @@ const longest = [
 export default defineConfig({
   test: {
     ...every,
+    // They wait more than the others: for nodes to start, for limits to pass, for databases that are stopped.
+    maxWorkers: 4,
     sequence: { sequencer: startingWith(...longest) },
     projects: [
       { extends: true, test: { name: "sources", include: slowPure } },

@@ -3,6 +3,7 @@ import { firstPageBytes, gatheredMaxBytes, largestPageBytes } from "./limits.ts"
 import { ErrorCode, Flag, FrameType, frameHeaderBytes } from "./rfc9113.ts";
 
 const none = Buffer.alloc(0);
+const flushesPerPage = 4;
 
 /** Collects the frames of one tick of the event loop, and writes them to the socket together. */
 export class FrameWriter {
@@ -118,7 +119,8 @@ export class FrameWriter {
     this.#cut();
     const parts = this.#parts;
     if (parts.length === 0) return;
-    this.#pageBytes = Math.min(Math.max(this.#size, firstPageBytes), largestPageBytes);
+    // Several flushes share a page: one that is cut between two costs a write of two parts.
+    this.#pageBytes = Math.min(Math.max(flushesPerPage * this.#size, firstPageBytes), largestPageBytes);
     this.#parts = [];
     this.#size = 0;
     const socket = this.#socket;
