@@ -25,7 +25,8 @@ const service = tinyService((options) => {
   setExtension(options, message_bytes, 16_384);
 });
 const rules = messageRules();
-const lines = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage });
+const outages = { isUnavailable: () => false, isStatementTimeout: () => false };
+const lines = report({ logger: pino({ level: "warn" }), languageOf: chooseLanguage, outages });
 const nothing = async () => undefined;
 // Limits that count every call, and are never reached.
 const calls = 60_000_000;
@@ -42,7 +43,6 @@ const known = {
   tokens: recentTokens(),
   resourceMetadata: () => undefined,
 };
-const outages = { isUnavailable: () => false, isStatementTimeout: () => false };
 const hashing = { concurrency: 1, queue: 1, memoryKib: 8, iterations: 1, parallelism: 1 };
 const interceptors = guards({
   report: lines,
@@ -72,7 +72,7 @@ const server = await gateway({
   routes: routesOf(service),
   interceptors,
   standard: { interceptors: [lines.interceptor], requestGate: lines.atGate(() => {}) },
-  requestGate: lines.atGate(gate(known, outages)),
+  requestGate: lines.atGate(gate(known)),
   onError: lines.onError,
   refuse: inOurWords,
   rules,

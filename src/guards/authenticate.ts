@@ -10,7 +10,6 @@ import type { FailureRates } from "../security/failure_rate.ts";
 import { hashToken, isJwt, isWellFormed } from "../security/token.ts";
 import type { CallerCache } from "./caller_cache.ts";
 import { forEachMethod } from "./interceptor.ts";
-import { type Outages, outage } from "./outage.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { RecentTokens } from "./recent_tokens.ts";
 
@@ -97,21 +96,17 @@ function bearerOf(header: string | null): string | undefined {
 }
 
 /** The gate of every rpc: finds the caller from the headers alone, before any of the body is read, and counts the call. */
-export function gate(known: KnownCallers, outages: Outages): RequestGate {
+export function gate(known: KnownCallers): RequestGate {
   const { limits, rates } = known;
   const limited = forEachMethod((method) => addressLimit(method, rates));
   const find = forEachMethod((method) => authenticate(method, known));
-  const inWords = outage(outages);
   return (context) => {
     const { values } = context;
     limits.ofNetwork(values.get(keys.network), values);
     limited(context.method)(values.get(keys.network));
     const caller = find(context.method)(context);
     if (!(caller instanceof Promise)) return pass(caller, values, limits);
-    return caller.then(
-      (name) => pass(name, values, limits),
-      (error) => Promise.reject(inWords(error, context)),
-    );
+    return caller.then((name) => pass(name, values, limits));
   };
 }
 

@@ -26,7 +26,7 @@ import {
 } from "./interceptor.ts";
 import { largeCalls } from "./large_calls.ts";
 import { lateViolations } from "./late_rules.ts";
-import { type Outages, outage } from "./outage.ts";
+import type { Outages } from "./outage.ts";
 import { refusedWrites } from "./refused_writes.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
@@ -62,7 +62,6 @@ export function guards(options: GuardOptions): Interceptor[] {
   return [
     report.interceptor,
     options.capacity.interceptor,
-    inWords(outage(outages)),
     refusedWrites(options.noteAttempt),
     before(known),
     before(wellFormed),
@@ -98,34 +97,6 @@ const checked =
     const found = find(call);
     return found instanceof Promise ? found.then(() => {}) : undefined;
   };
-
-/** Turns database failures into errors for the caller, even in the middle of a stream. */
-function inWords(worded: (error: unknown, call: Call) => unknown): Interceptor {
-  return (next) => (request) => {
-    const fail = (error: unknown) => Promise.reject(worded(error, callOf(request)));
-    try {
-      return request.stream ? streamInWords(request, next, worded) : next(request).catch(fail);
-    } catch (error) {
-      return fail(error);
-    }
-  };
-}
-
-function streamInWords(request: StreamRequest, next: Next, worded: (error: unknown, call: Call) => unknown) {
-  const inCall = (error: unknown) => worded(error, callOf(request));
-  return next(request).then(
-    (response) => (response.stream ? withMessages(response, eachInWords(response.message, inCall)) : response),
-    (error) => Promise.reject(inCall(error)),
-  );
-}
-
-async function* eachInWords<T>(messages: AsyncIterable<T>, worded: (error: unknown) => unknown): AsyncGenerator<T> {
-  try {
-    yield* messages;
-  } catch (error) {
-    throw worded(error);
-  }
-}
 
 /** Refuses callers without permission. A repeated request may have removed its own object, and gets the recorded response. */
 function authorized(allowed: StepOf, keyed: KeyedOf): Interceptor {

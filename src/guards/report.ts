@@ -12,12 +12,15 @@ import { type Call, keys } from "../deps.ts";
 import { codeName, localized, reasonOf } from "../errors.ts";
 import { keepCallerRequestId } from "./caller_request_id.ts";
 import { callOf, withMessages } from "./interceptor.ts";
+import { type Outages, outage } from "./outage.ts";
 import { causeOf, levelOf, type RefusalLevel, refusalOf } from "./refusal.ts";
 import { type RouteReportOptions, reportedRoute, requestLineOf } from "./report_route.ts";
 
 type Language = NonNullable<typeof keys.language.defaultValue>;
 
 export type ReportOptions = RouteReportOptions & {
+  /** Tells failures of the database from faults of our own. */
+  readonly outages: Outages;
   /** Called when a call begins; returns a function to call when it ends. */
   readonly observe?:
     | ((operation: string, headers: Call["requestHeader"]) => (code: string, milliseconds: number) => void)
@@ -167,7 +170,8 @@ class Line {
   failed(error: unknown): ConnectError {
     // The gateway passes on the gate's refusals, whose line is already written.
     if (error !== undefined && error === this.#refusal) return this.#refusal;
-    const refusal = refusalOf(error, this.call.signal);
+    const { outages } = this.#options;
+    const refusal = refusalOf(outage(outages, error, this.call), this.call.signal);
     this.#refusal = refusal;
     const level = levelOf(refusal);
     const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause, level) };

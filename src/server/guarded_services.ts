@@ -82,5 +82,5 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     noteAttempt: deps.noteAttempt,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
-  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known, outages))) };
+  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known))) };
 }

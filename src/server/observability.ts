@@ -20,6 +20,7 @@ import { report } from "../guards/report.ts";
 import { chooseLanguage } from "../messages/catalogue.ts";
 import { merge } from "../metrics/merge.ts";
 import { type InstanceMetrics, instanceFamilies, workerFamilies } from "../metrics/metrics.ts";
+import { isStatementTimeout, isUnavailable } from "../postgres/failure.ts";
 import { services } from "../runtime/modules.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -56,7 +57,8 @@ export function observability(runtime: Runtime, { ownProcess, tracing, parent, i
   const alone = own && (async () => [...(await own()), ...workerFamilies({ serving: 1, of: 1, ended: 0 })]);
   const shown = parent ? async () => nodeFamilies(await parent.gather()) : alone;
   const observers = { observe: calls?.observe, observeRequest: requests?.observe };
-  const reported = { languageOf: chooseLanguage, ...observers };
+  const outages = { isUnavailable, isStatementTimeout };
+  const reported = { languageOf: chooseLanguage, outages, ...observers };
   return {
     lines: report({ logger, trace, traceRequest: tracing && requestTracerOf(tracing), ...reported }),
     quietLines: report({ logger: quiet, ...reported }),

@@ -12,6 +12,7 @@ import { keys } from "../../src/deps.ts";
 import { inOurWords, refuse } from "../../src/errors.ts";
 import { report } from "../../src/guards/report.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
+import { isStatementTimeout, isUnavailable } from "../../src/postgres/failure.ts";
 
 /** A gateway with one service, its lines in the log, and what was counted of its calls. */
 async function served(getMe: () => object, gate: () => void = () => {}) {
@@ -23,7 +24,12 @@ async function served(getMe: () => object, gate: () => void = () => {}) {
   };
   const logger = pino({ base: null }, new Writable({ write }));
   const observe = () => (code: string) => void counted.push(code);
-  const { interceptor, atGate, onError } = report({ logger, languageOf: chooseLanguage, observe });
+  const { interceptor, atGate, onError } = report({
+    logger,
+    languageOf: chooseLanguage,
+    outages: { isUnavailable, isStatementTimeout },
+    observe,
+  });
   const server = await gateway({
     routes: (router) => router.service(AccountService, { getMe }),
     interceptors: [interceptor],

@@ -13,6 +13,7 @@ import { type Call, keys } from "../../src/deps.ts";
 import { reasonOf, refuse } from "../../src/errors.ts";
 import { report } from "../../src/guards/report.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
+import { isStatementTimeout, isUnavailable } from "../../src/postgres/failure.ts";
 
 const request = create(ChangePhoneRequestSchema, { phone: "+41791234567" });
 
@@ -24,7 +25,7 @@ function kept() {
     next();
   };
   const logger = pino({ base: null }, new Writable({ write }));
-  return { lines, ...report({ logger, languageOf: chooseLanguage }) };
+  return { lines, ...report({ logger, languageOf: chooseLanguage, outages: { isUnavailable, isStatementTimeout } }) };
 }
 
 type Handler = (call: Call) => object;

@@ -12,6 +12,7 @@ import { capacity } from "../../src/guards/capacity.ts";
 import { rateLimits } from "../../src/guards/rate_limits.ts";
 import { report } from "../../src/guards/report.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
+import { isStatementTimeout, isUnavailable } from "../../src/postgres/failure.ts";
 import { issuerOf } from "../../src/provider/http/issuer.ts";
 import { openRuntime, type Runtime } from "../../src/runtime/runtime.ts";
 import { guardedServices } from "../../src/server/guarded_services.ts";
@@ -41,7 +42,11 @@ export async function startAdapter(
 
 /** Options that serve the instance through `connectNodeAdapter` instead of the gateway. */
 function adapterOptions(runtime: Runtime, config: Config): ConnectNodeAdapterOptions {
-  const lines = report({ logger: runtime.logger, languageOf: chooseLanguage });
+  const lines = report({
+    logger: runtime.logger,
+    languageOf: chooseLanguage,
+    outages: { isUnavailable, isStatementTimeout },
+  });
   const { routes, contextValues, ...adapterGuards } = guardedServices(runtime, config, {
     lines,
     limits: rateLimits(config),

@@ -25,7 +25,7 @@ type UnarySpec = Extract<MethodImplSpec, { kind: "unary" }>;
 type StreamSpec = Exclude<MethodImplSpec, { kind: "unary" }>;
 
 /** Calls an implementation through its interceptors. */
-export type InvokeUnary = (context: UnaryContext) => Promise<Message>;
+export type InvokeUnary = (context: UnaryContext) => ReturnType<AnyFn>;
 
 /**
  * The same for a stream. Its headers are sent with its first message, or, if the implementation returns an iterable with a promise
@@ -37,23 +37,22 @@ export type InvokeStream = (context: StreamContext) => Promise<AsyncIterable<Mes
 export function unaryPipeline(spec: UnarySpec, interceptors: readonly Interceptor[]): InvokeUnary {
   const { impl, method } = spec;
   const complete = hasListOfMessages(method.output) ? normalizedInPieces : normalized;
-  if (interceptors.length === 0)
-    return async (context) => complete(method.output, await impl(context.message, context), context[sourceKey]);
   const innermost = async (context: UnaryContext) => {
     const message = complete(method.output, await impl(context.message, context), context[sourceKey]);
     // Awaiting what is no promise costs as much as a step of a call.
     return new OwnUnaryResponse(context, message instanceof Promise ? await message : message);
   };
-  const next = wrap((request) => {
+  return wrap((request) => {
     const context = contextOf(request);
     return context.stream ? otherKind() : innermost(context);
   }, interceptors);
-  return async (context) => {
-    const response = await next(context);
-    if (response.stream) return otherKind();
-    if (!(response instanceof OwnResponse)) copyMetadata(context, response);
-    return response.message;
-  };
+}
+
+/** The message of what the interceptors return for a unary call; one may have made the response itself. */
+export function messageOf(context: UnaryContext, response: Awaited<ReturnType<InvokeUnary>>): Message {
+  if (response.stream) return otherKind();
+  if (!(response instanceof OwnResponse)) copyMetadata(context, response);
+  return response.message;
 }
 
 /** Wraps the implementation of a streaming rpc in its interceptors. */

@@ -4,6 +4,7 @@ import { acceptedEncoding, minCompressedBytes } from "../codec/compression.ts";
 import { GatewayError } from "../errors/gateway_error.ts";
 import type { Response } from "../http/exchange.ts";
 import { UnaryContext } from "./context.ts";
+import { messageOf } from "./pipeline.ts";
 import type { Outgoing } from "./protocols/protocol.ts";
 import { decodeMessage, type Received, receiveMessage } from "./request_message.ts";
 import { type CallInit, type Matched, RpcCall } from "./rpc_call.ts";
@@ -60,7 +61,8 @@ export class UnaryCall extends RpcCall {
       this.context.message = decoded instanceof Promise ? await decoded : decoded;
       if (this.isOver) return;
       this.#isRunning = true;
-      const encoded = this.#encode(await this.#rpc.invoke(this.context));
+      const answered = messageOf(this.context, await this.#rpc.invoke(this.context));
+      const encoded = this.#encode(answered);
       const message = encoded instanceof Promise ? await encoded : encoded;
       const outgoing =
         message.length < minCompressedBytes ? { message, encoding: undefined } : await this.#compress(message);

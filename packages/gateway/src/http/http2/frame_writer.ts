@@ -119,8 +119,9 @@ export class FrameWriter {
     this.#cut();
     const parts = this.#parts;
     if (parts.length === 0) return;
-    // Several flushes share a page: one that is cut between two costs a write of two parts.
     this.#pageBytes = Math.min(Math.max(flushesPerPage * this.#size, firstPageBytes), largestPageBytes);
+    // Frames that are cut between two pages cost a write of two parts.
+    if (this.bytes.length - this.at < 2 * this.#size) this.bytes = none;
     this.#parts = [];
     this.#size = 0;
     const socket = this.#socket;
