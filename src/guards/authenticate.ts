@@ -9,8 +9,8 @@ import { workFor } from "../security/current_share.ts";
 import type { FailureRates } from "../security/failure_rate.ts";
 import { hashToken, isJwt, isWellFormed } from "../security/token.ts";
 import type { CallerCache } from "./caller_cache.ts";
+import type { RateLimits } from "./enforce_rate_limits.ts";
 import { forEachMethod } from "./interceptor.ts";
-import type { RateLimits } from "./rate_limits.ts";
 import type { RecentTokens } from "./recent_tokens.ts";
 
 /** Finds the caller from the headers alone; returns the user's id, or undefined if anyone may call. */

@@ -15,7 +15,7 @@ import { contractBounds } from "../contract/field_bounds.ts";
 import { keys, shareOf, shownRequestId } from "../deps.ts";
 import { inOurWords } from "../errors.ts";
 import { type Capacity, capacity } from "../guards/capacity.ts";
-import { type RateLimits, rateLimits } from "../guards/rate_limits.ts";
+import { type RateLimits, rateLimits } from "../guards/enforce_rate_limits.ts";
 import type { Report } from "../guards/report.ts";
 import { issuerOf, transportSecurity } from "../provider/http/issuer.ts";
 import { limitPage } from "../provider/pages/limit_page.ts";

@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Config } from "../../src/config/config.ts";
 import { capacity } from "../../src/guards/capacity.ts";
-import { rateLimits } from "../../src/guards/rate_limits.ts";
+import { rateLimits } from "../../src/guards/enforce_rate_limits.ts";
 import { report } from "../../src/guards/report.ts";
 import { chooseLanguage } from "../../src/messages/catalogue.ts";
 import { isStatementTimeout, isUnavailable } from "../../src/postgres/failure.ts";

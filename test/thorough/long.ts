@@ -17,7 +17,7 @@ export const longTests: readonly string[] = [
   "test/faults/short/*.test.ts",
   "test/fuzz/*.test.ts",
   "test/guards/{capacity,climb,climb_everyone,foreign_ids,gate_deadline,idempotency,idempotency_record}.test.ts",
-  "test/guards/{limited_token,rate_limits,secrets}.test.ts",
+  "test/guards/{enforce_rate_limits,limited_token,secrets}.test.ts",
   "test/maintenance/*.test.ts",
   "test/notify/{logout/silent_neighbours,sms/{delivery,kill,upgrade,worker}}.test.ts",
   "test/parity/{adapter_calls,deadline,every_door,outcome,packing,replay,size}.test.ts",

@@ -4,8 +4,8 @@ import type { Reach } from "../../deps.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { type Fragment, isActive } from "../reading/list_statement.ts";
 import { ageDirection, mostRead, type Page } from "../reading/page.ts";
+import { userGrantsOfUserRead } from "./user_grant_list_of_user.ts";
 import { type ListedUserGrants as Listed, roleless, type UserGrantRow, userGrantColumns } from "./user_grant_row.ts";
-import { userGrantsOfUserRead } from "./user_grants_of_user.ts";
 
 type PartialReach = Exclude<Reach, { whole: true }>;
 type Paging = Page & { readonly backwards: string; readonly beyond: string };
