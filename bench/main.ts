@@ -8,6 +8,7 @@ import { cascade } from "./cascade.ts";
 import { chartOf } from "./chart.ts";
 import { consolePages } from "./console.ts";
 import { cost } from "./cost.ts";
+import { exporting } from "./exporting.ts";
 import { growth } from "./growth.ts";
 import { hashing } from "./hashing.ts";
 import { hostile } from "./hostile.ts";
@@ -56,6 +57,7 @@ const parts = {
   memory: () => memory(Number(values.calls)),
   workers: () => workers(pace, values.only),
   import: () => importing(Number(values.users)),
+  export: () => exporting(Number(values.users), values.data),
   hostile: () => hostile(pace.seconds, values.only),
 } satisfies Record<string, () => Promise<Row[]>>;
 
