@@ -3,19 +3,24 @@ import { inBatches } from "./batch.ts";
 import { batchWrite } from "./batch_write.ts";
 import { asking, type Key, type Question } from "./load.ts";
 
-/**
- * Makes a shared write for tables outside the log: keys written at the same time share one statement. Returns the row for a key. Keys with
- * a common name never share a statement.
- */
+export type SharedWriteOptions<K> = {
+  /** Keys with a common name never share a statement. */
+  readonly namesOf?: (key: K) => readonly string[];
+  /** The minimum number of keys for a second statement beside a running one, as for other batches. */
+  readonly worthwhile?: number;
+};
+
+/** Makes a shared write for tables outside the log: keys written at the same time share one statement. Returns the row for a key. */
 export function sharedWrite<K extends Key, R>(
   sql: Sql,
   question: Question,
-  namesOf: (key: K) => readonly string[] = () => [],
+  { namesOf = () => [], worthwhile }: SharedWriteOptions<K> = {},
 ) {
   type Job = { readonly key: K; row: R | undefined };
   const rowsOf = asking<K, R>(sql, { ...question, isWrite: true });
   const written = inBatches<Job>({
     atOnce: 2,
+    worthwhile,
     most: 100,
     keysOf: ({ key }) => namesOf(key),
     run: batchWrite({

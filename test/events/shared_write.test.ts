@@ -1,13 +1,13 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { inBatches } from "../../src/events/batch.ts";
 import { batchWrite } from "../../src/events/batch_write.ts";
-import { sharedWrite } from "../../src/events/shared_write.ts";
+import { type SharedWriteOptions, sharedWrite } from "../../src/events/shared_write.ts";
 import { foreignKey } from "../../src/postgres/failure.ts";
 import { workFor } from "../../src/security/current_share.ts";
 import { oneConnection, openTestLog } from "./log_of.ts";
 
 /** A table of cats, each of whom has a home, and the write that takes them in. */
-async function openShelter(namesOf?: (cat: Cat) => readonly string[]) {
+async function openShelter(options: SharedWriteOptions<Cat> = {}) {
   const opened = await openTestLog({ statementTimeoutMs: 600_000 });
   const { sql, statements } = opened;
   await sql.unsafe(`create table homes (home text primary key);
@@ -21,7 +21,7 @@ async function openShelter(namesOf?: (cat: Cat) => readonly string[]) {
       parts: "taken as (insert into cats (cat, home) select cat, home from asked on conflict do nothing returning cat)",
       select: "select n, 'hello ' || cat as greeting from asked join taken using (cat)",
     },
-    namesOf,
+    options,
   );
   return { ...opened, takeIn, [Symbol.asyncDispose]: opened[Symbol.asyncDispose] };
 }
@@ -140,10 +140,34 @@ test.each([
 });
 
 test("keys with a common name never share a statement", async () => {
-  await using shelter = await openShelter(({ home }) => [home]);
+  await using shelter = await openShelter({ namesOf: ({ home }) => [home] });
   const { takeIn, statements } = shelter;
   await Promise.all(cats(10).map(takeIn));
   expect(statements).toHaveLength(5);
+});
+
+test("a second statement goes beside one under way once enough keys for it have arrived", async () => {
+  await using shelter = await openShelter({ worthwhile: 3 });
+  const { takeIn, statements } = shelter;
+  await using stranger = oneConnection(shelter.url);
+  await stranger.sql`begin`;
+  await stranger.sql`select from homes where home = 'red' for update`;
+  // While this clock stands still, the first statement has not taken long.
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const taken: Promise<unknown>[] = [];
+    const sent: number[] = [];
+    for (const home of ["red", "blue", "blue", "blue"]) {
+      taken.push(takeIn({ cat: `cat${taken.length}`, home }));
+      for (let n = 0; n < 10; n++) await new Promise(setImmediate);
+      sent.push(statements.length);
+    }
+    expect(sent).toEqual([1, 1, 1, 2]);
+    await stranger.sql`rollback`;
+    expect(await Promise.all(taken)).toHaveLength(4);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a row that somebody holds locked keeps the writes of others for about a second, and its own until it is free", async () => {

@@ -110,7 +110,9 @@ const made = `made as (
 )`;
 
 /** Makes the write of an access token; undefined if its machine or credential has ended. */
-const tokenWrite = (sql: Sql) => sharedWrite<NewRow, object>(sql, { asked: ofRow, select: stored, parts: made });
+const tokenWrite = (sql: Sql) =>
+  // Each statement has a commit of its own, so a few tokens wait for the running one.
+  sharedWrite<NewRow, object>(sql, { asked: ofRow, select: stored, parts: made }, { worthwhile: 8 });
 
 /**
  * Makes the same write, which also records the use of the credential, to the hour, and now and then ends the credential's oldest tokens if

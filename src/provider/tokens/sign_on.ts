@@ -71,7 +71,7 @@ export function signOnWrite(sql: Sql) {
 
 function signOnWriteOf(sql: Sql, parts: Parts) {
   const namesOf = ({ device_id }: SignOnKey) => (device_id === undefined ? [] : [device_id]);
-  const shared = sharedWrite<SignOnKey, Permitted>(sql, questionOf(parts, "skip locked"), namesOf);
+  const shared = sharedWrite<SignOnKey, Permitted>(sql, questionOf(parts, "skip locked"), { namesOf });
   const alone = asking<SignOnKey, Permitted>(sql, questionOf(parts, ""));
   return async (key: SignOnKey): Promise<Permitted | undefined> => {
     const found = await shared(key);

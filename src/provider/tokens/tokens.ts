@@ -122,7 +122,7 @@ export function codeRedemption(sql: Sql) {
 
 function redemptionFrom(sql: Sql, table: CodeIn["table"]) {
   const namesOf = ({ session, hash }: RedemptionKey) => [session, hash];
-  const shared = sharedWrite<RedemptionKey, Redeemed>(sql, redemption(table, "skip locked"), namesOf);
+  const shared = sharedWrite<RedemptionKey, Redeemed>(sql, redemption(table, "skip locked"), { namesOf });
   const alone = asking<RedemptionKey, Redeemed>(sql, redemption(table, ""));
   return async (key: RedemptionKey) => (await shared(key)) ?? (await alone([key]))[0];
 }
