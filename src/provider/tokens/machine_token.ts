@@ -95,18 +95,20 @@ type NotedRow = NewRow & { readonly origin: Origin | undefined };
 
 const ofRow = `hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
     jkt text, for_api boolean, now timestamptz, ends timestamptz`;
-const stored = "select n from asked join made using (hash)";
+const stored = "select n from found";
 
 // Stores the tokens whose machine and credential are in force. Without the limits, a plan made while there were two users or credentials
-// would read every one added later.
-const made = `made as (
-  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
-    jkt, for_api, created, expiration_date)
-  select hash, credential_id, asked.user_id, organization, project, resource, scope, jkt, for_api, now, ends
-  from asked
+// would read every one added later. The rows are numbered before they are stored: afterwards, each would have to be compared with every key.
+const made = `found as (
+  select asked.* from asked
   cross join lateral (select from machine_proofs k where k.credential_id = asked.credential_id limit 1) k
   cross join lateral (select * from users where users.user_id = asked.user_id limit 1) u
-  where ${userInForce} returning hash
+  where ${userInForce}
+),
+made as (
+  insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
+    jkt, for_api, created, expiration_date)
+  select hash, credential_id, user_id, organization, project, resource, scope, jkt, for_api, now, ends from found
 )`;
 
 /** Makes the write of an access token; undefined if its machine or credential has ended. */
