@@ -94,7 +94,7 @@ test("tokens of machines are written without reading other users and credentials
     const keys = Array.from({ length: count + 1 }, (_, n) => ({
       ...{ n, hash: `\\xff${String(++made).padStart(62, "0")}`, user_id: `robot${n + 1}` },
       credential_id: n === count ? "none" : `secret${n + 1}`,
-      ...{ organization: "big", project: null, resource: null, scope: "", jkt: null, for_api: true, origin: null },
+      ...{ organization: "big", project: null, resource: null, scope: "", jkt: null, origin: null },
       ...{ now: "2026-01-01T00:00:00Z", ends: "2026-01-01T00:10:00Z" },
     }));
     return client.unsafe(`explain (analyze, buffers, format json) execute ${write} ('${JSON.stringify(keys)}')`);
@@ -374,7 +374,7 @@ test("a token that looks for the oldest of its credential or sign-in reads those
   await planAsTheService(client);
   await client.unsafe("vacuum analyze");
   const blocks = (execute: string) => blocksOfDeletion(client, execute);
-  const key = { n: 0, user_id: "robot", organization: "own", scope: "", for_api: false, now: "now", ends: "infinity" };
+  const key = { n: 0, user_id: "robot", organization: "own", scope: "", now: "now", ends: "infinity" };
   const machineToken = (credential_id: string, at: number) => {
     const hash = `\\x${at.toString(16).padStart(4, "0").padEnd(64, "0")}`;
     return `execute asked ('${JSON.stringify([{ ...key, hash, credential_id }])}')`;

@@ -86,7 +86,6 @@ type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organizati
   readonly project: string | null;
   readonly resource: ResourceKey | null;
   readonly jkt: TokenKey;
-  readonly for_api: boolean;
   readonly now: string;
   readonly ends: string;
 };
@@ -94,7 +93,7 @@ type NewRow = Readonly<Record<"hash" | "credential_id" | "user_id" | "organizati
 type NotedRow = NewRow & { readonly origin: Origin | undefined };
 
 const ofRow = `hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
-    jkt text, for_api boolean, now timestamptz, ends timestamptz`;
+    jkt text, now timestamptz, ends timestamptz`;
 const stored = "select n from found";
 
 // Stores the tokens whose machine and credential are in force. Without the limits, a plan made while there were two users or credentials
@@ -108,7 +107,7 @@ const made = `found as (
 made as (
   insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
-  select hash, credential_id, user_id, organization, project, resource, scope, jkt, for_api, now, ends from found
+  select hash, credential_id, user_id, organization, project, resource, scope, jkt, project is null, now, ends from found
 )`;
 
 /** Makes the write of an access token; undefined if its machine or credential has ended. */
@@ -165,7 +164,6 @@ export function writingMachineTokens(sql: Sql) {
       resource: (target.resource && resourceKeys([target.resource])[0]) ?? null,
       scope: target.scope,
       jkt,
-      for_api: target.forApi,
       now: now.toISOString(),
       ends: new Date(now.getTime() + seconds * 1000).toISOString(),
     };

@@ -1,6 +1,6 @@
 with asked as materialized (
   select * from jsonb_to_recordset($1::text::jsonb) as asked (n integer, hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
-    jkt text, for_api boolean, now timestamptz, ends timestamptz)
+    jkt text, now timestamptz, ends timestamptz)
 ),
 found as (
   select asked.* from asked
@@ -11,6 +11,6 @@ found as (
 made as (
   insert into machine_tokens (hash, credential_id, user_id, organization_id, project_id, resource, scope,
     jkt, for_api, created, expiration_date)
-  select hash, credential_id, user_id, organization, project, resource, scope, jkt, for_api, now, ends from found
+  select hash, credential_id, user_id, organization, project, resource, scope, jkt, project is null, now, ends from found
 )
 select n from found;
