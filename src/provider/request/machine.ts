@@ -54,19 +54,21 @@ export function machineClientRead(sql: Sql) {
 
 /**
  * Makes the same read for machines that authenticate, cached for seconds until a fact changes the result: backends ask for a token before
- * each of their calls. A secret that a cached machine does not have may be new, so the machine is read again.
+ * each of their calls. A secret that a cached machine does not have may be new, so the machine is read again. One that it has is not
+ * compared again: the machine comes with the credential that it proved.
  */
 export function recentMachines({ sql, clock, factCache }: Pick<Deps, "sql" | "clock" | "factCache">) {
   const read = machineClientRead(sql);
   const idsOf = ({ userId, owner }: MachineClient) => [userId, owner];
   const recent = factCache<MachineClient>({ endedBy: machinesEndedBy, idsOf, endOf, most: mostCached });
 
-  return (proof: ClientClaim["proof"]): Promise<MachineClient | undefined> => {
+  return (proof: ClientClaim["proof"]): Promise<FoundMachine | undefined> => {
     const { clientId } = proof;
     // A caller that has not proven its identity takes no place in the cache.
     if (!("secret" in proof)) return read(clientId, clock());
     const known = recent.cached(clientId);
-    if (known && withSecret(known, proof.secret)) return Promise.resolve(known);
+    const proven = known && withSecret(known, proof.secret);
+    if (proven) return Promise.resolve(proven);
     return recent.look(clientId, () => read(clientId, clock()));
   };
 }
@@ -77,6 +79,9 @@ const endOf = (machine: MachineClient): number =>
 /** A machine with the credential that it proved. */
 export type ProvenMachine = { readonly machine: MachineClient; readonly credential: MachineCredential };
 
+/** The machine that a claim names; with a credential, if it has proven that it is this machine. */
+export type FoundMachine = MachineClient | ProvenMachine;
+
 /** A machine with a key of its own that signed an assertion. */
 export type AssertedMachine = ProvenMachine & Asserted;
 
@@ -85,8 +90,8 @@ export function machineAuthentication(deps: Pick<Deps, "sql" | "clock">, issuer:
   const accepted = acceptedAssertions(deps, issuer);
 
   return {
-    async byClaim(machine: MachineClient | undefined, { proof, call }: ClientClaim): Promise<ProvenMachine> {
-      const proven = machine && (await provenBy(machine, proof));
+    async byClaim(found: FoundMachine | undefined, { proof, call }: ClientClaim): Promise<ProvenMachine> {
+      const proven = found && ("credential" in found ? found : await provenBy(found, proof));
       if (!proven) throw new ClientRefused();
       return noted(proven, call);
     },

@@ -159,6 +159,14 @@ test("a new secret is good at once, where the machine is remembered with the old
   expect(await said(nodes.two, { machine })).toBe("invalid_client");
 });
 
+test("a machine that is remembered gets no token with a wrong secret, or with that of another", async () => {
+  const [machine, other] = [await grantedMachine(postern), await grantedMachine(postern)];
+  for (const one of [machine, other]) expect(await said(nodes.one, { machine: one })).toBe("given");
+  for (const clientSecret of ["wrong", other.clientSecret, machine.secretId])
+    expect(await said(nodes.one, { machine: { ...machine, clientSecret } })).toBe("invalid_client");
+  for (const one of [machine, other]) expect(await said(nodes.one, { machine: one })).toBe("given");
+});
+
 test("a machine that is reactivated, or granted a project again, is remembered as it is now", async () => {
   const machine = await grantedMachine(postern);
   const stages = [
