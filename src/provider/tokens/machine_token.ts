@@ -126,8 +126,8 @@ const notedTokenWrite = (sql: Sql) =>
     select: stored,
     parts: `${made},
 surplus as (
-  delete from machine_tokens where hash = any(array(
-    select hash from machine_tokens where hash = any(array(
+  delete from machine_tokens where ctid = any(array(
+    select ctid from machine_tokens where hash = any(array(
       select o.hash from asked cross join lateral (
         select t.hash from machine_tokens t where t.credential_id = asked.credential_id
         order by t.created desc offset ${mostTokensOfCredential - 1} limit 1000) o

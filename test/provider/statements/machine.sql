@@ -64,8 +64,8 @@ made as (
   select hash, credential_id, user_id, organization, project, resource, scope, jkt, project is null, now, ends from found
 ),
 surplus as (
-  delete from machine_tokens where hash = any(array(
-    select hash from machine_tokens where hash = any(array(
+  delete from machine_tokens where ctid = any(array(
+    select ctid from machine_tokens where hash = any(array(
       select o.hash from asked cross join lateral (
         select t.hash from machine_tokens t where t.credential_id = asked.credential_id
         order by t.created desc offset 999 limit 1000) o
