@@ -94,7 +94,6 @@ type NotedRow = NewRow & { readonly origin: Origin | undefined };
 
 const ofRow = `hash bytea, credential_id text, user_id text, organization text, project text, resource jsonb, scope text,
     jkt text, now timestamptz, ends timestamptz`;
-const stored = "select n from found";
 
 // Stores the tokens whose machine and credential are in force. Without the limits, a plan made while there were two users or credentials
 // would read every one added later. The rows are numbered before they are stored: afterwards, each would have to be compared with every key.
@@ -113,7 +112,7 @@ made as (
 /** Makes the write of an access token; undefined if its machine or credential has ended. */
 const tokenWrite = (sql: Sql) =>
   // Each statement has a commit of its own, so a few tokens wait for the running one.
-  sharedWrite<NewRow, object>(sql, { asked: ofRow, select: stored, parts: made }, { worthwhile: 8 });
+  sharedWrite<NewRow, object>(sql, { asked: ofRow, select: "select n from found", parts: made }, { worthwhile: 8 });
 
 /**
  * Makes the same write, which also records the use of the credential, to the hour, and now and then ends the credential's oldest tokens if
@@ -121,9 +120,9 @@ const tokenWrite = (sql: Sql) =>
  * another node or with the removal of a credential.
  */
 const notedTokenWrite = (sql: Sql) =>
-  sharedWrite<NotedRow, object>(sql, {
+  sharedWrite<NotedRow, { readonly isRecorded: boolean }>(sql, {
     asked: `${ofRow}, origin jsonb`,
-    select: stored,
+    select: `select n, used.credential_id is not null as "isRecorded" from found left join used using (credential_id)`,
     parts: `${made},
 surplus as (
   delete from machine_tokens where ctid = any(array(
@@ -141,18 +140,20 @@ used as (
     select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
       and coalesce(last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
     for no key update skip locked))
+  returning credential_id
 )`,
   });
 
 const hourMs = 3_600_000;
 
-/** Whether no use of a credential has been recorded within the last hour. */
-const isFirstInHour = ({ lastUsed }: MachineCredential, now: Date): boolean =>
-  now.getTime() - (lastUsed ?? 0) >= hourMs;
-
 /** Makes the function that writes a machine's token; false if the machine or its credential has ended meanwhile. */
 export function writingMachineTokens(sql: Sql) {
   const [write, writeNoted] = [tokenWrite(sql), notedTokenWrite(sql)];
+  // Uses that were recorded for cached credentials, which are as they were read.
+  const recorded = new WeakMap<MachineCredential, number>();
+  const isFirstInHour = (credential: MachineCredential, now: Date): boolean =>
+    now.getTime() - (recorded.get(credential) ?? credential.lastUsed ?? 0) >= hourMs;
+
   return async (of: MachineTokenOf, { value, seconds }: MachineToken, call: Call): Promise<boolean> => {
     const { machine, credential, target, jkt, now } = of;
     const row = {
@@ -167,8 +168,10 @@ export function writingMachineTokens(sql: Sql) {
       now: now.toISOString(),
       ends: new Date(now.getTime() + seconds * 1000).toISOString(),
     };
-    const isNoted = row.hash < trimmingBelow || isFirstInHour(credential, now);
-    return (await (isNoted ? writeNoted({ ...row, origin: callOrigin(call) }) : write(row))) !== undefined;
+    if (row.hash >= trimmingBelow && !isFirstInHour(credential, now)) return (await write(row)) !== undefined;
+    const written = await writeNoted({ ...row, origin: callOrigin(call) });
+    if (written?.isRecorded) recorded.set(credential, now.getTime());
+    return written !== undefined;
   };
 }
 

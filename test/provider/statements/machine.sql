@@ -79,5 +79,6 @@ used as (
     select credential_id from machine_proofs where credential_id = any(array(select credential_id from asked))
       and coalesce(last_used, '-infinity') <= (select min(now) from asked) - interval '1 hour'
     for no key update skip locked))
+  returning credential_id
 )
-select n from found;
+select n, used.credential_id is not null as "isRecorded" from found left join used using (credential_id);

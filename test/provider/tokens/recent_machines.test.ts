@@ -4,8 +4,9 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId, systemCall } from "../../../src/deps.ts";
+import type { Sql } from "../../../src/postgres/pool/connect.ts";
 import { machineClientRead } from "../../../src/provider/request/machine.ts";
-import { writingMachineTokens } from "../../../src/provider/tokens/machine_token.ts";
+import { type MachineToken, writingMachineTokens } from "../../../src/provider/tokens/machine_token.ts";
 import { hashToken, newToken } from "../../../src/security/token.ts";
 import { openClient } from "../../fixture/database_client.ts";
 import { organization, type Postern } from "../../harness.ts";
@@ -241,19 +242,10 @@ test("a node that has heard of nothing stores no token of a machine that is deac
   ];
   for (const end of ofGone) {
     const granted = await grantedMachine(postern);
-    const machine = (await machineClientRead(sql)(granted.clientId, new Date())) ?? expect.unreachable();
-    const { projectId } = granted;
-    const target = {
-      ...{ forApi: false, projectId, resource: null, organizationId: postern.organizationId },
-      scope: "",
-      roles: [],
-      grantsEnd: null,
-    };
+    const of = await tokenOf(sql, granted);
     const isWritten = (lastUsed: number | null) => {
-      const credential = machine.credentials.find(({ id }) => id === granted.secretId) ?? expect.unreachable();
-      const value = untrimmed();
-      const of = { machine, credential: { ...credential, lastUsed }, target, jkt: undefined, now: new Date() };
-      return write(of, { text: value, value, seconds: 60 }, systemCall(newId()));
+      const credential = { ...of.credential, lastUsed };
+      return write({ ...of, credential, now: new Date() }, untrimmed(), systemCall(newId()));
     };
     // With and without a note of its use.
     const both = () => Promise.all([isWritten(null), isWritten(Date.now())]);
@@ -263,8 +255,38 @@ test("a node that has heard of nothing stores no token of a machine that is deac
   }
 });
 
+test("a node that remembers a machine records a use of its credential once an hour, and until that succeeds", async () => {
+  const granted = await grantedMachine(postern);
+  const sent: string[] = [];
+  await using database = openClient(nodes.databaseUrl, (text) => sent.push(text));
+  const write = writingMachineTokens(database.client);
+  const of = await tokenOf(database.client, granted);
+  const now = Date.now();
+  const isNoted = async (later: number): Promise<boolean> => {
+    expect(await write({ ...of, now: new Date(now + later) }, untrimmed(), systemCall(newId()))).toBe(true);
+    return sent.at(-1)?.includes("last_used") ?? false;
+  };
+  await using other = openClient(nodes.databaseUrl);
+  await other.client.begin(async (locking) => {
+    await locking`select from machine_proofs where credential_id = ${granted.secretId} for update`;
+    expect(await isNoted(0)).toBe(true);
+  });
+  const answers: boolean[] = [];
+  for (const later of [1, 2, 3_600_000, 3_600_001, 7_200_000]) answers.push(await isNoted(later));
+  expect(answers).toEqual([true, false, false, true, false]);
+});
+
+/** What a machine's token for its project is of: the machine as it is now, and its secret. */
+async function tokenOf(sql: Sql, { clientId, secretId, projectId }: GrantedMachine) {
+  const machine = (await machineClientRead(sql)(clientId, new Date())) ?? expect.unreachable();
+  const credential = machine.credentials.find(({ id }) => id === secretId) ?? expect.unreachable();
+  const { organizationId } = postern;
+  const target = { forApi: false, projectId, resource: null, organizationId, scope: "", roles: [], grantsEnd: null };
+  return { machine, credential, target, jkt: undefined };
+}
+
 /** A token that ends no others. */
-function untrimmed(): string {
-  const token = newToken("oa");
-  return hashToken(token).toString("hex") < "04" ? untrimmed() : token;
+function untrimmed(): MachineToken {
+  const value = newToken("oa");
+  return hashToken(value).toString("hex") < "04" ? untrimmed() : { text: value, value, seconds: 60 };
 }
