@@ -40,11 +40,12 @@ const longestScope = 2_000;
 
 /** Makes the function that finds the target of a machine's token; fails if the machine may not have it. */
 export function machineTarget({ sql, factCache }: Pick<Deps, "sql" | "factCache">) {
-  const [grantIn, grantAt] = [recently(factCache, projectGrantRead(sql)), recently(factCache, resourceGrantRead(sql))];
+  const grantIn = recently(factCache, projectGrantRead(sql), ({ project }) => project);
+  const grantAt = recently(factCache, resourceGrantRead(sql), ({ href }) => href);
 
   return async (machine: MachineClient, wish: MachineWish, now: Date): Promise<MachineTarget> => {
     const words = scopeIn(wish);
-    const of = { user_id: machine.userId, organization: organizationIn(words), now: now.toISOString() };
+    const of = { user_id: machine.userId, organization: organizationIn(words), now };
     const uri = bounded(wish.form, "resource", longestResource);
     if (uri === undefined) return ofProject(words, of);
     if (words.some((word) => word.startsWith(projectScope)))
@@ -126,7 +127,7 @@ const after = (words: readonly string[], prefix: string): readonly string[] =>
 export const holdsMachineGrant = holdsGrant(" and (g.owner = o.organization_id) is true");
 
 /** A machine, the organization that it names, and the time. */
-type Holder = Readonly<Record<"user_id" | "now", string>> & { readonly organization: string | null };
+type Holder = { readonly user_id: string; readonly organization: string | null; readonly now: Date };
 type Grant = Pick<MachineTarget, "organizationId" | "roles" | "grantsEnd"> &
   Readonly<Record<"projectId" | "projectOwner", string>>;
 
@@ -137,6 +138,7 @@ type Grant = Pick<MachineTarget, "organizationId" | "roles" | "grantsEnd"> &
 function recently<K extends Holder, G extends Grant>(
   factCache: Deps["factCache"],
   read: (key: K) => Promise<G | undefined>,
+  targetOf: (key: K) => string,
 ) {
   type Recent = { readonly userId: string; readonly grant: G };
   const recent = factCache<Recent>({
@@ -147,8 +149,9 @@ function recently<K extends Holder, G extends Grant>(
   });
 
   return async (key: K): Promise<G | undefined> => {
-    const { now, ...lasting } = key;
-    const name = JSON.stringify(lasting);
+    const { user_id, organization } = key;
+    // Neither id has a space in it, and an organization that a scope names may have an empty one.
+    const name = `${user_id} ${organization === null ? "" : `of ${organization}`} ${targetOf(key)}`;
     return (recent.cached(name) ?? (await recent.look(name, () => found(key))))?.grant;
   };
 

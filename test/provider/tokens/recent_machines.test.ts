@@ -232,6 +232,15 @@ test("what another organization gives for a while does not end a token that it h
   expect(done(await bySecret(nodes.one.url, machine, { scope })).expires_in).toBeLessThanOrEqual(60);
 });
 
+test("a grant that is remembered of a machine's own organization is none of an organization with a strange name", async () => {
+  const machine = await grantedMachine(postern);
+  expect(await said(nodes.one, { machine })).toBe("given");
+  for (const name of ["", "null", "undefined"]) {
+    const form = { scope: `${machine.scope} urn:postern:organization:id:${name}` };
+    expect([name, await said(nodes.one, { machine, form })]).toEqual([name, "invalid_scope"]);
+  }
+});
+
 test("a node that has heard of nothing stores no token of a machine that is deactivated, or whose secret is removed", async () => {
   await using database = openClient(nodes.databaseUrl);
   const sql = database.client;
