@@ -8,7 +8,6 @@ import { crc32 } from "node:zlib";
  */
 export type TokenPrefix = "ps" | "pt" | "cs" | "ob" | "os" | "ok" | "oc" | "od" | "oa" | "or" | "cn" | "oq";
 
-const SECRET_BYTES = 20;
 const SECRET_LENGTH = 27;
 const CHECK_LENGTH = 6;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -18,10 +17,16 @@ const JWT = /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/;
 const FOREIGN_LENGTH = 32;
 
 /** Generates a token of 160 random bits: prefix, secret, and a checksum that detects typing errors. */
-export function newToken(prefix: TokenPrefix, random: (bytes: number) => Uint8Array = drawnBytes): string {
-  const secret = base62(BigInt(`0x${Buffer.from(random(SECRET_BYTES)).toString("hex")}`), SECRET_LENGTH);
-  const body = `${prefix}_${secret}`;
+export function newToken(prefix: TokenPrefix, randomByte: () => number = drawnByte): string {
+  const body = `${prefix}_${secretOf(randomByte)}`;
   return body + checkSum(body);
+}
+
+// Six bits choose a digit. There is none for 62 and 63, so every digit is as likely as any other.
+function secretOf(randomByte: () => number): string {
+  let secret = "";
+  while (secret.length < SECRET_LENGTH) secret += DIGITS.charAt(randomByte() % 64);
+  return secret;
 }
 
 /** Whether a token is well formed: with one of our prefixes, the checksum must match; any other token needs 32 characters. */
@@ -43,31 +48,20 @@ const drawn = Buffer.alloc(4096);
 let used = drawn.length;
 
 // Random bytes are fetched for many tokens at once, which takes as long as for one. None stays here once it is used.
-function drawnBytes(bytes: number): Buffer {
-  if (used + bytes > drawn.length) {
+function drawnByte(): number {
+  if (used === drawn.length) {
     randomFillSync(drawn);
     used = 0;
   }
-  const taken = Buffer.from(drawn.subarray(used, used + bytes));
-  drawn.fill(0, used, used + bytes);
-  used += bytes;
-  return taken;
+  const byte = drawn.readUInt8(used);
+  drawn[used] = 0;
+  used++;
+  return byte;
 }
 
-const checkSum = (body: string): string => digitsOf(crc32(body), CHECK_LENGTH);
-
-// Splits off as many digits at once as a number can hold, because numbers are faster.
-const groupLength = 8;
-const group = 62n ** BigInt(groupLength);
-
-function base62(value: bigint, length: number): string {
+function checkSum(body: string): string {
   let text = "";
-  for (let rest = value; text.length < length; rest /= group) text = digitsOf(Number(rest % group), groupLength) + text;
-  return text.slice(-length);
-}
-
-function digitsOf(value: number, length: number): string {
-  let text = "";
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) text = DIGITS.charAt(rest % 62) + text;
+  for (let rest = crc32(body); text.length < CHECK_LENGTH; rest = Math.floor(rest / 62))
+    text = DIGITS.charAt(rest % 62) + text;
   return text;
 }
