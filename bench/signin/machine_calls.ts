@@ -16,7 +16,9 @@ export function callsOf(options: unknown): Calls {
   const { issuer, token, form, machines } = options as MachineCalls;
   const { host } = new URL(issuer);
   const body = formOf([["grant_type", "client_credentials"], ...Object.entries(form)]);
-  const requests = machines.map((machine) => `POST ${token} HTTP/1.1\r\nhost: ${host}\r\n${basicOf(machine)}${body}`);
+  const requests = machines.map((machine) =>
+    Buffer.from(`POST ${token} HTTP/1.1\r\nhost: ${host}\r\n${basicOf(machine)}${body}`),
+  );
   const seen = new Set<unknown>();
   return {
     http: "1",
