@@ -1,13 +1,11 @@
 import type { ComponentType } from "preact";
 import type { Method } from "./calls/client.ts";
 import { lazy } from "./calls/lazy.ts";
+import type { PageProps } from "./page_props.ts";
 import type { IconName } from "./parts/icons.tsx";
 import { allApplicationTexts, deliveryTexts } from "./texts/deliveries.ts";
 import { shellTexts } from "./texts/shell.ts";
 import type { Text } from "./texts/text.ts";
-
-/** The parts of the address that the path of a page names. */
-export type PageProps = Readonly<Partial<Record<"userId" | "projectId" | "appId" | "organizationId" | "part", string>>>;
 
 /** A page: its address, its file, and its place in the navigation, if any. */
 export type Page = {

@@ -14,7 +14,7 @@ import type { Save } from "../parts/version_form.tsx";
 import { applicationTokenTexts } from "../texts/application_tokens.ts";
 import { applicationTexts } from "../texts/applications.ts";
 import { t } from "../texts/text.ts";
-import type { ApplicationPart } from "./page.tsx";
+import type { ApplicationPart } from "./application_part.ts";
 
 /** The ways in which an application authenticates. */
 export const authMethods = (

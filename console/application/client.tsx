@@ -11,9 +11,9 @@ import { may } from "../sign_in/me.ts";
 import { applicationTexts } from "../texts/applications.ts";
 import { credentialTexts } from "../texts/credentials.ts";
 import { t } from "../texts/text.ts";
+import type { ApplicationPart } from "./application_part.ts";
 import { Authentication } from "./authentication.tsx";
 import { hasSecret } from "./kinds.ts";
-import type { ApplicationPart } from "./page.tsx";
 
 const days = 24 * 3600;
 

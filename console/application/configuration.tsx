@@ -10,10 +10,10 @@ import type { Save } from "../parts/version_form.tsx";
 import { may } from "../sign_in/me.ts";
 import { applicationTexts } from "../texts/applications.ts";
 import { t } from "../texts/text.ts";
+import type { ApplicationPart } from "./application_part.ts";
 import { Compliance } from "./compliance.tsx";
 import { kindOf } from "./kinds.ts";
 import { type ComplianceQuestion, LiveCompliance } from "./live_compliance.tsx";
-import type { ApplicationPart } from "./page.tsx";
 
 /** How the application signs users in, and the contents of its tokens. */
 export function Configuration(given: ApplicationPart) {

@@ -16,7 +16,7 @@ import { credentialTexts } from "../texts/credentials.ts";
 import { objectTexts } from "../texts/objects.ts";
 import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
-import type { ApplicationPart } from "./page.tsx";
+import type { ApplicationPart } from "./application_part.ts";
 
 /** The public keys with which the application authenticates. */
 export function Keys({ application, projectId, onChanged }: ApplicationPart) {

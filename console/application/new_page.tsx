@@ -3,7 +3,7 @@ import { useLocation } from "preact-iso";
 import { call } from "../calls/client.ts";
 import { organizationId } from "../calls/organization.ts";
 import { linkTo } from "../links.ts";
-import type { PageProps } from "../pages.ts";
+import type { PageProps } from "../page_props.ts";
 import type { Draft, Field } from "../parts/field.tsx";
 import { Form, type Submission } from "../parts/form.tsx";
 import { useName } from "../parts/names.tsx";

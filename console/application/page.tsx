@@ -1,12 +1,11 @@
 import { useLocation } from "preact-iso";
-import type { ApplicationJson } from "../../gen/postern/v1/application_pb.ts";
 import { call } from "../calls/client.ts";
 import { organizationId } from "../calls/organization.ts";
 import { useCall } from "../calls/use_call.ts";
 import { linkTo } from "../links.ts";
 import { History } from "../objects/history.tsx";
 import { StateSwitch } from "../objects/state_switch.tsx";
-import type { PageProps } from "../pages.ts";
+import type { PageProps } from "../page_props.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge, StateBadge } from "../parts/badge.tsx";
 import { LinkButton } from "../parts/button.tsx";
@@ -21,6 +20,7 @@ import { allApplicationTexts } from "../texts/deliveries.ts";
 import { partTexts } from "../texts/parts.ts";
 import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
+import type { ApplicationPart } from "./application_part.ts";
 import { DeclaredClaims } from "./claims.tsx";
 import { Client } from "./client.tsx";
 import { Configuration } from "./configuration.tsx";
@@ -28,12 +28,6 @@ import { Connect } from "./connect.tsx";
 import { Keys } from "./keys.tsx";
 import { hasKeys, kindOf } from "./kinds.ts";
 import { Tokens } from "./tokens.tsx";
-
-export type ApplicationPart = {
-  readonly application: ApplicationJson;
-  readonly projectId: string;
-  readonly onChanged: () => Promise<void>;
-};
 
 /** An application: how it signs users in, how it authenticates, and how to connect it. */
 export default function ApplicationPage({ projectId = "", appId = "", part = "" }: PageProps) {

@@ -8,7 +8,7 @@ import type { Save } from "../parts/version_form.tsx";
 import { may } from "../sign_in/me.ts";
 import { applicationTokenTexts } from "../texts/application_tokens.ts";
 import { t } from "../texts/text.ts";
-import type { ApplicationPart } from "./page.tsx";
+import type { ApplicationPart } from "./application_part.ts";
 
 const [second, minute, day] = [1, 60, 24 * 3600];
 

@@ -2,7 +2,7 @@ import { lazy } from "preact-iso";
 import { linkTo } from "../links.ts";
 import { History } from "../objects/history.tsx";
 import { Members } from "../objects/members.tsx";
-import type { PageProps } from "../pages.ts";
+import type { PageProps } from "../page_props.ts";
 import { PageHeader, type Tab, Tabs } from "../parts/page.tsx";
 import { Policies } from "../policies/policies.tsx";
 import { may } from "../sign_in/me.ts";

@@ -6,8 +6,8 @@ import type { Submission } from "../parts/form.tsx";
 import { say } from "../parts/toasts.tsx";
 import { objectTexts } from "../texts/objects.ts";
 import { t } from "../texts/text.ts";
-import { keysOf, rolesField } from "./grants.tsx";
 import { ProjectControl } from "./pickers.tsx";
+import { keysOf, rolesField } from "./roles.tsx";
 import { userField, userOf } from "./user_field.tsx";
 
 type AddGrantProps = {

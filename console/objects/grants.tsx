@@ -5,9 +5,7 @@ import { organizationId } from "../calls/organization.ts";
 import { useList } from "../calls/use_list.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge, StateBadge } from "../parts/badge.tsx";
-import type { Version } from "../parts/conflict.tsx";
 import { EditDialog } from "../parts/edit_dialog.tsx";
-import type { Draft, Field } from "../parts/field.tsx";
 import type { Submission } from "../parts/form.tsx";
 import { List } from "../parts/list.tsx";
 import { Menu } from "../parts/menu.tsx";
@@ -20,7 +18,7 @@ import { objectTexts } from "../texts/objects.ts";
 import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
 import { AddGrant } from "./add_grant.tsx";
-import { RolesControl } from "./pickers.tsx";
+import { keysOf, Roles, rolesAt, rolesField } from "./roles.tsx";
 import { StateSwitch } from "./state_switch.tsx";
 
 type GrantsProps =
@@ -61,16 +59,6 @@ export function Grants({ userId, projectId }: GrantsProps) {
         empty={<Empty>{t(objectTexts.noGrants)}</Empty>}
       />
     </Card>
-  );
-}
-
-export function Roles({ keys }: { readonly keys: readonly string[] }) {
-  return (
-    <div class="badges">
-      {keys.map((key) => (
-        <Badge key={key}>{key}</Badge>
-      ))}
-    </div>
   );
 }
 
@@ -140,18 +128,3 @@ function Acts({ grant, onDone }: { readonly grant: UserGrantJson; readonly onDon
     </Menu>
   );
 }
-
-/** The roles that a grant gives, at its version. */
-export const rolesAt = ({ roleKeys = [], details }: Pick<UserGrantJson, "roleKeys" | "details">): Version => ({
-  values: { roleKeys },
-  sequence: details?.sequence ?? "0",
-});
-
-export const keysOf = ({ roleKeys }: Draft): string[] => (typeof roleKeys === "object" ? [...roleKeys] : []);
-
-/** The field for roles of a project. */
-export const rolesField = (projectId: string, only?: readonly string[]): Field => ({
-  name: "roleKeys",
-  label: t(objectTexts.roles),
-  control: (control) => <RolesControl {...control} projectId={projectId} only={only} />,
-});

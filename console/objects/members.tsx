@@ -19,7 +19,7 @@ import { may, type Scope } from "../sign_in/me.ts";
 import { objectTexts } from "../texts/objects.ts";
 import { partTexts } from "../texts/parts.ts";
 import { t } from "../texts/text.ts";
-import { Roles } from "./grants.tsx";
+import { Roles } from "./roles.tsx";
 import { userField, userOf } from "./user_field.tsx";
 
 /** The scope of a membership, as the calls name it. */

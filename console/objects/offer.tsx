@@ -6,7 +6,7 @@ import type {
 import { Named } from "../parts/names.tsx";
 import { invitationTexts } from "../texts/invitations.ts";
 import { t } from "../texts/text.ts";
-import { Roles } from "./grants.tsx";
+import { Roles } from "./roles.tsx";
 
 type OfferProps = {
   readonly memberships?: readonly OfferedMembershipJson[];

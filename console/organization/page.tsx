@@ -4,7 +4,7 @@ import { useCall } from "../calls/use_call.ts";
 import { linkTo } from "../links.ts";
 import { History } from "../objects/history.tsx";
 import { Members } from "../objects/members.tsx";
-import type { PageProps } from "../pages.ts";
+import type { PageProps } from "../page_props.ts";
 import { Badge, StateBadge } from "../parts/badge.tsx";
 import { Id } from "../parts/copy.tsx";
 import { PageHeader, Read, type Tab, Tabs } from "../parts/page.tsx";

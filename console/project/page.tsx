@@ -5,7 +5,7 @@ import { linkTo } from "../links.ts";
 import { Grants } from "../objects/grants.tsx";
 import { History } from "../objects/history.tsx";
 import { Members } from "../objects/members.tsx";
-import type { PageProps } from "../pages.ts";
+import type { PageProps } from "../page_props.ts";
 import { Badge, StateBadge } from "../parts/badge.tsx";
 import { Id } from "../parts/copy.tsx";
 import { PageHeader, Read, type Tab, Tabs } from "../parts/page.tsx";

@@ -2,7 +2,7 @@ import type { ProjectGrantJson } from "../../gen/postern/v1/project_pb.ts";
 import { call } from "../calls/client.ts";
 import { organizationId } from "../calls/organization.ts";
 import { useList } from "../calls/use_list.ts";
-import { keysOf, Roles, rolesAt, rolesField } from "../objects/grants.tsx";
+import { keysOf, Roles, rolesAt, rolesField } from "../objects/roles.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { EditDialog } from "../parts/edit_dialog.tsx";
 import type { Control, Field } from "../parts/field.tsx";

@@ -2,7 +2,7 @@ import { call } from "../calls/client.ts";
 import { useCall } from "../calls/use_call.ts";
 import { Metadata } from "../objects/metadata.tsx";
 import { may } from "../sign_in/me.ts";
-import type { UserPart } from "./page.tsx";
+import type { UserPart } from "./user_part.ts";
 
 /** The metadata of a user. */
 export function UserMetadata({ user, reading: page }: UserPart) {

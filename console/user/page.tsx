@@ -1,8 +1,8 @@
-import type { GetUserResponseJson, UserJson } from "../../gen/postern/v1/user_pb.ts";
-import { type Reading, useCall } from "../calls/use_call.ts";
+import type { UserJson } from "../../gen/postern/v1/user_pb.ts";
+import { useCall } from "../calls/use_call.ts";
 import { linkTo } from "../links.ts";
 import { History } from "../objects/history.tsx";
-import type { PageProps } from "../pages.ts";
+import type { PageProps } from "../page_props.ts";
 import { Badge, StateBadge } from "../parts/badge.tsx";
 import { LinkButton } from "../parts/button.tsx";
 import { Id } from "../parts/copy.tsx";
@@ -18,8 +18,7 @@ import { Access } from "./access.tsx";
 import { Applications } from "./applications.tsx";
 import { Profile } from "./profile.tsx";
 import { Security } from "./security.tsx";
-
-export type UserPart = { readonly user: UserJson; readonly reading: Reading<GetUserResponseJson> };
+import type { UserPart } from "./user_part.ts";
 
 /** A user: profile, access, sign-in and history. */
 export default function UserPage({ userId = "", part = "" }: PageProps) {

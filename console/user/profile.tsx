@@ -12,8 +12,8 @@ import { oneUserTexts } from "../texts/user.ts";
 import { userTexts } from "../texts/users.ts";
 import { Contact } from "./contact.tsx";
 import { UserMetadata } from "./metadata.tsx";
-import type { UserPart } from "./page.tsx";
 import { StateActs } from "./state_acts.tsx";
+import type { UserPart } from "./user_part.ts";
 
 /** The user's name and contact data. */
 export function Profile({ user, reading }: UserPart) {

@@ -12,9 +12,9 @@ import { may } from "../sign_in/me.ts";
 import { objectTexts } from "../texts/objects.ts";
 import { t } from "../texts/text.ts";
 import { oneUserTexts } from "../texts/user.ts";
-import type { UserPart } from "./page.tsx";
 import { Sessions } from "./sessions.tsx";
 import { Tokens } from "./tokens.tsx";
+import type { UserPart } from "./user_part.ts";
 
 /** How the user signs in, and where. */
 export function Security({ user, reading }: UserPart) {

@@ -8,8 +8,8 @@ import { t } from "../texts/text.ts";
 import { whyTexts } from "../texts/why.ts";
 import { problemTexts } from "../texts/why_reasons.ts";
 import { ChangeLink } from "./change_link.tsx";
-import type { Question } from "./page.tsx";
-import { textFor } from "./sign_in.tsx";
+import type { Question } from "./question.ts";
+import { textFor } from "./text_for.ts";
 
 /** Explains why Evaluate answers yes or no, and which grants count. */
 export function DecisionAnswer({ question: { user, project, role } }: { readonly question: Question }) {

@@ -11,17 +11,8 @@ import { shellTexts } from "../texts/shell.ts";
 import { t } from "../texts/text.ts";
 import { whyTexts } from "../texts/why.ts";
 import { DecisionAnswer } from "./decision.tsx";
+import type { Question } from "./question.ts";
 import { SignInAnswer } from "./sign_in.tsx";
-
-/** The question, which is part of the address, so that an answer can be shown to somebody else. */
-export type Question = {
-  readonly kind: string;
-  readonly user: string;
-  readonly project: string;
-  readonly app: string;
-  readonly role: string;
-  readonly scopes: string;
-};
 
 const usual = "openid profile email roles";
 

@@ -6,18 +6,19 @@ import type {
   SignInStepJson,
 } from "../../gen/postern/v1/explanation_pb.ts";
 import { useCall } from "../calls/use_call.ts";
-import { Roles } from "../objects/grants.tsx";
+import { Roles } from "../objects/roles.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Icon, type IconName } from "../parts/icons.tsx";
 import { Named } from "../parts/names.tsx";
 import { Card, Empty, Read } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { objectTexts } from "../texts/objects.ts";
-import { type Text, type Texts, t } from "../texts/text.ts";
+import { t } from "../texts/text.ts";
 import { whyTexts } from "../texts/why.ts";
 import { checkTexts, originTexts, outcomeTexts, problemTexts, reasonTexts } from "../texts/why_reasons.ts";
 import { ChangeLink } from "./change_link.tsx";
-import type { Question } from "./page.tsx";
+import type { Question } from "./question.ts";
+import { textFor } from "./text_for.ts";
 
 /** Explains why the user may or may not sign in: each check, the grants behind it, and the claims that the application would get. */
 export function SignInAnswer({ question: { user, project, app, scopes } }: { readonly question: Question }) {
@@ -37,13 +38,6 @@ export function SignInAnswer({ question: { user, project, app, scopes } }: { rea
       )}
     </Read>
   );
-}
-
-/** A name of the contract without its prefix, as in our texts. */
-export function textFor(texts: Texts, name: string | undefined, beginning: string): string {
-  const key = (name ?? "").replace(beginning, "");
-  const found: Text | undefined = texts[key];
-  return found === undefined ? "" : t(found);
 }
 
 function Verdict({ of: { maySignIn, acr, limited } }: { readonly of: ExplainSignInResponseJson }) {

@@ -2,15 +2,14 @@ import { afterAll, expect, test } from "vitest";
 import { floors, roomOf } from "./floors.ts";
 import { type Import, importsOf, openProgram } from "./tree.ts";
 
-const isOurs = (path: string) => path.startsWith("src/") || path.startsWith("packages/");
+const isOurs = (path: string) => /^(src|packages\/gateway\/src)\//.test(path);
 
-const isBenchmark = (path: string) => /^(packages\/gateway\/)?bench\//.test(path);
-
-const program = openProgram(["src", "gen", "packages/gateway/src", "packages/gateway/bench", "bench"]);
+const program = openProgram(["src", "gen", "packages/gateway/src", "packages/gateway/bench", "bench", "console"]);
 afterAll(() => program[Symbol.dispose]());
-const benchmarks = program.sources.filter(({ path }) => isBenchmark(path));
-const product = program.sources.filter(({ path }) => !isBenchmark(path));
-const imports = product.flatMap(importsOf);
+// What runs in a browser is a project of its own.
+const inBrowser = openProgram(["console"], "console/tsconfig.json");
+afterAll(() => inBrowser[Symbol.dispose]());
+const imports = program.sources.flatMap(importsOf);
 const ours = imports.filter(({ from }) => isOurs(from));
 
 // The doors and the log carry nouns without knowing them.
@@ -32,7 +31,7 @@ test("a part of src imports only from floors below its own, types included", () 
 });
 
 test("every part of src stands on one floor, and no other does", () => {
-  const parts = product.filter(({ path }) => isOfService(path)).map(({ path }) => roomOf(path));
+  const parts = program.sources.filter(({ path }) => isOfService(path)).map(({ path }) => roomOf(path));
   expect([...new Set(parts)].sort()).toEqual(floors.flat().sort());
 });
 
@@ -82,8 +81,8 @@ test("a part of the gateway imports only those below it", () => {
   expect(inside.length).toBeGreaterThan(100);
 });
 
-test("imports make no cycle, types and benchmarks included", () => {
-  const next = Map.groupBy([...imports, ...benchmarks.flatMap(importsOf)], ({ from }) => from);
+test("imports make no cycle, types, benchmarks and the console included", () => {
+  const next = Map.groupBy([...imports, ...inBrowser.sources.flatMap(importsOf)], ({ from }) => from);
   const done = new Set<string>();
   const cycles: string[] = [];
   const descend = (path: string, way: readonly string[]): void => {
@@ -92,13 +91,14 @@ test("imports make no cycle, types and benchmarks included", () => {
     for (const { to } of next.get(path) ?? []) descend(to, [...way, path]);
     done.add(path);
   };
-  for (const { path } of program.sources) descend(path, []);
+  for (const { path } of [...program.sources, ...inBrowser.sources]) descend(path, []);
+  expect(inBrowser.sources.length).toBeGreaterThan(100);
   expect(cycles).toEqual([]);
 });
 
 test("every file of src is reached from main", () => {
   const reached = new Set(["src/main.ts"]);
   for (const path of reached) for (const { from, to } of ours) if (from === path) reached.add(to);
-  const files = product.map(({ path }) => path).filter(isOurs);
+  const files = program.sources.map(({ path }) => path).filter(isOurs);
   expect(files.filter((path) => !reached.has(path))).toEqual([]);
 });

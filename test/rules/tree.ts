@@ -23,11 +23,11 @@ export type Source = { readonly path: string; readonly ast: SourceFile };
 /** The program of the compiler, to be disposed. */
 export type Program = Disposable & { readonly project: Project; readonly sources: readonly Source[] };
 
-/** Reads what the compiler reads, below the folders. */
-export function openProgram(folders: readonly string[]): Program {
+/** Reads what the compiler reads for a project, below the folders. */
+export function openProgram(folders: readonly string[], config = "tsconfig.json"): Program {
   const api = new API();
-  const [project] = api.updateSnapshot({ openProjects: [join(root, "tsconfig.json")] }).getProjects();
-  if (!project) throw new Error("tsconfig.json is no project");
+  const [project] = api.updateSnapshot({ openProjects: [join(root, config)] }).getProjects();
+  if (!project) throw new Error(`${config} is no project`);
   const paths = project.rootFiles.map((path) => relative(root, path));
   const sources = paths.filter((path) => folders.some((folder) => path.startsWith(`${folder}/`))).sort();
   return {
