@@ -9,9 +9,13 @@ for (const [key, texts] of Object.entries(requestProblemTexts)) {
     const all = languages.map((language) => texts[language]);
     expect(new Set(all).size).toBe(languages.length);
     for (const text of all) {
-      expect(text).not.toMatch(/^\p{Lu}|[.!?…]$| {2}/u);
+      expect(text).not.toMatch(/[.!?…]$| {2}/);
       expect(placeholders(text)).toEqual(placeholders(texts.en));
     }
+    const { de, ...others } = texts;
+    // After a colon, a German sentence begins with a capital, unless it begins with a parameter.
+    expect(de).toMatch(/^(\p{Lu}|\{name\}|resource )/u);
+    for (const text of Object.values(others)) expect(text).not.toMatch(/^\p{Lu}/u);
   });
 
   test(`${key} has in English the characters of an error_description (RFC 6749, 5.2)`, () => {

@@ -275,6 +275,6 @@ test.each([
   const { text } = await openBrowser(issuer).open(url, { "accept-language": "de" });
   expect([text.includes(says), text]).toEqual([
     false,
-    expect.stringMatching(`im Dokument des Clients (muss|steht) ${name}`),
+    expect.stringMatching(`Im Dokument des Clients (muss|steht) ${name}`),
   ]);
 });
