@@ -115,6 +115,12 @@ export const pageTexts = {
     fr: "Revenez à l’application et recommencez. Si le problème persiste, montrez cette page aux responsables de l’application.",
     es: "Vuelva a la aplicación y empiece de nuevo. Si el problema continúa, muestre esta página a los responsables de la aplicación.",
   },
+  error_details: {
+    en: "Details for support:",
+    de: "Angaben für den Support:",
+    fr: "Détails pour l’assistance\u202f:",
+    es: "Datos para el servicio de asistencia:",
+  },
   client_unknown: {
     en: "No active application has this client_id.",
     de: "Keine Anwendung in Betrieb hat diese client_id.",
@@ -128,7 +134,7 @@ export const pageTexts = {
     es: "Falta la redirect_uri o no está registrada para la aplicación.",
   },
   request_malformed: {
-    en: "The request of the application cannot be answered: {problem}.",
+    en: "The application’s request cannot be answered: {problem}.",
     de: "Die Anfrage der Anwendung kann nicht beantwortet werden: {problem}.",
     fr: "La demande de l’application ne peut pas aboutir\u202f: {problem}.",
     es: "La solicitud de la aplicación no se puede atender: {problem}.",

@@ -76,8 +76,8 @@ export function errorPage(
     keepsOpener: keepsOpener(path),
     title: pageText(isSignOut(path) ? "sign_out_error" : "error", language),
     body: html`<p class="bad">${sentence}</p>
-${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : nothing}
-<p><code>${problem}</code></p>
-${description === undefined ? nothing : html`<p lang="en"><code>${description}</code></p>\n`}${beginning === undefined ? nothing : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}`,
+${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}
+<p class="note">${pageText("error_details", language)}<br>
+<code>${problem}</code>${description === undefined ? nothing : html`<br>\n<code lang="en">${description}</code>`}</p>`,
   });
 }

@@ -42,7 +42,7 @@ test.each(rows)("what is wrong with %s is said in the language of the page", asy
     const { status, text } = await openBrowser(issuer).open(issuer + path(), { "accept-language": language });
     const problem = pageText(key, language, params);
     expect([status, sentenceIn(text)]).toEqual([400, pageText("request_malformed", language, { problem })]);
-    expect(text).toContain("<code>request_malformed</code>");
+    expect(text).toContain(`${pageText("error_details", language)}<br>\n<code>request_malformed</code>`);
   }
 });
 

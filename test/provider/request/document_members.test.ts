@@ -102,7 +102,7 @@ describe("a pushed request", () => {
   test("is the only one of a document that requires it, and leads nobody elsewhere without it", async () => {
     const client = site.newClient({ require_pushed_authorization_requests: true });
     const page = await openBrowser(issuer).open(site.urlFor(client), { "accept-language": "de" });
-    const says = /class="bad">[^<]*OAuth-Fehler invalid_request abgelehnt.*<p lang="en"><code>[^<]*must push/s;
+    const says = /class="bad">[^<]*OAuth-Fehler invalid_request abgelehnt.*<code lang="en">[^<]*must push/s;
     expect([...errorOf(page), page.text]).toEqual([400, "request_malformed", expect.stringMatching(says)]);
   });
 
