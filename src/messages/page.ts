@@ -223,12 +223,25 @@ export const pageTexts = {
     fr: "La post_logout_redirect_uri n’est pas enregistrée pour l’application.",
     es: "La post_logout_redirect_uri no está registrada para la aplicación.",
   },
+  busy_title: {
+    en: "Temporarily unavailable",
+    de: "Vorübergehend nicht verfügbar",
+    fr: "Momentanément indisponible",
+    es: "No disponible por el momento",
+  },
   busy: {
     en: "The service cannot respond at the moment. Try again shortly.",
     de: "Der Dienst kann im Augenblick nicht antworten. Versuchen Sie es in Kürze erneut.",
     fr: "Le service ne peut pas répondre pour le moment. Réessayez dans un instant.",
     es: "El servicio no puede responder por el momento. Vuelva a intentarlo dentro de poco.",
   },
+  busy_form: {
+    en: "To send the form again, go back in your browser.",
+    de: "Um das Formular noch einmal zu senden, gehen Sie im Browser zurück.",
+    fr: "Pour renvoyer le formulaire, revenez en arrière dans votre navigateur.",
+    es: "Para volver a enviar el formulario, retroceda en el navegador.",
+  },
+  try_again: { en: "Try again", de: "Erneut versuchen", fr: "Réessayer", es: "Reintentar" },
 } as const satisfies Record<string, Texts>;
 
 /** The name of a text of a page. */

@@ -4,20 +4,18 @@ import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { reasonOf } from "../../errors.ts";
 import { plainBrand } from "./brand.ts";
 import { languageOf } from "./language.ts";
+import { hereOf } from "./look.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteRefusal } from "./request_notes.ts";
 
 /** The page for a browser whose address has made too many calls; undefined for other clients and errors. */
-export function limitPage(
-  error: unknown,
-  { headers, values, path }: Pick<HttpRequest, "headers" | "values" | "path">,
-): Response | undefined {
+export function limitPage(error: unknown, http: HttpRequest): Response | undefined {
   if (!(error instanceof ConnectError) || reasonOf(error) !== "RATE_LIMIT") return undefined;
-  if (!acceptsHtml(headers.accept)) return undefined;
-  noteRefusal(values, error);
+  if (!acceptsHtml(http.headers.accept)) return undefined;
+  noteRefusal(http.values, error);
   // Callers who ask too often cost no statement.
-  const look = { language: languageOf({ headers, values }), brand: plainBrand };
-  const page = errorPage(new PageError("busy", {}, { status: 429 }), { path }, look);
+  const look = { language: languageOf(http), brand: plainBrand, here: hereOf(http) };
+  const page = errorPage(new PageError("busy", {}, { status: 429 }), http, look);
   const seconds = error.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds ?? 1n;
   return { ...page, headers: { ...page.headers, "retry-after": String(seconds) } };
 }

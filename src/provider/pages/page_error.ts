@@ -2,7 +2,7 @@ import type { HttpRequest, Response } from "@postern/gateway";
 import { type ComplianceKey, text } from "../../messages/catalogue.ts";
 import { type PageText, pageText } from "../../messages/page.ts";
 import { isSignOut, keepsOpener } from "../http/paths.ts";
-import { html, nothing, pageResponse } from "./html.ts";
+import { type Html, html, nothing, pageResponse } from "./html.ts";
 import type { Look } from "./look.ts";
 
 /** The texts of errors that are not sent to an application, because nothing proves where the browser should go. */
@@ -64,20 +64,34 @@ const problems: readonly string[] = [
 const isPageProblem = (problem: PageProblem | ComplianceKey): problem is PageProblem => problems.includes(problem);
 
 /** Shows an error of a page, with a name that the application's developer can search for. */
-export function errorPage(
-  { problem, params, status, beginning, description }: PageError,
-  { path }: Pick<HttpRequest, "path">,
-  look: Look,
-): Response {
+export function errorPage(error: PageError, { path }: Pick<HttpRequest, "path">, look: Look): Response {
+  const { problem, params, status, description } = error;
   const { language } = look;
   const sentence = isPageProblem(problem) ? pageText(problem, language, params) : text(problem, language, params);
   return pageResponse(look, {
     status,
     keepsOpener: keepsOpener(path),
-    title: pageText(isSignOut(path) ? "sign_out_error" : "error", language),
+    title: pageText(titleOf(error, path), language),
     body: html`<p class="bad">${sentence}</p>
-${beginning === undefined ? html`<p>${pageText("error_help", language)}</p>` : html`<a class="button" href="${beginning}">${pageText("begin_again", language)}</a>`}
+${nextStepOf(error, look)}
 <p class="note">${pageText("error_details", language)}<br>
 <code>${problem}</code>${description === undefined ? nothing : html`<br>\n<code lang="en">${description}</code>`}</p>`,
   });
+}
+
+/** The title. A failure of ours ends by itself, and may happen on any page. */
+function titleOf({ problem }: PageError, path: string): PageText {
+  if (problem === "busy") return "busy_title";
+  return isSignOut(path) ? "sign_out_error" : "error";
+}
+
+/** What the user can do next. */
+function nextStepOf({ problem, beginning }: PageError, { language, here }: Look): Html {
+  if (beginning !== undefined) return button(beginning, "begin_again");
+  if (problem !== "busy") return html`<p>${pageText("error_help", language)}</p>`;
+  return here === undefined ? html`<p>${pageText("busy_form", language)}</p>` : button(here, "try_again");
+
+  function button(href: string, name: PageText): Html {
+    return html`<a class="button" href="${href}">${pageText(name, language)}</a>`;
+  }
 }

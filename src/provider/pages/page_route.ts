@@ -6,11 +6,10 @@ import { pageText } from "../../messages/page.ts";
 import type { RequestProblem } from "../../messages/request_problem.ts";
 import { cookieJar } from "../http/cookies.ts";
 import { MalformedRequest, OauthError } from "../http/oauth_error.ts";
-import { queryMaxLength } from "../http/parameters.ts";
 import { plainBrand } from "./brand.ts";
 import { type Brands, brandsRead } from "./brand_read.ts";
 import { languageOf, switched } from "./language.ts";
-import { notedBrand } from "./look.ts";
+import { hereOf, notedBrand } from "./look.ts";
 import { errorPage, PageError } from "./page_error.ts";
 import { noteFailure } from "./request_notes.ts";
 
@@ -41,10 +40,6 @@ async function failed(http: HttpRequest, error: unknown, brands: Brands): Promis
   const brand = notedBrand(http.values) ?? (await brands.ofInstance().catch(() => plainBrand));
   return errorPage(shown, http, { language, brand, here: hereOf(http) });
 }
-
-/** The address that opens the page with the error again; undefined if a form led to it. */
-const hereOf = ({ method, path, query }: HttpRequest): string | undefined =>
-  method === "GET" && query.length <= queryMaxLength ? `${path}${query && `?${query}`}` : undefined;
 
 /** The page error that stands for another error. The description of an OAuth error stays as applications receive it. */
 function pageErrorOf(error: unknown, language: Language): PageError {

@@ -49,7 +49,7 @@ export function deviceFailed({ client }: ProvenRequest, { code }: OauthError, lo
     case "login_required":
       return deviceError(new PageError("expired", {}, { beginning: paths.device }), look);
     default:
-      return deviceError(new PageError("busy", {}, { status: 503 }), look);
+      return deviceError(new PageError("busy", {}, { status: 503, beginning: paths.device }), look);
   }
 }
 

@@ -349,7 +349,9 @@ test("a browser that makes too many calls gets a page that says so, and other cl
   };
   const page = await refusedTo("text/html,application/xhtml+xml");
   expect(page.headers.get("retry-after")).toMatch(/^\d+$/);
-  expect(await page.text()).toContain(pageText("busy", "fr"));
+  const text = await page.text();
+  expect(text).toContain(pageText("busy", "fr"));
+  expect(text).toContain(`<a class="button" href="/password">${pageText("try_again", "fr")}</a>`);
   expect(await (await refusedTo("*/*")).text()).toContain('"RATE_LIMIT"');
 });
 

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { languages } from "../../../src/messages/language.ts";
+import { pageText } from "../../../src/messages/page.ts";
+import { type Postern, signedUp, startPostern } from "../../harness.ts";
+import { ask } from "../../postgres/embedded/holder.ts";
+import { type Application, application, authorizeUrl, issuerOf } from "../application.ts";
+import { openBrowser, type Shown } from "../browser.ts";
+import { beginDevice, deviceApplication, problemOf, titleOf, untilConfirmation } from "../device_flow.ts";
+
+let postern: Postern;
+let issuer: string;
+let app: Application;
+beforeAll(async () => {
+  postern = await startPostern();
+  issuer = issuerOf(postern);
+  app = await application(postern.admin);
+});
+afterAll(() => postern?.[Symbol.asyncDispose]());
+
+/** What happens while a table is missing, which nobody who visits a page can have caused. */
+async function without<T>(table: string, work: () => Promise<T>): Promise<T> {
+  await ask(postern.databaseUrl, `alter table ${table} rename to away`);
+  return work().finally(() => ask(postern.databaseUrl, `alter table away rename to ${table}`));
+}
+
+const buttonOf = ({ text }: Shown) => {
+  const [, href, says] = /<a class="button" href="([^"]*)">([^<]*)/.exec(text) ?? [];
+  return [href?.replaceAll("&amp;", "&"), says];
+};
+
+test("a failure of ours is shown as one on every page, with a button that opens the page again", async () => {
+  const paths = [authorizeUrl(issuer, app).slice(issuer.length), "/account", "/device", "/password"];
+  for (const [at, language] of languages.entries()) {
+    const path = paths[at] ?? "";
+    const open = () => openBrowser(issuer).open(issuer + path, { "accept-language": language });
+    const failed = await without("instance", open);
+    expect([path, ...titleOf(failed)]).toEqual([path, 503, pageText("busy_title", language)]);
+    expect(buttonOf(failed)).toEqual([path, pageText("try_again", language)]);
+    expect(failed.text).toContain(pageText("busy", language));
+    expect(failed.text).not.toContain(pageText("error_help", language));
+    expect([problemOf(failed), (await open()).status]).toEqual([[503, "busy"], 200]);
+  }
+});
+
+test("whoever has sent a form to which we failed to respond reads how to send it again", async () => {
+  const { username: login_name, password } = await signedUp(postern);
+  const browser = openBrowser(issuer);
+  const form = await browser.open(authorizeUrl(issuer, app));
+  const failed = await without("applications", () => browser.submit(form, { login_name, password }));
+  expect(titleOf(failed)).toEqual([503, pageText("busy_title", "en")]);
+  expect([failed.text, buttonOf(failed)]).toEqual([
+    expect.stringContaining(pageText("busy_form", "en")),
+    [undefined, undefined],
+  ]);
+});
+
+test("whoever signs a device in when we fail can begin again at once", async () => {
+  const codes = await beginDevice(issuer, await deviceApplication(postern.admin));
+  const { browser, page } = await untilConfirmation(issuer, codes, await signedUp(postern));
+  const failed = await without("sign_ons", () => browser.submit(page, {}, "continue"));
+  expect(titleOf(failed)).toEqual([503, pageText("busy_title", "en")]);
+  expect(buttonOf(failed)).toEqual(["/device", pageText("begin_again", "en")]);
+});
