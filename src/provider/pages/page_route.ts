@@ -6,12 +6,12 @@ import { pageText } from "../../messages/page.ts";
 import type { RequestProblem } from "../../messages/request_problem.ts";
 import { cookieJar } from "../http/cookies.ts";
 import { MalformedRequest, OauthError } from "../http/oauth_error.ts";
-import { plainBrand } from "./brand.ts";
+import { type Brand, plainBrand } from "./brand.ts";
 import { type Brands, brandsRead } from "./brand_read.ts";
 import { languageOf, switched } from "./language.ts";
 import { hereOf, notedBrand } from "./look.ts";
 import { errorPage, PageError } from "./page_error.ts";
-import { noteFailure } from "./request_notes.ts";
+import { isOutage, noteFailure } from "./request_notes.ts";
 
 /**
  * Makes the route of a page, which runs again if it lost a race, as calls do. An error that cannot be sent elsewhere is shown on a page
@@ -36,10 +36,13 @@ async function failed(http: HttpRequest, error: unknown, brands: Brands): Promis
   const language = languageOf(http);
   const shown = pageErrorOf(error, language);
   noteFailure(http.values, shown.problem, error);
-  // Without the database, the page has no branding.
-  const brand = notedBrand(http.values) ?? (await brands.ofInstance().catch(() => plainBrand));
+  const brand = notedBrand(http.values) ?? (await brandBeside(error, brands));
   return errorPage(shown, http, { language, brand, here: hereOf(http) });
 }
+
+/** The branding of an error's page: none if the database is away, because asking for one would take as long again. */
+const brandBeside = (error: unknown, brands: Brands): Brand | Promise<Brand> =>
+  isOutage(error) ? plainBrand : brands.ofInstance().catch(() => plainBrand);
 
 /** The page error that stands for another error. The description of an OAuth error stays as applications receive it. */
 function pageErrorOf(error: unknown, language: Language): PageError {

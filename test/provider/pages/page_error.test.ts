@@ -1,8 +1,10 @@
+import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { languages } from "../../../src/messages/language.ts";
 import { pageText } from "../../../src/messages/page.ts";
+import { clientOptions, driverUrl } from "../../../src/postgres/pool/connect.ts";
 import { type Postern, signedUp, startPostern } from "../../harness.ts";
-import { ask } from "../../postgres/embedded/holder.ts";
+import { ask, quiet } from "../../postgres/embedded/holder.ts";
 import { type Application, application, authorizeUrl, issuerOf } from "../application.ts";
 import { openBrowser, type Shown } from "../browser.ts";
 import { beginDevice, deviceApplication, problemOf, titleOf, untilConfirmation } from "../device_flow.ts";
@@ -11,7 +13,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern();
+  postern = await startPostern({ databaseStatementTimeoutMs: 1_000 });
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });
@@ -21,6 +23,13 @@ afterAll(() => postern?.[Symbol.asyncDispose]());
 async function without<T>(table: string, work: () => Promise<T>): Promise<T> {
   await ask(postern.databaseUrl, `alter table ${table} rename to away`);
   return work().finally(() => ask(postern.databaseUrl, `alter table away rename to ${table}`));
+}
+
+/** Locks a table until the end. */
+async function locked(url: string, table: string): Promise<AsyncDisposable> {
+  const gate = postgres(driverUrl(url), { ...clientOptions(url, quiet), max: 1 });
+  await gate.unsafe(`begin; lock table ${table} in access exclusive mode`);
+  return { [Symbol.asyncDispose]: () => gate.end() };
 }
 
 const buttonOf = ({ text }: Shown) => {
@@ -60,4 +69,18 @@ test("whoever signs a device in when we fail can begin again at once", async () 
   const failed = await without("sign_ons", () => browser.submit(page, {}, "continue"));
   expect(titleOf(failed)).toEqual([503, pageText("busy_title", "en")]);
   expect(buttonOf(failed)).toEqual(["/device", pageText("begin_again", "en")]);
+});
+
+test("an error page asks for a branding, but not of a database that does not answer", async () => {
+  const productName = "Harbour Cloud";
+  const branding = await postern.admin.put("/v1/branding", { instance: true, branding: { productName } });
+  expect(branding.status).toBe(200);
+  const open = () => openBrowser(issuer).open(authorizeUrl(issuer, app));
+  const failed = await without("applications", open);
+  await using _ = await locked(postern.databaseUrl, "applications");
+  const silent = await open();
+  expect([failed, silent].map(({ status, text }) => [status, text.includes(productName)])).toEqual([
+    [503, true],
+    [503, false],
+  ]);
 });
