@@ -217,18 +217,21 @@ const standardGate =
 
 type Refused = (error: unknown, request: HttpRequest) => Response | undefined;
 
-/** A route that counts as a call from its client's address; `refused` may render the error in its own way. */
+/**
+ * A route that counts as a call from its client's address; `refused` may render the error in its own way, that of a node at its capacity,
+ * too.
+ */
 const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): HttpRoute => ({
   ...route,
   handle(request) {
     try {
       limits.ofNetwork(request.network);
+      return route.handle(request);
     } catch (error) {
       const response = refused?.(error, request);
       if (response) return response;
       throw error;
     }
-    return route.handle(request);
   },
 });
 

@@ -84,3 +84,26 @@ test("an error page asks for a branding, but not of a database that does not ans
     [503, false],
   ]);
 });
+
+test("a node with too many requests refuses a browser with a page, and other clients in their own way", async () => {
+  await using full = await startPostern({ callsMax: 4 });
+  const path = `/oauth/authorize?client_id=${app.clientId}`;
+  const open = (accept: string) => fetch(issuerOf(full) + path, { headers: { accept, "accept-language": "es" } });
+  await using _ = await locked(full.databaseUrl, "applications");
+  const refusedOf = async (accept: string): Promise<Response> =>
+    Promise.any(
+      Array.from({ length: 5 }, async () => {
+        const answer = await open(accept);
+        return answer.status === 429 ? answer : Promise.reject(new Error(`${answer.status}`));
+      }),
+    );
+  const page = await refusedOf("text/html");
+  expect([page.headers.get("retry-after"), page.headers.get("content-type")]).toEqual([
+    "1",
+    "text/html; charset=utf-8",
+  ]);
+  const text = await page.text();
+  expect(text).toContain(`<h1>${pageText("busy_title", "es")}</h1>`);
+  expect(text).toContain(`<a class="button" href="${path}">${pageText("try_again", "es")}</a>`);
+  expect(await (await refusedOf("*/*")).text()).toContain('"OVERLOADED"');
+});
