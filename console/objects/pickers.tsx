@@ -48,19 +48,14 @@ export function ProjectControl({ id, onChange, describedBy, isInvalid }: Control
   return <Picker {...about} find={findProjects} onPick={(choice) => onChange(choice.id)} />;
 }
 
-type RolesControlProps = Control & {
-  readonly projectId: string;
-  /** The only roles offered, for a project grant. */
-  readonly only?: readonly string[] | undefined;
-};
+type RolesControlProps = Control & { readonly projectId: string };
 
 /** Chooses roles of a project, of which there may be thousands. */
-export function RolesControl({ id, value, onChange, projectId, only }: RolesControlProps) {
+export function RolesControl({ id, value, onChange, projectId }: RolesControlProps) {
   const search = useSignal("");
   const filter = search.value ? { filter: { search: search.value } } : {};
   const list = useList("ProjectService/ListProjectRoles", { projectId, ...filter }, { rowsOf: ({ roles }) => roles });
   const chosen = typeof value === "object" ? value : [];
-  const offered = list.rows.filter(({ key = "" }) => !only || only.includes(key));
   const unseen = search.value ? [] : chosen.filter((key) => !list.rows.some((role) => role.key === key));
   const toggle = (key: string, isOn: boolean) =>
     onChange(isOn ? [...chosen, key] : chosen.filter((other) => other !== key));
@@ -71,7 +66,7 @@ export function RolesControl({ id, value, onChange, projectId, only }: RolesCont
       )}
       {list.refusal && <Trouble refusal={list.refusal} retry={list.reload} />}
       <div class="checks">
-        {[...unseen.map((key) => ({ key, displayName: key })), ...offered].map(({ key = "", displayName }) => (
+        {[...unseen.map((key) => ({ key, displayName: key })), ...list.rows].map(({ key = "", displayName }) => (
           <label key={key} class="check">
             <input
               type="checkbox"
@@ -91,7 +86,7 @@ export function RolesControl({ id, value, onChange, projectId, only }: RolesCont
         )}
       </div>
       {list.isLoading && list.rows.length === 0 && <Waiting />}
-      {!list.isLoading && offered.length === 0 && !list.refusal && (
+      {!list.isLoading && list.rows.length === 0 && !list.refusal && (
         <p class="quiet">{t(search.value ? partTexts.noMatch : objectTexts.noRolesYet)}</p>
       )}
     </fieldset>

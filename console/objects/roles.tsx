@@ -25,8 +25,8 @@ export const rolesAt = ({ roleKeys = [], details }: Pick<UserGrantJson, "roleKey
 export const keysOf = ({ roleKeys }: Draft): string[] => (typeof roleKeys === "object" ? [...roleKeys] : []);
 
 /** The field for roles of a project. */
-export const rolesField = (projectId: string, only?: readonly string[]): Field => ({
+export const rolesField = (projectId: string): Field => ({
   name: "roleKeys",
   label: t(objectTexts.roles),
-  control: (control) => <RolesControl {...control} projectId={projectId} only={only} />,
+  control: (control) => <RolesControl {...control} projectId={projectId} />,
 });
