@@ -1,6 +1,7 @@
 import { channel } from "node:diagnostics_channel";
 import { currentShares, type Shares, workFor } from "../security/current_share.ts";
 import { noShare, type Share, Turns } from "../security/turns.ts";
+import type { KeyLines } from "./key_lines.ts";
 
 // These channels tell tracing which calls wait, and which of them a statement serves. Without subscribers they cost nothing.
 const waits = channel("postern.batch.waits");
@@ -35,8 +36,8 @@ export type BatchOptions<J> = {
    * counts as one that takes long from its beginning.
    */
   readonly weights?: { readonly of: (job: J) => number; readonly most: number } | undefined;
-  /** Jobs with a common key never share a statement. */
-  readonly keysOf?: (job: J) => readonly string[];
+  /** The lines of jobs with a common key, which run one after the other. */
+  readonly lines?: KeyLines<J> | undefined;
   /** The group of a job; by default, the organization that it is for. */
   readonly groupOf?: (job: J) => string;
   /** Runs the jobs together and settles each. */
@@ -51,7 +52,7 @@ const longMs = 20;
  * others.
  */
 export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortSignal) => Promise<void> {
-  const { run, groupOf } = options;
+  const { run, groupOf, lines } = options;
   let queue: Waiting<J>[] = [];
   const underWay = new Set<UnderWay>();
   const lookAgain = soon(schedule);
@@ -61,11 +62,17 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
   return (job, signal) =>
     new Promise((resolve, reject) => {
       const [share] = currentShares();
-      const waiting = { job, group: groupOf ? groupOf(job) : share[0], share, signal, resolve, reject };
-      queue.push(waiting);
+      const one = { job, group: groupOf ? groupOf(job) : share[0], share, signal, resolve, reject };
+      const waiting = lines ? leaving(lines, one) : one;
       if (waits.hasSubscribers) waits.publish(waiting);
-      schedule();
+      if (lines) lines.enter(waiting, () => add(waiting));
+      else add(waiting);
     });
+
+  function add(waiting: Waiting<J>): void {
+    queue.push(waiting);
+    schedule();
+  }
 
   function schedule(): void {
     if (scheduled || queue.length === 0) return;
@@ -83,16 +90,14 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
   }
 
   async function start(): Promise<void> {
-    const { batch, later, isHeavy } = taken(queue, options, underWay);
-    queue = later;
+    const all = queue;
+    // A job that is refused makes way for others with its keys.
+    queue = [];
+    const { batch, later, isHeavy } = taken(all, options, underWay);
+    queue = [...later, ...queue];
     if (batch.length === 0) return;
     wasLone = batch.length === 1 && queue.length === 0;
-    const statement = {
-      startedAt: performance.now(),
-      isHeavy,
-      jobs: batch.length,
-      groups: new Set(batch.map(({ group }) => group)),
-    };
+    const statement = begun(batch, isHeavy);
     underWay.add(statement);
     try {
       await workFor({ shares: sharesOf(batch) }, () => runs.runStores(batch, run, undefined, batch));
@@ -103,6 +108,22 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
       schedule();
     }
   }
+}
+
+/** The same job, which leaves its lines when it is settled. */
+function leaving<J>(lines: KeyLines<J>, waiting: Waiting<J>): Waiting<J> {
+  const one: Waiting<J> = {
+    ...waiting,
+    resolve() {
+      waiting.resolve();
+      lines.leave(one);
+    },
+    reject(error) {
+      waiting.reject(error);
+      lines.leave(one, error);
+    },
+  };
+  return one;
 }
 
 /** Makes a function that runs work once the running statements have taken long; asking again meanwhile changes nothing. */
@@ -125,6 +146,13 @@ type UnderWay = {
   readonly jobs: number;
   readonly groups: ReadonlySet<string>;
 };
+
+const begun = (batch: readonly Waiting<unknown>[], isHeavy: boolean): UnderWay => ({
+  startedAt: performance.now(),
+  isHeavy,
+  jobs: batch.length,
+  groups: new Set(batch.map(({ group }) => group)),
+});
 
 /** The running statements that take long, by the groups in them, and the number of the others. */
 function loadOf(underWay: ReadonlySet<UnderWay>) {
@@ -168,18 +196,16 @@ function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhil
 
 /** Takes the next statement's jobs out of a queue, and refuses those whose callers have gone. */
 function taken<J>(queue: readonly Waiting<J>[], options: BatchOptions<J>, underWay: ReadonlySet<UnderWay>) {
-  const { most, weights, keysOf } = options;
+  const { most, weights } = options;
   const batch: Waiting<J>[] = [];
   const later: Waiting<J>[] = [];
-  const keys = new Set<string>();
   const fits = company(options, underWay);
   let weight = 0;
   for (const waiting of inTurn(queue)) {
     const more = weights?.of(waiting.job) ?? 0;
     const isTooHeavy = weights !== undefined && weight > 0 && weight + more > weights.most;
     if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
-    else if (batch.length >= most || isTooHeavy || !fits(waiting) || !areFree(keysOf?.(waiting.job) ?? [], keys))
-      later.push(waiting);
+    else if (batch.length >= most || isTooHeavy || !fits(waiting)) later.push(waiting);
     else {
       batch.push(waiting);
       weight += more;
@@ -223,11 +249,4 @@ function sharesOf([first, ...others]: readonly Waiting<unknown>[]): Shares {
   for (const { share } of others) if (!shares.has(share[0])) shares.set(share[0], share);
   shares.delete(share[0]);
   return [share, ...shares.values()];
-}
-
-/** Reserves keys, unless one of them is already reserved. */
-function areFree(wanted: readonly string[], taken: Set<string>): boolean {
-  if (wanted.some((key) => taken.has(key))) return false;
-  for (const key of wanted) taken.add(key);
-  return true;
 }

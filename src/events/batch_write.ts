@@ -72,6 +72,9 @@ function patiently<J>(write: Write<J>) {
 
 const isUnserved = (error: unknown): boolean => isUnavailable(error) && !isLockLost(error);
 
+/** Whether a job that failed by itself spent all the time that it had, or could not be served: those that wait for it would, too. */
+export const befallsOthers = (error: unknown): boolean => isStatementTimeout(error) || isUnserved(error);
+
 /** Whether the database can serve nobody. One job may need too much memory, or rows that cannot be read, while the others need neither. */
 const isOutage = (error: unknown): boolean => isUnserved(error) && !isShortOfResources(error);
 
@@ -108,7 +111,7 @@ function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) 
       resolve();
     } catch (error) {
       reject(refusal(error, job));
-      if (isStatementTimeout(error) || isUnserved(error)) refuseAll(group, error);
+      if (befallsOthers(error)) refuseAll(group, error);
     }
     busy.delete(group);
     proceed();

@@ -3,10 +3,11 @@ import { reasonOf, refuse } from "../errors.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
-import { batchWrite } from "./batch_write.ts";
+import { batchWrite, befallsOthers } from "./batch_write.ts";
 import type { NewFact } from "./fact.ts";
 import { asLongJson, asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
+import { keyLines } from "./key_lines.ts";
 
 /** The origin of a call, as its events record it. */
 export type Origin = {
@@ -59,7 +60,8 @@ export type Log<C> = {
 
 type Command = {
   readonly types: readonly string[];
-  readonly streams: readonly string[];
+  /** The version that it appends to each stream. */
+  readonly versions: ReadonlyMap<string, bigint>;
   readonly rows: readonly Record<string, JsonValue>[];
   readonly record: Record<string, JsonValue> | undefined;
   /** The condition's findings, if it does not hold. */
@@ -95,6 +97,8 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
   const { sql, longRunning = sql, folds, ids, originOf, onWritten, onAppended } = options;
   type Queue = (command: Command, signal?: AbortSignal) => Promise<void>;
   const queues = new Map<Condition | undefined, Map<string, Queue>>();
+  // Shared by all queues: commands of different types race for the same versions.
+  const lines = keyLines<Command>({ keysOf: ({ versions }) => [...versions.keys()], fateOf });
   const isTooMuch = workRead(longRunning, folds);
 
   return {
@@ -142,7 +146,7 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
     const isLong = !isLeftToJob && extents.includes("many") && longRunning !== sql;
     const queue = inBatches<Command>({
       ...(extents.length > 0 ? unshared : shared),
-      keysOf: ({ streams }) => streams,
+      lines,
       groupOf: ownerOf,
       run: batchWrite({
         write: writing(types, { folds, condition, isLeftToJob, isLong, on: isLong ? longRunning : sql }),
@@ -201,11 +205,11 @@ function commandOf(
   { actor, requestId, from, idempotency }: CommandOrigin,
   answer: unknown,
 ): Command {
-  const streams = facts.map(({ at }) => `${at.owner}/${at.stream}`);
-  if (new Set(streams).size < streams.length) throw new Error("a command appends at most one fact to a stream");
+  const versions = new Map(facts.map(({ at }) => [`${at.owner}/${at.stream}`, at.version]));
+  if (versions.size < facts.length) throw new Error("a command appends at most one fact to a stream");
   return {
     types: [...new Set(facts.map(({ type }) => type))].sort(),
-    streams,
+    versions,
     rows: facts.map(({ type, at, payload, secret = null, by = null }) => ({
       owner: at.owner,
       stream: at.stream,
@@ -242,6 +246,18 @@ function lost(error: unknown, { record }: Command): unknown {
       : refuse.because("OUTCOME_UNKNOWN", { cause: error });
   const constraint = unique(error) ?? foreignKey(error) ?? (isLockLost(error) ? "lock" : undefined);
   return constraint === undefined ? error : refuse.because("CONFLICT", { params: { constraint }, cause: error });
+}
+
+/**
+ * What the end of a command means for one that waits for a stream of it. If that one read the stream before the command wrote to it, the
+ * database would refuse it, and everybody whose commands share its statement would wait while they are tried one by one.
+ */
+function fateOf({ versions, refused }: Command, error?: unknown): (waiting: Command) => unknown {
+  if (error !== undefined) return () => (befallsOthers(error) ? error : undefined);
+  const isStale = (waiting: Command) =>
+    !refused && [...waiting.versions].some(([stream, version]) => version <= (versions.get(stream) ?? 0n));
+  return (waiting) =>
+    isStale(waiting) ? refuse.because("CONFLICT", { params: { constraint: "events_pkey" } }) : undefined;
 }
 
 /** Returns false for a lost race and rethrows any other error; for writes that another node may do instead. */

@@ -1,10 +1,11 @@
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
 import { batchWrite } from "./batch_write.ts";
+import { keyLines } from "./key_lines.ts";
 import { asking, type Key, type Question } from "./load.ts";
 
 export type SharedWriteOptions<K> = {
-  /** Keys with a common name never share a statement. */
+  /** Keys with a common name are written one after the other. */
   readonly namesOf?: (key: K) => readonly string[];
   /** The minimum number of keys for a second statement beside a running one, as for other batches. */
   readonly worthwhile?: number;
@@ -14,7 +15,7 @@ export type SharedWriteOptions<K> = {
 export function sharedWrite<K extends Key, R>(
   sql: Sql,
   question: Question,
-  { namesOf = () => [], worthwhile }: SharedWriteOptions<K> = {},
+  { namesOf, worthwhile }: SharedWriteOptions<K> = {},
 ) {
   type Job = { readonly key: K; row: R | undefined };
   const rowsOf = asking<K, R>(sql, { ...question, isWrite: true });
@@ -22,7 +23,7 @@ export function sharedWrite<K extends Key, R>(
     atOnce: 2,
     worthwhile,
     most: 100,
-    keysOf: ({ key }) => namesOf(key),
+    lines: namesOf && keyLines<Job>({ keysOf: ({ key }) => namesOf(key) }),
     run: batchWrite({
       async write(jobs) {
         for (const row of await rowsOf(jobs.map(({ key }) => key))) {

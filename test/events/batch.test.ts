@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { inBatches } from "../../src/events/batch.ts";
+import { keyLines } from "../../src/events/key_lines.ts";
 
 /** Batches that wait until all jobs are queued; each job is its weight. */
 function batchesOf(weights: { readonly most: number; readonly of: (job: number) => number }) {
@@ -214,4 +215,117 @@ test("groups take turns where not all of their jobs fit into a statement", async
     ["a2", "c2", "a3"],
     ["a4", "a5"],
   ]);
+});
+
+/** Batches of jobs such as `ab1`, whose keys are the letters; each ends when the test says how. The end of one dooms those with a zero. */
+function linedUp() {
+  const ends: { batch: string; end: (error?: string) => void }[] = [];
+  const batches: string[] = [];
+  const outcomes: string[] = [];
+  const lines = keyLines<string>({
+    keysOf: (job) => job.replaceAll(/\d/g, "").split(""),
+    fateOf:
+      (ended, error = "well") =>
+      (waiting) =>
+        waiting.endsWith("0") ? `as ${ended} ended ${error}` : undefined,
+  });
+  const queue = () =>
+    inBatches<string>({
+      atOnce: 2,
+      most: 100,
+      lines,
+      async run(batch) {
+        const names = batch.map(({ job }) => job).join();
+        batches.push(names);
+        const error = await new Promise<string | undefined>((end) => ends.push({ batch: names, end }));
+        for (const { resolve, reject } of batch) error === undefined ? resolve() : reject(error);
+      },
+    });
+  const add = (start: ReturnType<typeof queue>, ...jobs: string[]) => {
+    for (const job of jobs)
+      start(job).then(
+        () => outcomes.push(job),
+        (error) => outcomes.push(`${job} ${error}`),
+      );
+    return iterations();
+  };
+  const end = (batch: string, error?: string) => {
+    ends.find((one) => one.batch === batch)?.end(error);
+    return iterations();
+  };
+  return { queue, add, end, batches, outcomes };
+}
+
+test("a job waits for the one under way with its key, in no statement beside it, and keeps no others waiting", async () => {
+  const { queue, add, end, batches } = linedUp();
+  const start = queue();
+  await add(start, "a1", "a2", "b1");
+  expect(batches).toEqual(["a1,b1"]);
+  await add(start, "a3", "c1");
+  expect(batches).toEqual(["a1,b1", "c1"]);
+  await end("a1,b1");
+  expect(batches).toEqual(["a1,b1", "c1", "a2"]);
+  await end("a2", "refused");
+  expect(batches).toEqual(["a1,b1", "c1", "a2", "a3"]);
+});
+
+test("jobs of several queues with a common key run one after the other, in the order in which they came", async () => {
+  const { queue, add, end, batches } = linedUp();
+  const [one, other] = [queue(), queue()];
+  await add(one, "a1");
+  await add(other, "a2", "b1");
+  await add(one, "a3");
+  expect(batches).toEqual(["a1", "b1"]);
+  await end("a1");
+  await end("a2");
+  expect(batches).toEqual(["a1", "b1", "a2", "a3"]);
+});
+
+test("a job with several keys gets its turn, however many come with one of them", async () => {
+  const { queue, add, end, batches } = linedUp();
+  const start = queue();
+  await add(start, "a1", "ab1", "b1");
+  for (let n = 2; n < 9; n++) await add(start, `a${n}`, `b${n}`);
+  expect(batches).toEqual(["a1"]);
+  await end("a1");
+  expect(batches).toEqual(["a1", "ab1"]);
+  await end("ab1");
+  expect(batches).toEqual(["a1", "ab1", "a2,b1"]);
+});
+
+test("what the end of a job makes hopeless is refused at once, and the next job runs", async () => {
+  const { queue, add, end, batches, outcomes } = linedUp();
+  await add(queue(), "a1", "a20", "ab30", "b1", "a2", "a40");
+  expect(batches).toEqual(["a1"]);
+  await end("a1");
+  expect(outcomes.toSorted()).toEqual(
+    ["a1", "a20", "a40", "ab30"].map((job, n) => (n ? `${job} as a1 ended well` : job)),
+  );
+  expect(batches).toEqual(["a1", "a2,b1"]);
+});
+
+test("jobs that wait for a key alone set no timer and start nothing", async () => {
+  const { queue, add, batches } = linedUp();
+  vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate"] });
+  try {
+    void add(queue(), "a1", "a2", "a3");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(batches).toEqual(["a1"]);
+    // One of the test's own.
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a job whose caller has gone makes way for the next with its key", async () => {
+  const { queue, add, end, batches } = linedUp();
+  const start = queue();
+  const caller = new AbortController();
+  await add(start, "a1");
+  const gone = start("a2", caller.signal).catch((error: unknown) => error);
+  await add(start, "a3");
+  caller.abort("gone");
+  await end("a1");
+  expect([await gone, batches]).toEqual(["gone", ["a1", "a3"]]);
 });

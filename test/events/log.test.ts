@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { reasonOf } from "../../src/errors.ts";
-import { factOf, first, next } from "../../src/events/fact.ts";
+import { factOf, first, next, type Versioned } from "../../src/events/fact.ts";
 import { isStatementTimeout } from "../../src/postgres/failure.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
 
@@ -45,6 +45,9 @@ test("a command that fails harms nobody who shares its statement", async () => {
   expect(await sql`select from events`).toHaveLength(31);
 });
 
+const roleOf = (project: Versioned, key: string) =>
+  factOf("project", next(project, new Date()), { case: "roleAdded", value: { key, displayName: "" } });
+
 /** Organizations with projects, whose rows a stranger's transaction may lock, and commands that add a role to each. */
 async function withProjects(counts: Readonly<Record<string, number>>, options = {}) {
   const opened = await openTestLog(options);
@@ -61,11 +64,7 @@ async function withProjects(counts: Readonly<Record<string, number>>, options = 
   });
   const rows = (await Promise.all(made)).flat();
   const addRoles = () =>
-    rows.map((row) => {
-      const value = { key: "pilot", displayName: "" };
-      const added = factOf("project", next(row, new Date()), { case: "roleAdded", value });
-      return { owner: row.name, ended: opened.log.append(somebody(), [added], {}) };
-    });
+    rows.map((row) => ({ owner: row.name, ended: opened.log.append(somebody(), [roleOf(row, "pilot")], {}) }));
   const stranger = oneConnection(opened.url);
   const hold = async (name: string) => {
     const owner = organizations.get(name) ?? "";
@@ -77,7 +76,7 @@ async function withProjects(counts: Readonly<Record<string, number>>, options = 
     await stranger[Symbol.asyncDispose]();
     await opened[Symbol.asyncDispose]();
   };
-  return { ...opened, addRoles, hold, release, [Symbol.asyncDispose]: close };
+  return { ...opened, rows, addRoles, hold, release, [Symbol.asyncDispose]: close };
 }
 
 test("a row that somebody holds locked keeps the commands of others for about a second, and its own until it is free", async () => {
@@ -114,16 +113,31 @@ test("commands that arrive together share statements", async () => {
   expect(await sql`select from organizations`).toHaveLength(200);
 });
 
-test("a command on one object shares no statement with another on it", async () => {
-  await using opened = await withProject();
-  const { log, statements, roleAdded } = opened;
+test("commands that lose a race for a version while they wait fail no statement of others", async () => {
+  await using opened = await withProjects({ hot: 1, other: 20 });
+  const { log, sql, statements, rows, addRoles } = opened;
+  const hot = rows.filter(({ name }) => name === "hot");
+  const stale = (key: string) => hot.map((row) => roleOf(row, key)).map((fact) => log.append(somebody(), [fact], {}));
   statements.length = 0;
-  const ended = await outcomes([
-    log.append(somebody(), [roleAdded("a")], {}),
-    log.append(somebody(), [roleAdded("b")], {}),
-  ]);
-  expect(ended.toSorted()).toEqual(["CONFLICT", "won"]);
-  expect(statements).toHaveLength(2);
+  const commands = addRoles();
+  const losers = Array.from({ length: 16 }, (_, n) => stale(`role${n}`)).flat();
+  // Facts of another type have a statement of their own, but race for the same versions.
+  const renamed = hot.map((row) => factOf("project", next(row, new Date()), { case: "changed", value: { name: "Q" } }));
+  losers.push(...renamed.map((fact) => log.append(somebody(), [fact], {})));
+  expect(await outcomes(commands.map(({ ended }) => ended))).toEqual(commands.map(() => "won"));
+  expect(await outcomes(losers)).toEqual(losers.map(() => "CONFLICT"));
+  expect(statements).toHaveLength(1);
+  expect(await sql`select from project_roles`).toHaveLength(21);
+});
+
+test("a command that waits for one that is refused is tried", async () => {
+  await using opened = await openTestLog();
+  const { log, sql } = opened;
+  await log.append(somebody(), [organizationCreated("taken")], {});
+  const id = unique("o");
+  const commands = ["taken", "free"].map((name) => log.append(somebody(), [organizationCreated(name, id)], {}));
+  expect(await outcomes(commands)).toEqual(["CONFLICT", "won"]);
+  expect(await sql`select from organizations`).toHaveLength(2);
 });
 
 test("a command with two facts about one object is refused", async () => {
