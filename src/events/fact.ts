@@ -53,6 +53,8 @@ export type NewFact = {
   readonly secret?: JsonValue;
   /** The user who acted, if the call has no caller because it signs in. */
   readonly by?: string;
+  /** The user whom it concerns, if only the first fact of its object says so. */
+  readonly about?: string;
 };
 
 /** The part of an object that its history determines. */

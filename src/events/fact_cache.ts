@@ -1,13 +1,20 @@
+import type { NewFact } from "./fact.ts";
 import type { StoredEvent } from "./follow.ts";
 
 /** The parts of a fact that caches need. */
-export type Happened = Pick<StoredEvent, "type" | "owner" | "stream">;
+export type Happened = Pick<StoredEvent, "type" | "owner" | "stream"> & Partial<Pick<StoredEvent, "aboutUserId">>;
+
+/** The same of a fact that was appended here. */
+export function happenedBy({ type, at, payload, about }: NewFact): Happened {
+  const named = typeof payload === "object" && payload !== null && "userId" in payload ? payload.userId : undefined;
+  return { type, owner: at.owner, stream: at.stream, aboutUserId: about ?? (typeof named === "string" ? named : null) };
+}
 
 /** A fact that evicts every value. */
 export const everything: unique symbol = Symbol("everything");
 
-/** The values that a fact evicts: those that depend on the object with this id, every value, or none. */
-export type Ended = string | typeof everything | undefined;
+/** The values that a fact evicts: those that depend on the objects with these ids, every value, or none. */
+export type Ended = string | readonly string[] | typeof everything | undefined;
 
 /** A cache whose values are evicted by the facts that make them wrong. */
 export type FactCache<T> = {
@@ -89,9 +96,12 @@ function factCache<T>(
     forget(fact) {
       const ended = endedBy(fact);
       if (ended === undefined) return;
-      ends.note(ended);
-      if (ended === everything) kept.clear();
-      else kept.dropOf(ended);
+      const all: readonly (string | typeof everything)[] = typeof ended === "object" ? ended : [ended];
+      for (const one of all) {
+        ends.note(one);
+        if (one === everything) kept.clear();
+        else kept.dropOf(one);
+      }
     },
     forgetAll() {
       ends.note(everything);

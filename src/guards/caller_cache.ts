@@ -1,4 +1,4 @@
-import type { Call, Caller } from "../deps.ts";
+import type { Call, Caller, Membership } from "../deps.ts";
 import type { FactType } from "../events/fact.ts";
 import { type Ended, everything, type Happened, type OpenFactCache } from "../events/fact_cache.ts";
 
@@ -58,21 +58,40 @@ const endOf = ({ caller, expires }: FoundCaller): number =>
 
 /** The ids of the objects whose end or change can revoke a caller. */
 const idsOf = ({ caller }: FoundCaller): readonly string[] => {
-  const { userId, sessionId, tokenId, machineCredentialId, application } = caller;
+  const { userId, sessionId, tokenId, machineCredentialId, application, memberships } = caller;
   const { signOnId, appId, projectId, sessionId: ofBrowser } = application ?? {};
   const ids = [userId, sessionId, tokenId, machineCredentialId, signOnId, appId, projectId, ofBrowser];
-  return ids.filter((id) => id !== undefined);
+  const places = memberships.flatMap(({ scope, id, project }) => (isInProject(scope) ? [id, project] : []));
+  return [...ids, ...places, application && byApplication].filter((id) => id !== undefined);
 };
 
-function endedBy({ type, stream }: Happened): Ended {
-  const revoked = revokedBy(type);
-  return revoked === those ? stream : revoked === everyone ? everything : undefined;
+const isInProject = (scope: Membership["scope"]): boolean => scope === "project" || scope === "project_grant";
+
+// Stands for the grants by which a user may use an application, which a caller does not name. No id has this form.
+const byApplication = "by application";
+
+function endedBy({ type, stream, aboutUserId }: Happened): Ended {
+  switch (revokedBy(type)) {
+    case those:
+      return stream;
+    case grantees:
+      return [stream, byApplication];
+    case theUser:
+      return aboutUserId ?? everything;
+    case everyone:
+      return everything;
+    case nobody:
+      return undefined;
+  }
 }
 
-/** The callers that a fact revokes: those who call by the object that it is about, everyone, or nobody. */
-type Revoked = "those" | "everyone" | "nobody";
+/**
+ * The callers that a fact revokes: those who call by the object that it is about, or have a role on it; if it is a grant, also those who
+ * call by an application; the user whom it concerns; everyone; or nobody.
+ */
+type Revoked = "those" | "grantees" | "theUser" | "everyone" | "nobody";
 
-const [those, everyone, nobody] = ["those", "everyone", "nobody"] as const;
+const [those, grantees, theUser, everyone, nobody] = ["those", "grantees", "theUser", "everyone", "nobody"] as const;
 
 const revokedByFact = {
   "instance.created": nobody,
@@ -133,7 +152,7 @@ const revokedByFact = {
   "sign_on.ended": those,
   "project.created": nobody,
   // Memberships end with their project or project grant.
-  "project.deleted": everyone,
+  "project.deleted": those,
   "organization.branding_set": nobody,
   "organization.branding_reset": nobody,
   "organization.metadata_set": nobody,
@@ -147,7 +166,7 @@ const revokedByFact = {
   "project_grant.created": nobody,
   "project_grant.changed": nobody,
   "project_grant.role_removed": nobody,
-  "project_grant.revoked": everyone,
+  "project_grant.revoked": grantees,
   "application.oidc_created": nobody,
   "application.oidc_changed": those,
   "application.api_created": nobody,
@@ -163,14 +182,13 @@ const revokedByFact = {
   "user_grant.changed": nobody,
   "user_grant.deactivated": nobody,
   "user_grant.reactivated": nobody,
-  // A cached caller knows only the earlier end. A user grant's stream does not name its user.
-  "user_grant.expiration_changed": everyone,
+  // A cached caller knows only the earlier end.
+  "user_grant.expiration_changed": grantees,
   "user_grant.role_removed": nobody,
   "user_grant.removed": nobody,
-  // A membership's stream does not name its user.
-  "member.added": everyone,
-  "member.changed": everyone,
-  "member.removed": everyone,
+  "member.added": theUser,
+  "member.changed": theUser,
+  "member.removed": theUser,
   "policy.password_set": nobody,
   "policy.lockout_set": nobody,
   "policy.password_reset": nobody,

@@ -3,7 +3,7 @@ import { type Config, masterKeys } from "../config/config.ts";
 import { type Call, callOrigin, type Deps, keys, newId, systemCall } from "../deps.ts";
 import { type Attempts, attemptsOf } from "../events/attempts.ts";
 import type { NewFact } from "../events/fact.ts";
-import { factCaches } from "../events/fact_cache.ts";
+import { factCaches, happenedBy } from "../events/fact_cache.ts";
 import { followTail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
 import { numberEvents } from "../events/numbering.ts";
@@ -89,7 +89,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
     originOf,
     onWritten: ({ values }) => void values.set(keys.written, true),
     onAppended(facts) {
-      for (const { type, at } of facts) caches.forget({ type, owner: at.owner, stream: at.stream });
+      for (const fact of facts) caches.forget(happenedBy(fact));
       workForAll(() => {
         tail.poke();
         for (const listener of listeners) listener(facts);

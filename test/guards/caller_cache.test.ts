@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
-import { type FactCachesOptions, factCaches } from "../../src/events/fact_cache.ts";
-import { type CallerCacheOptions, callerCache } from "../../src/guards/caller_cache.ts";
+import type { Caller } from "../../src/deps.ts";
+import { factOf, first } from "../../src/events/fact.ts";
+import { type FactCachesOptions, factCaches, type Happened, happenedBy } from "../../src/events/fact_cache.ts";
+import { type CallerCacheOptions, callerCache, type FoundCaller } from "../../src/guards/caller_cache.ts";
 
-const ada = {
+const ada: FoundCaller = {
   caller: { userId: "ada", organization: "acme", sessionId: "session", tokenId: "token", memberships: [] },
   expires: undefined,
 };
@@ -17,22 +19,23 @@ function opened({ lookup, most, clock = () => new Date(0), seconds = 5, ...more 
 }
 
 /** A cache whose lookups wait until they are let go, and how many there were. */
-function waitingCache() {
+function waitingCache(more: Partial<Caller> = {}) {
+  const found: FoundCaller = { ...ada, caller: { ...ada.caller, ...more } };
   const waiting: (() => void)[] = [];
   let lookups = 0;
   const lookup = async () => {
     lookups += 1;
     await new Promise<void>((resolve) => waiting.push(resolve));
-    return ada;
+    return found;
   };
   const cache = opened({ lookup });
   const letGo = () => waiting.splice(0).forEach((resolve) => void resolve());
   /** Looks the caller up, lets something happen meanwhile, and says whether the next one has to look again. */
-  const isKeptAfter = async (meanwhile: { type: string; stream: string }) => {
+  const isKeptAfter = async (meanwhile: Omit<Happened, "owner">) => {
     const first = cache.find("hash");
     cache.forget({ owner: "acme", ...meanwhile });
     letGo();
-    expect(await first).toEqual(ada.caller);
+    expect(await first).toEqual(found.caller);
     const next = cache.find("hash");
     letGo();
     await next;
@@ -60,8 +63,48 @@ test("a caller whose token is revoked while it is looked up is not kept", async 
   expect(await waitingCache().isKeptAfter({ type: "access_token.revoked", stream: "token" })).toBe(false);
 });
 
-test("a caller who is looked up while a membership changes is not kept, whosever it is", async () => {
-  expect(await waitingCache().isKeptAfter({ type: "member.removed", stream: "some" })).toBe(false);
+test.each(["member.added", "member.changed", "member.removed"])(
+  "a caller who is looked up during %s is not kept if the membership is theirs, or could be",
+  async (type) => {
+    const isKeptAfter = (aboutUserId?: string | null) =>
+      waitingCache().isKeptAfter({ type, stream: "some", ...(aboutUserId === undefined ? {} : { aboutUserId }) });
+    expect([await isKeptAfter("ada"), await isKeptAfter(null), await isKeptAfter()]).toEqual([false, false, false]);
+    expect(await isKeptAfter("grace")).toBe(true);
+  },
+);
+
+test("a fact that was appended here says whom it concerns, in its payload or beside it", () => {
+  const at = first("acme", "some", new Date(0));
+  const added = factOf("member", at, { case: "added", value: { userId: "ada", roles: [] } });
+  const changed = factOf("member", at, { case: "changed", value: { roles: [] } });
+  const facts = [added, { ...changed, about: "ada" }, changed].map(happenedBy);
+  expect(facts.map(({ aboutUserId }) => aboutUserId)).toEqual(["ada", "ada", null]);
+});
+
+const roles: Caller["memberships"] = [
+  { scope: "project", id: "shop", organization: "acme", project: "shop", roles: [] },
+  { scope: "project_grant", id: "grant", organization: "acme", project: "bank", roles: [] },
+  { scope: "organization", id: "acme", organization: "acme", roles: [] },
+];
+
+test("a caller is evicted by the end of a project or project grant that they have a role on, and of no other", async () => {
+  const isKeptAfter = (type: string, stream: string) =>
+    waitingCache({ memberships: roles }).isKeptAfter({ type, stream });
+  expect(await isKeptAfter("project.deleted", "shop")).toBe(false);
+  expect(await isKeptAfter("project.deleted", "bank")).toBe(false);
+  expect(await isKeptAfter("project.deleted", "other")).toBe(true);
+  expect(await isKeptAfter("project_grant.revoked", "grant")).toBe(false);
+  expect(await isKeptAfter("project_grant.revoked", "other")).toBe(true);
+});
+
+test("a caller who may use an application by a grant is evicted by the end of any, as the cache does not know which", async () => {
+  const application = { signOnId: "sign-on", appId: "app", projectId: "shop", sessionId: "browser", origins: [] };
+  for (const type of ["project_grant.revoked", "user_grant.expiration_changed"]) {
+    expect(await waitingCache({ application }).isKeptAfter({ type, stream: "other" })).toBe(false);
+    expect(await waitingCache().isKeptAfter({ type, stream: "other" })).toBe(true);
+  }
+  expect(await waitingCache({ application }).isKeptAfter({ type: "project.deleted", stream: "shop" })).toBe(false);
+  expect(await waitingCache({ application }).isKeptAfter({ type: "project.deleted", stream: "other" })).toBe(true);
 });
 
 test("a caller whose session ends while it is looked up is not kept, one with another session is", async () => {
@@ -91,7 +134,7 @@ test("a caller is kept no longer when the clock is set back", async () => {
 });
 
 test("a token that was found stays known when the cache is emptied, until nobody has it", async () => {
-  let found: typeof ada | undefined = ada;
+  let found: FoundCaller | undefined = ada;
   const cache = opened({ lookup: async () => found, most: 2 });
   expect(cache.wasFound("hash")).toBe(false);
   await cache.find("hash");

@@ -56,7 +56,7 @@ export const memberService = (deps: Deps) => {
       if (deciderIn(standing, call) !== undefined) refuseMore(object, member.roles, roles);
       const at = next(member, clock());
       const { count, secret } = await outgrown({ userId, target: targetOf(object, roles) }, call);
-      const changed = factOf("member", at, { case: "changed", value: { roles } }, secret);
+      const changed = { ...factOf("member", at, { case: "changed", value: { roles } }, secret), about: userId };
       return log.append(call, [changed], { details: detailsAfter(at), endedCredentials: count });
     },
 
