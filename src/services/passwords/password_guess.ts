@@ -107,18 +107,24 @@ export type CountedAttempts = Readonly<Record<"giveBack" | "clear", () => Promis
 
 type Verification = Pick<Secrets, "passwords"> & { readonly attempts: CountedAttempts };
 
-/** Checks a counted guess and runs the next step if it is correct; undefined if it is wrong. */
+/**
+ * Checks a counted guess and runs the next step if it is correct; undefined if it is wrong. A correct guess clears the count while the next
+ * step runs, which may hash a new password.
+ */
 export async function verified<T>(guess: Guess<T>, user: TriedUser, { passwords, attempts }: Verification) {
-  let stage: "waiting" | "wrong" | "right" = "waiting";
+  let isWaiting = true;
+  let cleared: Promise<unknown> | undefined;
   const work = async (bench: PasswordBench) => {
-    stage = "wrong";
+    isWaiting = false;
     if (!(await bench.verify(user.hash, tried(guess.password))) || !fits(guess.password)) return undefined;
-    stage = "right";
+    cleared = Promise.resolve(attempts.clear());
+    // It is awaited in the end, however the next step ends.
+    cleared.catch(() => {});
     return { is: "right", user, value: await guess.whenRight(bench, user) } as const;
   };
   const count = async () => {
-    if (stage === "waiting") await takeBack(attempts.giveBack);
-    if (stage === "right") await attempts.clear();
+    if (isWaiting) await takeBack(attempts.giveBack);
+    await cleared;
   };
   return hashing(passwords.inOnePlace(work, placeOf(guess.call))).finally(count);
 }
