@@ -4,7 +4,7 @@ import type { Sql } from "../postgres/pool/connect.ts";
 import type { Fold } from "./fold.ts";
 import { lookAgain } from "./follow.ts";
 import { batches, type Checkpoint, firstCheckpoint, type Job } from "./job.ts";
-import { giveLeaseBack, takeLease } from "./lease.ts";
+import { keptLease } from "./lease.ts";
 
 export type JobsOptions = {
   readonly sql: Sql;
@@ -22,11 +22,10 @@ export type Jobs = AsyncDisposable & {
 
 // If a node crashes, its lease holds up the jobs for this long.
 const seconds = 10;
-const work = "jobs";
 
 /** Runs the instance's jobs in batches, on one node at a time. Organizations take turns, and so do the jobs of each. */
 export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsOptions): Jobs {
-  const holder = randomUUID();
+  const lease = keptLease(sql, { work: "jobs", holder: randomUUID(), seconds });
   const begun = new Map<string, Progress>();
   const nextBatch = batches(sql, folds);
   const inTurn = turns(sql);
@@ -38,35 +37,34 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
     async [Symbol.asyncDispose]() {
       stopped = true;
       await stop();
+      await lease.giveBack().catch(onError);
     },
   };
 
+  /** Runs one batch of each job whose turn it is. Keeps the lease while there may be more. */
   async function look(): Promise<boolean> {
-    let found = await inTurn("", resting());
-    if (found.length === 0 || !(await mayGoOn())) return false;
+    let isMore = false;
     try {
-      let went = false;
-      for (;;) {
-        for (const job of found)
-          if (job.id !== null && (await mayGoOn())) {
-            await goOn(job);
-            went = true;
-          }
-        if (stopped || found.length < organizationsAtOnce) return went && !stopped;
-        found = await inTurn(found.at(-1)?.owner ?? "", resting());
-      }
+      isMore = await goOnWithAll();
+      return isMore;
     } finally {
-      await giveLeaseBack(sql, { work, holder });
+      if (!isMore) await lease.giveBack();
     }
   }
 
-  function resting(): readonly string[] {
-    const now = performance.now();
-    return [...begun].flatMap(([id, { restsUntil }]) => (restsUntil > now ? [id] : []));
-  }
-
-  async function mayGoOn(): Promise<boolean> {
-    return !stopped && (await takeLease(sql, { work, holder, seconds }));
+  async function goOnWithAll(): Promise<boolean> {
+    let went = false;
+    for (let after = ""; ; ) {
+      const found = await inTurn(after, resting(begun));
+      for (const job of found) {
+        if (job.id === null) continue;
+        if (stopped || !(await lease.take())) return false;
+        await goOn(job);
+        went = true;
+      }
+      if (stopped || found.length < organizationsAtOnce) return went && !stopped;
+      after = found.at(-1)?.owner ?? "";
+    }
   }
 
   /** Runs one batch of a job. If that fails, the job pauses, so that others continue without it. */
@@ -99,6 +97,11 @@ type Progress = {
   readonly races: number;
   readonly restsUntil: number;
 };
+
+function resting(begun: ReadonlyMap<string, Progress>): readonly string[] {
+  const now = performance.now();
+  return [...begun].flatMap(([id, { restsUntil }]) => (restsUntil > now ? [id] : []));
+}
 
 // After that many, the job pauses until about the next poll, as after any other error.
 const mostRaces = 3;

@@ -29,3 +29,29 @@ export async function isHeldByAnother(sql: Sql, lease: Lease): Promise<boolean> 
 export async function giveLeaseBack(sql: Sql, { work, holder }: Pick<Lease, "work" | "holder">): Promise<void> {
   await sql`delete from leases where work = ${work} and holder = ${holder}`;
 }
+
+/** A lease that a node keeps for several pieces of work. */
+export type KeptLease = {
+  /** Whether the node has the lease for long enough to do a piece of work that takes much less than its duration. */
+  readonly take: () => Promise<boolean>;
+  readonly giveBack: () => Promise<void>;
+};
+
+/** Keeps a lease. It is extended only when a quarter of it is over, because each time is a commit. */
+export function keptLease(sql: Sql, lease: Lease): KeptLease {
+  let takenAt: number | undefined;
+  return {
+    async take() {
+      const now = performance.now();
+      if (takenAt !== undefined && now - takenAt < lease.seconds * 250) return true;
+      takenAt = undefined;
+      if (await takeLease(sql, lease)) takenAt = now;
+      return takenAt !== undefined;
+    },
+    async giveBack() {
+      if (takenAt === undefined) return;
+      takenAt = undefined;
+      await giveLeaseBack(sql, lease);
+    },
+  };
+}

@@ -11,6 +11,12 @@ async function withJobs(begun: readonly Begun[]) {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
   const { sql } = opened.use(oneConnection(url));
+  await sql.unsafe(`
+    create table lease_writes (n bigserial, operation text not null, time timestamptz not null default clock_timestamp());
+    create function note_lease_write() returns trigger language plpgsql as $$
+    begin insert into lease_writes (operation) values (tg_op); return null; end $$;
+    create trigger note_lease_write after insert or update or delete on leases
+      for each row execute function note_lease_write()`);
   for (const { id, owner, type } of begun)
     await sql`
       insert into jobs (job_id, owner, type, stream, version, payload, request_id, created)
@@ -18,13 +24,15 @@ async function withJobs(begun: readonly Begun[]) {
   const failures: unknown[] = [];
   const clock = () => new Date();
   // Nobody polls again during the test.
-  opened.use(startJobs({ sql, folds, clock, everyMs: 3_600_000, onError: (error) => void failures.push(error) }));
+  const runner = startJobs({ sql, folds, clock, everyMs: 3_600_000, onError: (error) => void failures.push(error) });
+  const stop = () => runner[Symbol.asyncDispose]();
+  opened.defer(stop);
   const stack = opened.move();
   const ended = async () =>
     (await sql<{ id: string }[]>`select job_id as id from jobs where ended is not null order by job_id`).map(
       ({ id }) => id,
     );
-  return { failures, ended, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { sql, failures, ended, stop, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 const stuck = (owner: string, count: number): Begun[] =>
@@ -52,4 +60,30 @@ test("every organization gets its turn, however many have jobs that cannot go on
   await using jobs = await withJobs(begun);
   await expect.poll(jobs.ended).toEqual(["b"]);
   expect(jobs.failures).toHaveLength(owners.length);
+});
+
+const jobsOf = (owner: string, count: number): Begun[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `${owner}${n}`, owner, type: "project.deleted" }));
+
+test("a node takes the lease once for many batches, and gives it back when nothing is left", async () => {
+  await using jobs = await withJobs(jobsOf("a", 9));
+  await expect.poll(jobs.ended).toHaveLength(9);
+  const writes = async () =>
+    jobs.sql<{ operation: string; pause: number | null }[]>`
+      select operation, extract(epoch from time - lag(time) over (order by n))::float as pause
+      from lease_writes order by n`;
+  await expect.poll(async () => (await writes()).at(-1)?.operation).toBe("DELETE");
+  const [first, ...others] = await writes();
+  expect(first?.operation).toBe("INSERT");
+  expect(others.filter(({ operation }) => operation === "DELETE")).toHaveLength(1);
+  // On a slow machine the lease is extended.
+  for (const { operation, pause } of others) if (operation === "UPDATE") expect(pause).toBeGreaterThan(2.4);
+});
+
+test("a node that is stopped gives the lease back, whatever is left to do", async () => {
+  await using jobs = await withJobs(jobsOf("a", 200));
+  await expect.poll(async () => (await jobs.ended()).length).toBeGreaterThan(0);
+  await jobs.stop();
+  expect((await jobs.ended()).length).toBeLessThan(200);
+  expect(await jobs.sql`select from leases`).toHaveLength(0);
 });
