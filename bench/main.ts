@@ -75,7 +75,7 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
     const rows = await parts[name]();
     process.stdout.write(`${tableOf(rows)}\n`);
     if (rows.some(isMissed)) process.exitCode = 1;
-    await keep({ part: name, machine: machine(before), rows });
+    await keep({ part: name, machine: await machine(before), rows });
   } catch (error) {
     // The other parts run all the same.
     process.stdout.write(`${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
@@ -97,9 +97,11 @@ async function keep(result: Result): Promise<void> {
   await writeFile(chart, chartOf(all));
 }
 
-function machine(loadBefore: number | undefined) {
+async function machine(loadBefore: number | undefined) {
   const { rounds, seconds } = pace;
   const [users, calls] = [Number(values.users), Number(values.calls)];
   const what = { cores: availableParallelism(), processor: cpus()[0]?.model, node: process.version };
-  return { ...what, loadBefore, rounds, seconds, users, calls, time: new Date().toISOString() };
+  // Whether the kernel divides the processor by sessions first: then priorities count only within one.
+  const autogroups = (await readFile("/proc/sys/kernel/sched_autogroup_enabled", "utf8").catch(() => "")) === "1\n";
+  return { ...what, autogroups, loadBefore, rounds, seconds, users, calls, time: new Date().toISOString() };
 }

@@ -94,6 +94,8 @@ process.on("message", () => {
   process.send?.(counts);
   process.disconnect();
 });
+// If the benchmark is interrupted, nobody says stop.
+process.on("disconnect", () => stop.abort());
 hangs();
 const times = (count: number, work: () => Promise<void>) => Array.from({ length: count }, work);
 await Promise.all([
