@@ -31,6 +31,7 @@ export const slowPureTests: readonly string[] = [
   "packages/gateway/test/codec/json_fault.test.ts",
   "packages/gateway/test/http/http2/{frame_reader,hpack}.test.ts",
   "test/contract/{item_count,libraries,message_limit,openapi,openapi_shape,pieces,proto_files}.test.ts",
+  "test/guards/retry.test.ts",
   "test/rules/*.test.ts",
   "test/server/loaded_modules.test.ts",
   "test/security/{foreign_hash,hash_queue,password,password_rule}.test.ts",
