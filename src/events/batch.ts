@@ -65,7 +65,7 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
       const one = { job, group: groupOf ? groupOf(job) : share[0], share, signal, resolve, reject };
       const waiting = lines ? leaving(lines, one) : one;
       if (waits.hasSubscribers) waits.publish(waiting);
-      if (lines) lines.enter(waiting, () => add(waiting));
+      if (lines) inLine(lines, waiting, () => add(waiting));
       else add(waiting);
     });
 
@@ -90,15 +90,14 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
   }
 
   async function start(): Promise<void> {
-    const all = queue;
-    // A job that is refused makes way for others with its keys.
-    queue = [];
-    const { batch, later, isHeavy } = taken(all, options, underWay);
-    queue = [...later, ...queue];
-    if (batch.length === 0) return;
-    wasLone = batch.length === 1 && queue.length === 0;
+    const { batch, later, gone, isHeavy } = taken(queue, options, underWay);
+    queue = later;
     const statement = begun(batch, isHeavy);
-    underWay.add(statement);
+    if (batch.length > 0) underWay.add(statement);
+    wasLone = batch.length === 1 && queue.length === 0;
+    // Only now, because these make way for others with their keys, which join the queue at once.
+    for (const { reject, signal } of gone) reject(signal?.reason);
+    if (batch.length === 0) return;
     try {
       await workFor({ shares: sharesOf(batch) }, () => runs.runStores(batch, run, undefined, batch));
     } catch (error) {
@@ -108,6 +107,21 @@ export function inBatches<J>(options: BatchOptions<J>): (job: J, signal?: AbortS
       schedule();
     }
   }
+}
+
+/** Puts a job into the lines of its keys. It leaves them when its caller has gone, and goes on when it is the first in all of them. */
+function inLine<J>(lines: KeyLines<J>, waiting: Waiting<J>, go: () => void): void {
+  const { signal } = waiting;
+  const leave = () => waiting.reject(signal?.reason);
+  let isFirst = false;
+  lines.enter(waiting, () => {
+    isFirst = true;
+    signal?.removeEventListener("abort", leave);
+    go();
+  });
+  if (isFirst) return;
+  if (signal?.aborted) leave();
+  else signal?.addEventListener("abort", leave, { once: true });
 }
 
 /** The same job, which leaves its lines when it is settled. */
@@ -194,24 +208,25 @@ function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhil
   return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest.startedAt >= longMs;
 }
 
-/** Takes the next statement's jobs out of a queue, and refuses those whose callers have gone. */
+/** Takes the next statement's jobs out of a queue, and those whose callers have gone. */
 function taken<J>(queue: readonly Waiting<J>[], options: BatchOptions<J>, underWay: ReadonlySet<UnderWay>) {
   const { most, weights } = options;
   const batch: Waiting<J>[] = [];
   const later: Waiting<J>[] = [];
+  const gone: Waiting<J>[] = [];
   const fits = company(options, underWay);
   let weight = 0;
   for (const waiting of inTurn(queue)) {
     const more = weights?.of(waiting.job) ?? 0;
     const isTooHeavy = weights !== undefined && weight > 0 && weight + more > weights.most;
-    if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason);
+    if (waiting.signal?.aborted) gone.push(waiting);
     else if (batch.length >= most || isTooHeavy || !fits(waiting)) later.push(waiting);
     else {
       batch.push(waiting);
       weight += more;
     }
   }
-  return { batch, later, isHeavy: batch.length === 1 && weights !== undefined && weight > weights.most };
+  return { batch, later, gone, isHeavy: batch.length === 1 && weights !== undefined && weight > weights.most };
 }
 
 /** Puts the jobs of several groups in such an order that the groups take turns. */

@@ -31,13 +31,15 @@ export function batchWrite<J>(options: BatchWrite<J>) {
   return async (batch: readonly Waiting<J>[]): Promise<void> => {
     try {
       await write(batch);
-      for (const { resolve } of batch) resolve();
     } catch (error) {
       if (batch.length === 1 || reasonOf(error) || isOutcomeUnknown(error) || isOutage(error))
         for (const { job, reject } of batch) reject(refusal(error, job));
       // Nobody waits for these any more, so others may take their place.
       else alone(batch);
+      return;
     }
+    // Not where an error would have what was written written again.
+    for (const { resolve } of batch) resolve();
   };
 }
 
@@ -72,11 +74,12 @@ function patiently<J>(write: Write<J>) {
 
 const isUnserved = (error: unknown): boolean => isUnavailable(error) && !isLockLost(error);
 
-/** Whether a job that failed by itself spent all the time that it had, or could not be served: those that wait for it would, too. */
-export const befallsOthers = (error: unknown): boolean => isStatementTimeout(error) || isUnserved(error);
-
 /** Whether the database can serve nobody. One job may need too much memory, or rows that cannot be read, while the others need neither. */
 const isOutage = (error: unknown): boolean => isUnserved(error) && !isShortOfResources(error);
+
+/** Whether a job took all the time that a statement may, or nobody could be served: those that wait for it would fare the same. */
+export const befallsOthers = (error: unknown): boolean =>
+  isStatementTimeout(error) || isOutage(error) || reasonOf(error) === "UNAVAILABLE";
 
 // If the database is slow, running the jobs of many groups at once would make it slower.
 const groupsAtOnce = 8;
@@ -96,11 +99,11 @@ function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) 
 
   function proceed(): void {
     while (busy.size < groupsAtOnce) {
-      const next = queue.find(({ group }) => !busy.has(group));
-      if (!next) return;
-      queue = queue.filter((one) => one !== next);
-      if (next.signal?.aborted) next.reject(next.signal.reason);
-      else void run(next);
+      const first = queue.find(({ group }) => !busy.has(group));
+      if (!first) return;
+      queue = queue.filter((one) => one !== first);
+      if (first.signal?.aborted) first.reject(first.signal.reason);
+      else void run(first);
     }
   }
 
@@ -108,11 +111,16 @@ function alonePerGroup<J>({ write, refusal = (error) => error }: BatchWrite<J>) 
     busy.add(group);
     try {
       await workFor({ shares: [share] }, () => write([job]));
-      resolve();
     } catch (error) {
       reject(refusal(error, job));
-      if (befallsOthers(error)) refuseAll(group, error);
+      if (isStatementTimeout(error) || isUnserved(error)) refuseAll(group, error);
+      return next(group);
     }
+    resolve();
+    next(group);
+  }
+
+  function next(group: string): void {
     busy.delete(group);
     proceed();
   }

@@ -40,18 +40,23 @@ export type KeptLease = {
 /** Keeps a lease. It is extended only when a quarter of it is over, because each time is a commit. */
 export function keptLease(sql: Sql, lease: Lease): KeptLease {
   let takenAt: number | undefined;
+  // Also if the answer was lost.
+  let mayHold = false;
   return {
     async take() {
       const now = performance.now();
       if (takenAt !== undefined && now - takenAt < lease.seconds * 250) return true;
       takenAt = undefined;
-      if (await takeLease(sql, lease)) takenAt = now;
-      return takenAt !== undefined;
+      mayHold = true;
+      mayHold = await takeLease(sql, lease);
+      if (mayHold) takenAt = now;
+      return mayHold;
     },
     async giveBack() {
-      if (takenAt === undefined) return;
       takenAt = undefined;
+      if (!mayHold) return;
       await giveLeaseBack(sql, lease);
+      mayHold = false;
     },
   };
 }

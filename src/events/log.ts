@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { reasonOf, refuse } from "../errors.ts";
+import { constraintOf, reasonOf, refuse } from "../errors.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
@@ -146,7 +146,8 @@ export function openLog<C>(options: LogOptions<C>): Log<C> {
     const isLong = !isLeftToJob && extents.includes("many") && longRunning !== sql;
     const queue = inBatches<Command>({
       ...(extents.length > 0 ? unshared : shared),
-      lines,
+      // What stops somebody must not wait for a deletion of theirs that has no connection yet. Long commands share no statement.
+      lines: isLong ? undefined : lines,
       groupOf: ownerOf,
       run: batchWrite({
         write: writing(types, { folds, condition, isLeftToJob, isLong, on: isLong ? longRunning : sql }),
@@ -253,7 +254,9 @@ function lost(error: unknown, { record }: Command): unknown {
  * database would refuse it, and everybody whose commands share its statement would wait while they are tried one by one.
  */
 function fateOf({ versions, refused }: Command, error?: unknown): (waiting: Command) => unknown {
-  if (error !== undefined) return () => (befallsOthers(error) ? error : undefined);
+  // Somebody else wrote at its version: another node, or another process of this one.
+  const isOvertaken = constraintOf(error) === "events_pkey";
+  if (error !== undefined && !isOvertaken) return () => (befallsOthers(error) ? error : undefined);
   const isStale = (waiting: Command) =>
     !refused && [...waiting.versions].some(([stream, version]) => version <= (versions.get(stream) ?? 0n));
   return (waiting) =>

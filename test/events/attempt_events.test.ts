@@ -88,8 +88,10 @@ test("whatever was refused to or about a user is an event about the user, from w
   await client.post(`/v1/users/${userId}/email:verify`, { verificationCode: "AAAAAA" }, from);
   await client.delete(`/v1/users/${postern.adminId}`, from);
   await client.get(`/v1/users/${postern.adminId}`, from);
+  // Refused without a question to the database.
+  await client.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true }, from);
 
-  const found = await saying(`aboutUserId=${userId}`, 4);
+  const found = await saying(`aboutUserId=${userId}`, 5);
   expect(found.map(({ fact }) => fact.attempt)).toEqual([
     { passwordRefused: { userId, reason: "PASSWORD_REFUSAL_WRONG" } },
     { passwordChangeRefused: { userId, blocked: false } },
@@ -99,8 +101,13 @@ test("whatever was refused to or about a user is an event about the user, from w
         ...{ userId, operation: "postern.v1.UserService/DeleteUser", permission: "user.write" },
       },
     },
+    {
+      permissionRefused: {
+        ...{ userId, operation: "postern.v1.MemberService/AddMember", permission: "instance.write" },
+      },
+    },
   ]);
-  expect(found.map(({ actorId }) => actorId)).toEqual([undefined, userId, userId, userId]);
+  expect(found.map(({ actorId }) => actorId)).toEqual([undefined, userId, userId, userId, userId]);
   for (const one of found) expect(one).toMatchObject({ origin, resourceOwner: postern.organizationId });
   expect(await sequence()).toBe(before);
 });

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { newId } from "../../src/deps.ts";
 import { reasonOf } from "../../src/errors.ts";
 import { factOf, first, next, type Versioned } from "../../src/events/fact.ts";
+import { type CommandOrigin, openLog } from "../../src/events/log.ts";
 import { isStatementTimeout } from "../../src/postgres/failure.ts";
+import { folds } from "../../src/runtime/modules.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
 
 async function withProject() {
@@ -15,6 +18,8 @@ async function withProject() {
     factOf("project", next(row, new Date()), { case: "roleAdded", value: { key, displayName: key } });
   return { ...opened, [Symbol.asyncDispose]: opened[Symbol.asyncDispose], projectId: row.id, roleAdded };
 }
+
+const ofAll = { folds, ids: newId, originOf: (origin: CommandOrigin) => origin };
 
 const outcomes = async (commands: Promise<unknown>[]) =>
   (await Promise.allSettled(commands)).map((one) => (one.status === "fulfilled" ? "won" : reasonOf(one.reason)));
@@ -128,6 +133,41 @@ test("commands that lose a race for a version while they wait fail no statement 
   expect(await outcomes(losers)).toEqual(losers.map(() => "CONFLICT"));
   expect(statements).toHaveLength(1);
   expect(await sql`select from project_roles`).toHaveLength(21);
+});
+
+test("what stops a project does not wait for a deletion of it that has no connection yet", async () => {
+  await using opened = await openTestLog();
+  await using busy = oneConnection(opened.url);
+  const { log, sql } = opened;
+  const own = openLog<CommandOrigin>({ ...ofAll, sql, longRunning: busy.sql });
+  const organization = organizationCreated();
+  await log.append(somebody(), [organization], {});
+  const project = first(organization.at.stream, unique("p"), new Date());
+  await log.append(somebody(), [factOf("project", project, { case: "created", value: { name: "P" } })], {});
+  const row = { ...project, id: project.stream, created: project.time, changed: project.time };
+  const held = busy.sql`select pg_sleep(3)`.execute();
+  const deleted = own.append(
+    somebody(),
+    [factOf("project", next(row, new Date()), { case: "deleted", value: {} })],
+    {},
+  );
+  const fact = factOf("project", next(row, new Date()), { case: "deactivated", value: {} });
+  const stopped = own.append(somebody(), [fact], {});
+  expect(await Promise.race([stopped.then(() => "stopped"), held.then(() => "waited")])).toBe("stopped");
+  expect(await outcomes([deleted, stopped])).toEqual(["CONFLICT", "won"]);
+});
+
+test("commands that another process has overtaken fail one statement, and not one after the other", async () => {
+  await using opened = await withProjects({ hot: 1 });
+  const { log, sql, statements, rows } = opened;
+  const [row] = rows;
+  if (!row) throw new Error("there is no project");
+  const elsewhere = openLog<CommandOrigin>({ ...ofAll, sql });
+  await elsewhere.append(somebody(), [roleOf(row, "first")], {});
+  statements.length = 0;
+  const losers = Array.from({ length: 16 }, (_, n) => log.append(somebody(), [roleOf(row, `role${n}`)], {}));
+  expect(await outcomes(losers)).toEqual(losers.map(() => "CONFLICT"));
+  expect(statements).toHaveLength(1);
 });
 
 test("a command that waits for one that is refused is tried", async () => {
