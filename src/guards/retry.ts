@@ -14,7 +14,10 @@ export async function retry<T>(command: () => Promise<T>, call: Pick<Call, "sign
       return await command();
     } catch (error) {
       if (!isLostRace(error) || attempt === tries || call.signal.aborted) throw error;
-      await pause(Math.random() * Math.min(pauseMs * attempt, longestPauseMs));
+      const { signal } = call;
+      await pause(Math.random() * Math.min(pauseMs * attempt, longestPauseMs), undefined, { signal }).catch(() => {
+        throw error;
+      });
     }
   }
 }
