@@ -1,4 +1,4 @@
-import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { clone, create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import {
@@ -15,6 +15,7 @@ import {
   type Refuse,
   refusal,
   type ViolationKey,
+  withDetails,
   withFewer,
 } from "@postern/gateway";
 import { BadRequestSchema, LocalizedMessageSchema } from "../gen/google/rpc/error_details_pb.ts";
@@ -139,14 +140,15 @@ export const missingPermissionOf = (error: unknown): string | undefined =>
 /** A code as gRPC spells it. */
 export const codeName = (code: Code): string => (Code[code] ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
-/** Adds the text in the language to an error's details. */
+/** The error with its text in the language among its details. A copy, because calls in other languages may have failed with the same error. */
 export function localized(error: ConnectError, language: Language): ConnectError {
   const info = infoOf(error);
   if (!info || !isReason(info.reason) || error.details.some(isLocalized)) return error;
   const message = text(textKeyOf(info.reason, info.metadata), language, info.metadata);
-  error.details.push(detail(LocalizedMessageSchema, { locale: language, message }));
-  localizeViolations(error, language);
-  return error;
+  const details = error.details.map((one) => withTexts(one, violationsOf.get(error) ?? [], language));
+  const told = withDetails(error, [...details, detail(LocalizedMessageSchema, { locale: language, message })]);
+  violationsOf.set(told, violationsOf.get(error) ?? []);
+  return told;
 }
 
 /** Converts the errors in one response, which together list at most as many violations as a single error may. */
@@ -168,18 +170,22 @@ function statusOf({ code, rawMessage, details }: ConnectError) {
   return create(StatusSchema, { code, message: rawMessage, details: packed });
 }
 
-const isLocalized = (one: ConnectError["details"][number]) => isDetail(one, LocalizedMessageSchema);
+type Detail = ConnectError["details"][number];
 
-/** Adds texts in the language to an error's violations, as far as the response has room for them. */
-function localizeViolations(error: ConnectError, language: Language): void {
-  const listed = error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
-  const violations = violationsOf.get(error)?.slice(0, listed.length) ?? [];
-  const messages = violations.map((one) => text(one.text, language, one.params));
+const isLocalized = (one: Detail) => isDetail(one, LocalizedMessageSchema);
+
+/** The listed violations with texts in the language, as far as the response has room for them; any other detail as it is. */
+function withTexts(one: Detail, violations: readonly Violation[], language: Language): Detail {
+  if (!("desc" in one) || !isDetail(one, BadRequestSchema)) return one;
+  const badRequest = clone(BadRequestSchema, create(BadRequestSchema, one.value));
+  const listed = badRequest.fieldViolations;
+  const messages = violations.slice(0, listed.length).map((each) => text(each.text, language, each.params));
   for (const [at, message] of fittingMessages(listed, messages).entries()) {
     const violation = listed[at];
     if (violation && message !== undefined)
       violation.localizedMessage = create(LocalizedMessageSchema, { locale: language, message });
   }
+  return detail(BadRequestSchema, badRequest);
 }
 
 /**

@@ -172,11 +172,12 @@ class Line {
     if (error !== undefined && error === this.#refusal) return this.#refusal;
     const { outages } = this.#options;
     const refusal = refusalOf(outage(outages, error, this.call), this.call.signal);
-    this.#refusal = refusal;
+    const told = this.#language ? localized(refusal, this.#language) : refusal;
+    this.#refusal = told;
     const level = levelOf(refusal);
     const cause = refusal.cause === undefined ? {} : { error: causeOf(refusal.cause, level) };
     this.#write(level, { code: codeName(refusal.code), reason: reasonOf(refusal), ...cause });
-    return this.#language ? localized(refusal, this.#language) : refusal;
+    return told;
   }
 
   #write(level: RefusalLevel, outcome: LoggedOutcome): void {

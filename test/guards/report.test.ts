@@ -3,7 +3,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createContextValues, type StreamRequest, type UnaryRequest } from "@connectrpc/connect";
 import pino from "pino";
 import { expect, test } from "vitest";
-import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { AuthorizationService } from "../../gen/postern/v1/authorization_pb.ts";
 import { EventService } from "../../gen/postern/v1/event_pb.ts";
 import { ChangePhoneRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
@@ -88,6 +88,23 @@ async function failing(error: unknown, call = callWith()) {
   if (!(thrown instanceof ConnectError)) throw new Error("it was not refused");
   return { thrown, line: lines[0] ?? {}, lines };
 }
+
+test("calls that fail with one error each get its text in their own language", async () => {
+  const error = refuse.invalid([{ field: "phone", text: "PHONE_INVALID" }]);
+  const texts = [];
+  for (const language of ["de", "fr"]) {
+    const { thrown } = await failing(error, callWith({ "accept-language": language }));
+    const [violation] = thrown.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+    texts.push([
+      thrown.findDetails(LocalizedMessageSchema).map(({ locale }) => locale),
+      violation?.localizedMessage?.locale,
+    ]);
+  }
+  expect(texts).toEqual([
+    [["de"], "de"],
+    [["fr"], "fr"],
+  ]);
+});
 
 test("the line of a decision has the caller's own request id beside ours, and no other line has", async () => {
   for (const [method, named] of [

@@ -187,7 +187,15 @@ export {
   refuseWith,
   type Texts,
 } from "./errors/gateway_error.ts";
-export { countListed, infoOf, isDetail, type RefusalDetails, refusal, withFewer } from "./errors/refusal.ts";
+export {
+  countListed,
+  infoOf,
+  isDetail,
+  type RefusalDetails,
+  refusal,
+  withDetails,
+  withFewer,
+} from "./errors/refusal.ts";
 export {
   cutText,
   fittingMessages,

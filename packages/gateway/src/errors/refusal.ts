@@ -117,7 +117,8 @@ type Detail = ConnectError["details"][number];
 export const isDetail = (one: Detail, { typeName }: DescMessage): one is Extract<Detail, { desc: DescMessage }> =>
   "desc" in one && one.desc.typeName === typeName;
 
-function withDetails({ rawMessage, code, metadata, cause }: ConnectError, details: Detail[]): ConnectError {
+/** The error with other details. */
+export function withDetails({ rawMessage, code, metadata, cause }: ConnectError, details: Detail[]): ConnectError {
   return connectError({ text: rawMessage, code, fields: metadata, details, cause });
 }
 
