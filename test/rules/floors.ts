@@ -50,6 +50,7 @@ export const floors: readonly (readonly string[])[] = [
   ["postgres/migrating", "postgres/pool", "notify/log_sender", "notify/webhook", "rules"],
   ["errors", "notify/post", "postgres/embedded", "postgres/start_error"],
   [
+    "html_text",
     "messages",
     "metrics",
     "notify/not_taken",

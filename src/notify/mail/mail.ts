@@ -1,4 +1,4 @@
-import { escapeHtml } from "@postern/gateway";
+import { escapeHtml } from "../../html_text.ts";
 import type { Language } from "../../messages/catalogue.ts";
 import {
   accountLabel,
