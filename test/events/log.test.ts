@@ -145,7 +145,10 @@ test("what stops a project does not wait for a deletion of it that has no connec
   const project = first(organization.at.stream, unique("p"), new Date());
   await log.append(somebody(), [factOf("project", project, { case: "created", value: { name: "P" } })], {});
   const row = { ...project, id: project.stream, created: project.time, changed: project.time };
-  const held = busy.sql`select pg_sleep(3)`.execute();
+  await using holder = oneConnection(opened.url);
+  await holder.sql`select pg_advisory_lock(1)`;
+  // The only connection for deletions is busy until the holder lets go.
+  const held = busy.sql`select pg_advisory_lock(1)`.execute();
   const deleted = own.append(
     somebody(),
     [factOf("project", next(row, new Date()), { case: "deleted", value: {} })],
@@ -153,8 +156,10 @@ test("what stops a project does not wait for a deletion of it that has no connec
   );
   const fact = factOf("project", next(row, new Date()), { case: "deactivated", value: {} });
   const stopped = own.append(somebody(), [fact], {});
-  expect(await Promise.race([stopped.then(() => "stopped"), held.then(() => "waited")])).toBe("stopped");
-  expect(await outcomes([deleted, stopped])).toEqual(["CONFLICT", "won"]);
+  expect(await outcomes([stopped])).toEqual(["won"]);
+  await holder.sql`select pg_advisory_unlock(1)`;
+  await held;
+  expect(await outcomes([deleted])).toEqual(["CONFLICT"]);
 });
 
 test("commands that another process has overtaken fail one statement, and not one after the other", async () => {
