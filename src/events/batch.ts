@@ -27,7 +27,7 @@ export type BatchOptions<J> = {
   readonly atOnce: number;
   /**
    * The minimum number of jobs for starting another statement while one is running: at least this many, and no fewer than are already
-   * running, unless the running one takes long. If absent, any job starts another statement.
+   * running, unless the running one takes long, or serves other groups alone. If absent, any job starts another statement.
    */
   readonly worthwhile?: number | undefined;
   readonly most: number;
@@ -188,14 +188,18 @@ function mayStart<J>(
   { atOnce, worthwhile }: BatchOptions<J>,
   underWay: ReadonlySet<UnderWay>,
 ): boolean {
-  if (underWay.size < atOnce) return isWorthwhile(queue.length, underWay, worthwhile);
+  if (underWay.size < atOnce) return isWorthwhile(queue, underWay, worthwhile);
   const { slow, quick } = loadOf(underWay);
   if (quick >= atOnce) return false;
   return queue.some(({ group }) => quick + (slow.get(group) ?? 0) < atOnce);
 }
 
-/** Whether another statement with this many jobs may run alongside the running ones. */
-function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhile: number | undefined): boolean {
+/** Whether another statement with these jobs may run alongside the running ones. */
+function isWorthwhile<J>(
+  queue: readonly Waiting<J>[],
+  underWay: ReadonlySet<UnderWay>,
+  worthwhile: number | undefined,
+): boolean {
   if (worthwhile === undefined) return true;
   let oldest: UnderWay | undefined;
   let jobs = 0;
@@ -204,8 +208,14 @@ function isWorthwhile(queued: number, underWay: ReadonlySet<UnderWay>, worthwhil
     oldest ??= statement;
     jobs += statement.jobs;
   }
-  if (oldest === undefined) return true;
-  return queued >= Math.max(worthwhile, jobs) || performance.now() - oldest.startedAt >= longMs;
+  if (oldest === undefined || queue.length >= Math.max(worthwhile, jobs)) return true;
+  return performance.now() - oldest.startedAt >= longMs || queue.some(({ group }) => !isServed(group, underWay));
+}
+
+/** Whether a running statement has jobs of a group. */
+function isServed(group: string, underWay: ReadonlySet<UnderWay>): boolean {
+  for (const { groups } of underWay) if (groups.has(group)) return true;
+  return false;
 }
 
 /** Takes the next statement's jobs out of a queue, and those whose callers have gone. */

@@ -99,6 +99,38 @@ test("a statement goes beside another only for enough jobs, or once that one tak
   await Promise.all(jobs);
 });
 
+test("a job waits for no statement that serves other groups alone", async () => {
+  const batches: string[][] = [];
+  const ends: (() => void)[] = [];
+  const start = inBatches<string>({
+    atOnce: 2,
+    worthwhile: 16,
+    most: 100,
+    groupOf: (job) => job.slice(0, 1),
+    async run(batch) {
+      batches.push(batch.map(({ job }) => job));
+      await new Promise<void>((end) => ends.push(end));
+      for (const { resolve } of batch) resolve();
+    },
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  try {
+    const jobs = [start("a1")];
+    await iterations();
+    jobs.push(start("a2"));
+    await iterations();
+    // The clock stands still, and one job of the same group makes no other statement worthwhile.
+    expect(batches).toEqual([["a1"]]);
+    jobs.push(start("b1"));
+    await iterations();
+    expect(batches).toEqual([["a1"], ["a2", "b1"]]);
+    for (const end of ends) end();
+    await Promise.all(jobs);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a few jobs wait for the statement under way, and then go by themselves", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   try {
