@@ -18,7 +18,7 @@ export const pureTests: readonly string[] = [
   "test/postgres/{failure,pool/servers}.test.ts",
   "test/provider/pages/offered_roles.test.ts",
   "test/provider/request/{client_document,client_keys,machine_facts,redirect_uri}.test.ts",
-  "test/security/{code,failure_rate,held_places,limiter,pieces,places,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
+  "test/security/{code,failure_rate,held_places,limiter,pace,pieces,places,priority,raster,seal,token,totp,user_code,word_set}.test.ts",
   "test/services/{domains/domain_name,domains/judge_check,passwords/{password,password_guess},reading/row,verification/phone_number}.test.ts",
   "test/services/callers/*.test.ts",
   "test/tracing/{statement,trace_context}.test.ts",

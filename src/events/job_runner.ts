@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { foreignKey, isLockLost, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
+import { rest, restAfter, type Traffic } from "../security/pace.ts";
 import type { Fold } from "./fold.ts";
 import { lookAgain } from "./follow.ts";
 import { batches, type Checkpoint, firstCheckpoint, type Job } from "./job.ts";
@@ -11,6 +12,8 @@ export type JobsOptions = {
   readonly folds: ReadonlyMap<string, Fold>;
   readonly clock: () => Date;
   readonly everyMs?: number;
+  /** Tells whether somebody calls whom the jobs could disturb. */
+  readonly traffic?: Pick<Traffic, "isShared">;
   /** Called if a batch fails; the job continues at the next poll. */
   readonly onError: (error: unknown) => void;
 };
@@ -23,19 +26,22 @@ export type Jobs = AsyncDisposable & {
 // If a node crashes, its lease holds up the jobs for this long.
 const seconds = 10;
 
-/** Runs the instance's jobs in batches, on one node at a time. Organizations take turns, and so do the jobs of each. */
-export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsOptions): Jobs {
+/**
+ * Runs the instance's jobs in batches, on one node at a time. Organizations take turns, and so do the jobs of each. While members of several
+ * organizations call, each batch is followed by a rest.
+ */
+export function startJobs({ sql, folds, clock, everyMs = 5_000, traffic, onError }: JobsOptions): Jobs {
   const lease = keptLease(sql, { work: "jobs", holder: randomUUID(), seconds });
   const begun = new Map<string, Progress>();
   const nextBatch = batches(sql, folds);
   const inTurn = turns(sql);
-  let stopped = false;
+  const stopped = new AbortController();
   const { poke, stop } = lookAgain({ everyMs, onError, look });
 
   return {
     poke,
     async [Symbol.asyncDispose]() {
-      stopped = true;
+      stopped.abort();
       await stop();
       await lease.giveBack().catch(onError);
     },
@@ -58,11 +64,13 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, onError }: JobsO
       const found = await inTurn(after, resting(begun));
       for (const job of found) {
         if (job.id === null) continue;
-        if (stopped || !(await lease.take())) return false;
+        if (stopped.signal.aborted || !(await lease.take())) return false;
+        const began = performance.now();
         await goOn(job);
         went = true;
+        if (traffic?.isShared) await rest(restAfter(performance.now() - began), stopped.signal);
       }
-      if (stopped || found.length < organizationsAtOnce) return went && !stopped;
+      if (stopped.signal.aborted || found.length < organizationsAtOnce) return went && !stopped.signal.aborted;
       after = found.at(-1)?.owner ?? "";
     }
   }

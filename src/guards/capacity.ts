@@ -4,6 +4,7 @@ import { type Call, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { type Shares, type WorkedFor, workFor } from "../security/current_share.ts";
 import { Parts } from "../security/held_places.ts";
+import { Traffic } from "../security/pace.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
 /** Limits the number of calls that a node works on at once: a call that would only queue is refused while that is still cheap. */
@@ -17,15 +18,16 @@ export type Capacity = {
 };
 
 /** Makes the limit, of which each share gets a part, and runs each call for its share. Streams are not counted, because they last. */
-export function capacity(mostCalls: number): Capacity {
+export function capacity(mostCalls: number, traffic = new Traffic()): Capacity {
   const parts = new Parts();
   const run: Capacity["run"] = (call, work) => {
     const share = shareOf(call);
+    traffic.note(share[0]);
     if (!parts.mayTake(share, mostCalls)) throw overloaded();
     parts.take(share);
     const leave = () => parts.give(share);
     try {
-      const pending = workFor(new CallsShare(call.values), work);
+      const pending = workFor(new CallsShare(call.values, traffic), work);
       pending.then(leave, leave);
       return pending;
     } catch (error) {
@@ -39,7 +41,7 @@ export function capacity(mostCalls: number): Capacity {
       return gate(context);
     },
     interceptor: (next) => (request) =>
-      request.stream ? streamFor(request, next) : run(callOf(request), () => next(request)),
+      request.stream ? streamFor(request, next, traffic) : run(callOf(request), () => next(request)),
     run,
   };
 }
@@ -49,9 +51,15 @@ const overloaded = () => refuse.because("OVERLOADED", { retrySeconds: 1 });
 /** The share of a call; a class, because closures would be created for every call. */
 class CallsShare implements WorkedFor {
   readonly values: Call["values"];
+  readonly #traffic: Traffic;
 
-  constructor(values: Call["values"]) {
+  constructor(values: Call["values"], traffic: Traffic) {
     this.values = values;
+    this.#traffic = traffic;
+  }
+
+  get isShared(): boolean {
+    return this.#traffic.isShared;
   }
 
   get shares(): Shares {
@@ -59,8 +67,8 @@ class CallsShare implements WorkedFor {
   }
 }
 
-async function streamFor(request: StreamRequest, next: Next) {
-  const whom = new CallsShare(callOf(request).values);
+async function streamFor(request: StreamRequest, next: Next, traffic: Traffic) {
+  const whom = new CallsShare(callOf(request).values, traffic);
   const response = await workFor(whom, () => next(request));
   return response.stream ? withMessages(response, eachFor(whom, response.message)) : response;
 }

@@ -2,6 +2,7 @@ import { type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { outcomes_unless } from "../../gen/postern/v1/options_pb.ts";
 import { refuse } from "../errors.ts";
+import { pace } from "../security/pace.ts";
 import { NoPlace, placesFor } from "../security/places.ts";
 import { callOf, forEachMethod } from "./interceptor.ts";
 
@@ -11,14 +12,18 @@ const places = { limit: 4, waitMs: 30_000 };
 const usualItems = 32;
 const usualPage = 100;
 
-/** Limits the batches and long pages that a node works on at once. Organizations take turns, and one alone leaves a place to others. */
+/**
+ * Limits the batches and long pages that a node works on at once. Organizations take turns, and one alone leaves a place to others. While
+ * others call, those of an organization keep a pace.
+ */
 export function largeCalls(): Interceptor {
   const inPlace = placesFor(places);
+  const atItsPace = pace();
   const isLarge = forEachMethod(sizeOf);
   return (next) => (request) => {
     if (request.stream || !isLarge(request.method)(request.message)) return next(request);
     const { signal } = callOf(request);
-    return inPlace(() => next(request), { signal }).catch(inWords);
+    return inPlace(() => atItsPace(() => next(request), signal), { signal }).catch(inWords);
   };
 }
 

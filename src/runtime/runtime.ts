@@ -18,6 +18,7 @@ import { openWritable, type Writable } from "../postgres/pool/writable.ts";
 import { startErrorOf } from "../postgres/start_error.ts";
 import { workForAll } from "../security/current_share.ts";
 import { type FailureRates, failureRates, type MakeFailureRate, ownFailureRate } from "../security/failure_rate.ts";
+import { Traffic } from "../security/pace.ts";
 import { type Secrets, secretsOf } from "../security/secrets.ts";
 import { notingUse } from "../services/callers/bearer_use.ts";
 import { passwordResetsOf } from "../services/passwords/password_reset.ts";
@@ -32,6 +33,8 @@ export type Runtime = AsyncDisposable &
     /** The failure counts by name. */
     readonly rates: FailureRates;
     readonly attempts: Attempts<Call>;
+    /** Whether members of several organizations call. */
+    readonly traffic: Traffic;
     readonly database: Database;
     readonly databaseLoad: Connection["load"];
     /** The load of the connections for long statements; undefined if there are none. */
@@ -105,7 +108,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const deps: Deps = { log, sql, clock: now, ids: newId, secrets, factCache, ...countsOf(rates, attempts) };
   const signIns = signInsOf(deps, config);
   const resets = passwordResetsOf(deps, config);
-  const ofNode = { rates, attempts, logger, databaseLoad: load, longLoad };
+  const ofNode = { rates, attempts, logger, traffic: new Traffic(), databaseLoad: load, longLoad };
   const parts = { deps, signIns, resets, database, ...ofNode, instanceId, tail, callers, onAppended };
   const refuse = (graceMs: number) => Promise.all(pools.map((pool) => pool.refuse(graceMs))).then(() => {});
   const stack = opened.move();

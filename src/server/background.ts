@@ -67,8 +67,8 @@ const stoppedTogether = (all: readonly (AsyncDisposable | Disposable)[]): AsyncD
 
 type OnError = (error: unknown) => void;
 
-function doJobs({ deps: { sql, clock }, onAppended }: Runtime, onError: OnError): AsyncDisposable {
-  const jobs = startJobs({ sql, folds, clock, onError });
+function doJobs({ deps: { sql, clock }, traffic, onAppended }: Runtime, onError: OnError): AsyncDisposable {
+  const jobs = startJobs({ sql, folds, clock, traffic, onError });
   onAppended((facts) => {
     if (facts.some(({ type }) => folds.get(type)?.later)) jobs.poke();
   });

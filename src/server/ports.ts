@@ -43,7 +43,7 @@ export type Ports = AsyncDisposable & {
 export async function openPorts(runtime: Runtime, config: Config, observers: Observers): Promise<Ports> {
   const shown = observability(runtime, observers);
   const { lines, quietLines, ready, readyFields } = shown;
-  const [limits, bound] = [rateLimits(config), capacity(config.callsMax)];
+  const [limits, bound] = [rateLimits(config), capacity(config.callsMax, runtime.traffic)];
   const stopping = new AbortController();
   const listening = portOptions(runtime, config);
   await using opened = new AsyncDisposableStack();

@@ -7,7 +7,7 @@ import { oneConnection } from "./log_of.ts";
 type Begun = { readonly id: string; readonly owner: string; readonly type: string };
 
 /** Starts the jobs of a database in which some cannot go on, because nothing says what their type does. */
-async function withJobs(begun: readonly Begun[]) {
+async function withJobs(begun: readonly Begun[], isShared = () => false) {
   await using opened = new AsyncDisposableStack();
   const { url } = opened.use(await freshDatabase());
   const { sql } = opened.use(oneConnection(url));
@@ -22,9 +22,20 @@ async function withJobs(begun: readonly Begun[]) {
       insert into jobs (job_id, owner, type, stream, version, payload, request_id, created)
       values (${id}, ${owner}, ${type}, ${id}, 1, '{}', 'request', now())`;
   const failures: unknown[] = [];
-  const clock = () => new Date();
+  // A batch asks for the time when it begins.
+  const times: number[] = [];
+  const clock = () => {
+    times.push(performance.now());
+    return new Date();
+  };
+  const traffic = {
+    get isShared() {
+      return isShared();
+    },
+  };
+  const onError = (error: unknown) => void failures.push(error);
   // Nobody polls again during the test.
-  const runner = startJobs({ sql, folds, clock, everyMs: 3_600_000, onError: (error) => void failures.push(error) });
+  const runner = startJobs({ sql, folds, clock, everyMs: 3_600_000, traffic, onError });
   const stop = () => runner[Symbol.asyncDispose]();
   opened.defer(stop);
   const stack = opened.move();
@@ -32,7 +43,7 @@ async function withJobs(begun: readonly Begun[]) {
     (await sql<{ id: string }[]>`select job_id as id from jobs where ended is not null order by job_id`).map(
       ({ id }) => id,
     );
-  return { sql, failures, ended, stop, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { sql, failures, times, ended, stop, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 const stuck = (owner: string, count: number): Begun[] =>
@@ -86,4 +97,20 @@ test("a node that is stopped gives the lease back, whatever is left to do", asyn
   await jobs.stop();
   expect((await jobs.ended()).length).toBeLessThan(200);
   expect(await jobs.sql`select from leases`).toHaveLength(0);
+});
+
+test("while others call, each batch is followed by a rest of three times its length, which a stop ends", async () => {
+  const batchEnds: number[] = [];
+  const isShared = () => {
+    batchEnds.push(performance.now());
+    return true;
+  };
+  await using jobs = await withJobs(jobsOf("a", 6), isShared);
+  await expect.poll(jobs.ended).toHaveLength(6);
+  for (const [n, begin] of jobs.times.slice(1).entries()) {
+    const [began = 0, ended = 0] = [jobs.times[n], batchEnds[n]];
+    // Timers may be a millisecond early.
+    expect(begin - ended).toBeGreaterThan(3 * (ended - began) - 2);
+  }
+  await jobs.stop();
 });

@@ -86,6 +86,28 @@ test("long pages that wait leave connections to other calls of their organizatio
   expect(new Set((await Promise.all(pages)).map(({ status }) => status))).toEqual(new Set([200]));
 });
 
+test("while others call, an organization's long pages are read one after the other", async () => {
+  await using postern = await startPostern({ databaseConnections: 16, databaseStatementTimeoutMs: 60_000 });
+  const { admin, databaseUrl } = postern;
+  const { userId, client: other } = await machine(postern, { organizationId: await organization(postern) });
+  await admin.post("/v1/members", { userId, roles: ["INSTANCE_OWNER"], instance: true });
+  const { projectId } = (await admin.post("/v1/projects", { name: "Held" })).body;
+  const held = await holdTable(databaseUrl, "project_roles");
+  const page = () => admin.get(`/v1/projects/${projectId}/roles?pageSize=1000`);
+  const pages = [page()];
+  await until(async () => (await waiting(databaseUrl)) >= 1);
+  await other.get("/v1/users?pageSize=10");
+  pages.push(page(), page());
+  for (let n = 0; n < 10; n++) expect((await other.get("/v1/users?pageSize=10")).status).toBe(200);
+  const short = admin.get(`/v1/projects/${projectId}/roles?pageSize=10`);
+  await until(async () => (await waiting(databaseUrl)) >= 2);
+  const count = await waiting(databaseUrl);
+  await held[Symbol.asyncDispose]();
+  // The first long page, and the short one, which is no heavy work.
+  expect([count, (await short).status]).toEqual([2, 200]);
+  expect((await Promise.all(pages)).map(({ status }) => status)).toEqual([200, 200, 200]);
+});
+
 test("streams that catch up leave connections to other calls of their organization", async () => {
   await using postern = await startPostern({ databaseConnections: 16, databaseStatementTimeoutMs: 60_000 });
   const { admin, databaseUrl, url } = postern;

@@ -4,6 +4,7 @@ import { batchOf, endOfLog, isHeld, type StoredEvent, type Tail } from "../../ev
 import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
 import { stretchAfter, stretchLength } from "../../events/stretch.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import { pace } from "../../security/pace.ts";
 
 /** The filter of a watch; empty fields match every event. */
 export type EventFilter = {
@@ -65,8 +66,10 @@ type News = {
   readonly missed: boolean;
 };
 
+const atItsPace = pace();
+
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
-  const read = await stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead });
+  const read = await atItsPace(() => stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead }));
   return read && { events: read.events, upTo: read.upTo, missed: read.isMore };
 }
 

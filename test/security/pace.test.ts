@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type WorkedFor, workFor } from "../../src/security/current_share.ts";
+import { pace, Traffic } from "../../src/security/pace.ts";
+import { unknownCallers } from "../../src/security/turns.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Heavy work, named after its group, that lasts until it is ended. Members of these groups have just called. */
+function openPace(...groups: readonly string[]) {
+  const atItsPace = pace();
+  const traffic = new Traffic();
+  for (const group of groups) traffic.note(group);
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const start = (name: string, signal?: AbortSignal) => {
+    const end = Promise.withResolvers<void>();
+    ends.set(name, end);
+    const work = async () => {
+      begun.push(name);
+      await end.promise;
+      return name;
+    };
+    const whom: WorkedFor = {
+      shares: [[name.slice(0, 1), "caller"]],
+      get isShared() {
+        return traffic.isShared;
+      },
+    };
+    return workFor(whom, () => atItsPace(work, signal));
+  };
+  const settled = () => new Promise(setImmediate);
+  const finish = async (name: string, error?: Error) => {
+    if (error) ends.get(name)?.reject(error);
+    else ends.get(name)?.resolve();
+    await settled();
+  };
+  const pass = async (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    await settled();
+  };
+  return { traffic, begun, start, finish, pass, settled };
+}
+
+test("heavy work of a group that calls alone begins at once, whatever unknown callers do", async () => {
+  const { begun, start, finish, settled } = openPace("a", unknownCallers, "a", unknownCallers);
+  const all = [start("a1"), start("a2")];
+  await settled();
+  expect(begun).toEqual(["a1", "a2"]);
+  await finish("a1");
+  all.push(start("a3"));
+  await settled();
+  expect(begun).toEqual(["a1", "a2", "a3"]);
+  for (const name of ["a2", "a3"]) await finish(name);
+  expect(await Promise.all(all)).toEqual(["a1", "a2", "a3"]);
+});
+
+test("while others call, heavy work is done one after the other, with rests of three times its length", async () => {
+  const { begun, start, finish, pass, settled } = openPace("a", "b");
+  const all = [start("a1"), start("a2"), start("b1")];
+  await settled();
+  expect(begun).toEqual(["a1", "b1"]);
+  await pass(100);
+  await finish("a1");
+  await pass(299);
+  expect(begun).toEqual(["a1", "b1"]);
+  await pass(1);
+  expect(begun).toEqual(["a1", "b1", "a2"]);
+  for (const name of ["a2", "b1"]) await finish(name);
+  expect(await Promise.all(all)).toEqual(["a1", "a2", "b1"]);
+});
+
+test("a rest takes three seconds at most, and there is none once the others have been silent for a while", async () => {
+  const { traffic, begun, start, finish, pass, settled } = openPace("a", "b");
+  const all = [start("a1"), start("a2")];
+  await pass(4_000);
+  await finish("a1");
+  await pass(2_999);
+  expect(begun).toEqual(["a1"]);
+  await pass(1);
+  expect(begun).toEqual(["a1", "a2"]);
+  traffic.note("b");
+  await finish("a2");
+  traffic.note("b");
+  await pass(5_000);
+  all.push(start("a3"), start("a4"));
+  await settled();
+  expect(begun).toEqual(["a1", "a2", "a3", "a4"]);
+  for (const name of ["a3", "a4"]) await finish(name);
+  expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4"]);
+});
+
+test("work whose caller leaves before its turn never begins, and the next one does not wait for it", async () => {
+  const { begun, start, finish, pass } = openPace("a", "b");
+  const leaving = new AbortController();
+  const first = start("a1");
+  const left = start("a2", leaving.signal).catch((error: unknown) => error);
+  const next = start("a3");
+  await pass(100);
+  leaving.abort(new Error("gone"));
+  await finish("a1");
+  await pass(300);
+  expect([await left, begun]).toEqual([new Error("gone"), ["a1", "a3"]]);
+  await finish("a3");
+  expect(await Promise.all([first, next])).toEqual(["a1", "a3"]);
+});
+
+test("work that fails is followed by a rest as well, and the process keeps no pace of its own", async () => {
+  const { begun, start, finish, pass } = openPace("a", "b");
+  const failing = start("a1").catch((error: unknown) => error);
+  const next = start("a2");
+  await pass(10);
+  await finish("a1", new Error("broken"));
+  expect([await failing, begun]).toEqual([new Error("broken"), ["a1"]]);
+  await pass(30);
+  expect(begun).toEqual(["a1", "a2"]);
+  await finish("a2");
+  await next;
+  const atItsPace = pace();
+  const within: string[] = [];
+  await atItsPace(async () => {
+    within.push("outer");
+    await atItsPace(async () => void within.push("inner"));
+  });
+  expect(within).toEqual(["outer", "inner"]);
+});
