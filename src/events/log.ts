@@ -8,6 +8,7 @@ import type { NewFact } from "./fact.ts";
 import { asLongJson, asSharedJson, type Condition, type Fold, statementFor } from "./fold.ts";
 import { workRead } from "./job.ts";
 import { keyLines } from "./key_lines.ts";
+import { Overtaken } from "./overtaken.ts";
 
 /** The origin of a call, as its events record it. */
 export type Origin = {
@@ -257,10 +258,13 @@ function fateOf({ versions, refused }: Command, error?: unknown): (waiting: Comm
   // Somebody else wrote at its version: another node, or another process of this one.
   const isOvertaken = constraintOf(error) === "events_pkey";
   if (error !== undefined && !isOvertaken) return () => (befallsOthers(error) ? error : undefined);
-  const isStale = (waiting: Command) =>
-    !refused && [...waiting.versions].some(([stream, version]) => version <= (versions.get(stream) ?? 0n));
-  return (waiting) =>
-    isStale(waiting) ? refuse.because("CONFLICT", { params: { constraint: "events_pkey" } }) : undefined;
+  return (waiting) => {
+    const stale = refused
+      ? []
+      : [...waiting.versions].flatMap(([stream, version]) => (version <= (versions.get(stream) ?? 0n) ? [stream] : []));
+    if (stale.length === 0) return undefined;
+    return refuse.because("CONFLICT", { params: { constraint: "events_pkey" }, cause: new Overtaken(stale) });
+  };
 }
 
 /** Returns false for a lost race and rethrows any other error; for writes that another node may do instead. */
