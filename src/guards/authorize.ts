@@ -3,7 +3,7 @@ import { isRead } from "@postern/gateway";
 import { access } from "../../gen/postern/v1/options_pb.ts";
 import { callerOf, keys, type Membership } from "../deps.ts";
 import { refuse } from "../errors.ts";
-import { cover } from "./escalation.ts";
+import { type Cover, cover } from "./escalation.ts";
 import { fieldOf } from "./field.ts";
 import { freshSignIn } from "./fresh_sign_in.ts";
 import { denied, holding, type Lookups } from "./held_permissions.ts";
@@ -64,12 +64,13 @@ function withPermission(rule: Rule): Step {
   const [ordinary, onInstance, covered] = [scoped(rule), ofInstance(rule), afterwards(rule)];
   const isMoved = option.instance ? fieldOf(method.input, option.instance) : () => false;
   return (request, call) => {
+    const rest = covered?.(request, call);
     const pending = isMoved(request) ? onInstance(request, call) : ordinary(request, call);
-    return pending ? pending.then(() => covered?.(request, call)) : covered?.(request, call);
+    return pending ? pending.then(rest) : rest?.();
   };
 }
 
-function afterwards(rule: Rule): Step | undefined {
+function afterwards(rule: Rule): Cover | undefined {
   const covered = cover(rule);
   if (!rule.option.instanceOwner) return covered;
   if (covered) throw new Error(`${rule.method.name} covers somebody, and asks for the owner of the instance`);
@@ -77,7 +78,7 @@ function afterwards(rule: Rule): Step | undefined {
 }
 
 /** Records for the handler whether the caller owns the instance, because only the handler knows which requests require that. */
-const noteOwner: Step = (_request, call) => {
+const noteOwner: Cover = (_request, call) => () => {
   const held = holding(callerOf(call), "instance.write");
   call.values.set(
     keys.ownsInstance,

@@ -1,14 +1,17 @@
-import { type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
+import type { Message } from "@bufbuild/protobuf";
+import { type Call, type Caller, callerOf, type Membership, organizationOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { fieldOf, textOf } from "./field.ts";
 import { denied, given, holding, type Lookups } from "./held_permissions.ts";
-import type { Step } from "./interceptor.ts";
 import { type Missing, uncovered } from "./missing_permission.ts";
 import { permissions } from "./permissions.ts";
 import type { Rule } from "./rule.ts";
 
+/** Begins a check that needs the result of others, and returns the rest of it. What it has to read is read meanwhile. */
+export type Cover = (request: Message, call: Call) => () => Promise<void> | void;
+
 /** Prevents privilege escalation: acting for another user, or giving a role, requires every permission gained by it. */
-export function cover(rule: Rule): Step | undefined {
+export function cover(rule: Rule): Cover | undefined {
   const { coversUser, coversRoles } = rule.option;
   if (coversUser) return coverUser(rule);
   if (coversRoles) return coverRoles(rule);
@@ -16,30 +19,40 @@ export function cover(rule: Rule): Step | undefined {
 }
 
 /** Covers the role that a request gives in an organization that it creates. */
-function coverGiven({ method, option }: Rule): Step {
+function coverGiven({ method, option }: Rule): Cover {
   const when = textOf(method.input, option.givesRoleWhen);
   const target: Membership = { scope: "organization", id: "", organization: "", roles: [option.givesRole] };
-  return (request, call) => {
+  return (request, call) => () => {
     if (when(request) !== "") refuseUncovered(callerOf(call), [target]);
   };
 }
 
-function coverUser({ method, option, lookups, permission }: Rule): Step {
+function coverUser({ method, option, lookups, permission }: Rule): Cover {
   const named = textOf(method.input, option.coversUser);
   const userOf = userFinder(option.coversUser, lookups);
   const when = option.coversUserWhen.map((name) => fieldOf(method.input, name));
-  return async (request, call) => {
+  return (request, call) => {
     const caller = callerOf(call);
-    if (caller.machineCredentialId !== undefined && isItself(caller, named(request))) throw denied(permission);
-    if (coversEverybody(caller) || (when.length > 0 && !when.some((read) => read(request)))) return;
-    const userId = await userOf(named(request));
-    // A limited token must not escape its limits, by creating an unlimited token or by setting its user's password.
-    if (userId === undefined || (userId === caller.userId && !caller.isLimited)) return;
-    const held = await lookups.membershipsOf(userId);
-    const home = organizationOf(call);
-    const missing = uncovered(caller, option.coversAtHome ? held.filter(isAtHome(home)) : held);
-    if (missing) throw holdsMore(missing, caller, home);
+    const id = named(request);
+    const isNeeded = !coversEverybody(caller) && (when.length === 0 || when.some((read) => read(request)));
+    const reading = isNeeded ? rolesOf(id, caller) : undefined;
+    // If the permission is missing, nobody waits for this.
+    reading?.catch(() => {});
+    return async () => {
+      if (caller.machineCredentialId !== undefined && isItself(caller, id)) throw denied(permission);
+      const held = (await reading) ?? [];
+      const home = organizationOf(call);
+      const missing = uncovered(caller, option.coversAtHome ? held.filter(isAtHome(home)) : held);
+      if (missing) throw holdsMore(missing, caller, home);
+    };
   };
+
+  async function rolesOf(id: string, caller: Caller): Promise<readonly Membership[]> {
+    const userId = await userOf(id);
+    // A limited token must not escape its limits, by creating an unlimited token or by setting its user's password.
+    if (userId === undefined || (userId === caller.userId && !caller.isLimited)) return [];
+    return lookups.membershipsOf(userId);
+  }
 }
 
 /** Changes that a machine's token makes to the machine itself could outlast the credential that the token depends on. */
@@ -80,11 +93,11 @@ function userFinder(field: string, lookups: Lookups): (id: string) => Promise<st
 export const coversEverybody = ({ memberships }: Caller): boolean =>
   memberships.some((own) => own.scope === "instance" && given(own).size === permissions.length);
 
-function coverRoles({ method, option, lookups }: Rule): Step {
+function coverRoles({ method, option, lookups }: Rule): Cover {
   const roles = fieldOf(method.input, option.coversRoles);
   const instance = option.instance ? fieldOf(method.input, option.instance) : () => false;
   const scopes = option.objects.map((field) => ({ field, read: textOf(method.input, field) }));
-  return (request, call) => {
+  return (request, call) => () => {
     const named = Object.fromEntries(scopes.map(({ field, read }) => [field, read(request)]));
     const scope = instance(request) ? lookups.instanceId : undefined;
     const wanted = { roles: roles(request) as string[], organization: organizationOf(call) };
