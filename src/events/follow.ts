@@ -165,6 +165,8 @@ async function news(sql: Sql, at: Position): Promise<News> {
 
 // Reading the log after every command of a lone caller cost a quarter of its throughput.
 const restMs = 20;
+// Where everything takes long, it would be read all the time.
+const longestRestMs = 100;
 
 export type LookOptions = {
   /** The interval between polls if nothing pokes. */
@@ -172,7 +174,7 @@ export type LookOptions = {
   readonly onError: (error: unknown) => void;
   /** Polls once; returns whether there may be more. */
   readonly look: () => Promise<boolean>;
-  /** The minimum interval between polls, unless there may be more. */
+  /** The minimum interval between polls, unless there may be more. After a poll that takes long, the rest is as long, within limits. */
   readonly restMs?: number;
 };
 
@@ -198,10 +200,11 @@ export function lookAgain({ everyMs, restMs = 0, onError, look }: LookOptions) {
   async function run(): Promise<void> {
     while (!stopped) {
       poked = false;
-      const rested = performance.now() + restMs;
+      const began = performance.now();
       const more = await look().catch((error: unknown) => void onError(error));
       if (more) continue;
-      await rest(rested - performance.now());
+      const tookMs = performance.now() - began;
+      if (restMs > 0) await rest(Math.max(restMs - tookMs, Math.min(tookMs, longestRestMs)));
       if (!poked) await pause(Math.max(0, everyMs - restMs));
     }
   }
