@@ -7,8 +7,6 @@ import { fileURLToPath } from "node:url";
 import { type Row, row } from "../packages/gateway/bench/report.ts";
 import type { Pace } from "../packages/gateway/bench/rounds.ts";
 import { percentile, round } from "../packages/gateway/bench/stats.ts";
-import type { Sql } from "../src/postgres/pool/connect.ts";
-import { openClient } from "../test/fixture/database_client.ts";
 import { loaded } from "./loaded.ts";
 import type { Noise } from "./neighbours/noise.ts";
 import { makeFolder, startDatabaseServer } from "./server.ts";
@@ -34,8 +32,7 @@ export async function neighbours(pace: Pace, kept?: string): Promise<Row[]> {
   const copy = `${name}_neighbours`;
   await databases.drop(copy);
   await using system = await startSystem(databases, copy, { like: name });
-  await using database = openClient(system.databaseUrl);
-  const quiet = { ...(await quietNeighbour(system)), ...(await bareStatement(database.client)) };
+  const quiet = await quietNeighbour(system);
   const seconds = pace.seconds * pace.rounds;
   const enough = { calls: fewestCalls, latest: performance.now() + longestMs };
   await measured(quiet, { seconds: 2 });
@@ -102,16 +99,6 @@ async function quietNeighbour(system: SystemUnderTest): Promise<Operations> {
     async AddUserGrant() {
       await call(`POST /v1/users/${user()}/grants`, token, { projectId: project(), roleKeys: ["reader"] });
       n++;
-    },
-  };
-}
-
-/** What the machine itself does to a lone statement beside the noise: an insert on a connection of its own, without our server. */
-async function bareStatement(sql: Sql): Promise<Operations> {
-  await sql`create table bare (n bigserial primary key, text text not null)`;
-  return {
-    async "INSERT without Postern"() {
-      await sql`insert into bare (text) values ('A')`;
     },
   };
 }
