@@ -165,8 +165,8 @@ async function news(sql: Sql, at: Position): Promise<News> {
 
 // Reading the log after every command of a lone caller cost a quarter of its throughput.
 const restMs = 20;
-// Where everything takes long, it would be read all the time.
-const longestRestMs = 100;
+// Where everything takes long, it would be read most of the time.
+const longestRestMs = 40;
 
 export type LookOptions = {
   /** The interval between polls if nothing pokes. */
@@ -204,8 +204,9 @@ export function lookAgain({ everyMs, restMs = 0, onError, look }: LookOptions) {
       const more = await look().catch((error: unknown) => void onError(error));
       if (more) continue;
       const tookMs = performance.now() - began;
-      if (restMs > 0) await rest(Math.max(restMs - tookMs, Math.min(tookMs, longestRestMs)));
-      if (!poked) await pause(Math.max(0, everyMs - restMs));
+      const restedMs = restMs > 0 ? Math.max(restMs - tookMs, Math.min(tookMs, longestRestMs)) : 0;
+      await rest(restedMs);
+      if (!poked) await pause(Math.max(0, everyMs - Math.max(restMs, restedMs)));
     }
   }
 

@@ -1,10 +1,11 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { RequestGate } from "@postern/gateway";
-import { type Call, shareOf } from "../deps.ts";
+import { type Call, keys, shareOf } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { type Shares, type WorkedFor, workFor } from "../security/current_share.ts";
 import { Parts } from "../security/held_places.ts";
 import { Traffic } from "../security/pace.ts";
+import { unknownCallers } from "../security/turns.ts";
 import { callOf, type Next, type StreamRequest, withMessages } from "./interceptor.ts";
 
 /** Limits the number of calls that a node works on at once: a call that would only queue is refused while that is still cheap. */
@@ -22,10 +23,14 @@ export function capacity(mostCalls: number, traffic = new Traffic()): Capacity {
   const parts = new Parts();
   const run: Capacity["run"] = (call, work) => {
     const share = shareOf(call);
-    traffic.note(share[0]);
     if (!parts.mayTake(share, mostCalls)) throw overloaded();
     parts.take(share);
-    const leave = () => parts.give(share);
+    traffic.note(share[0]);
+    const leave = () => {
+      parts.give(share);
+      // Whose application asks is known once it has been found.
+      if (share[0] === unknownCallers) traffic.note(call.values.get(keys.clientOwner) || unknownCallers);
+    };
     try {
       const pending = workFor(new CallsShare(call.values, traffic), work);
       pending.then(leave, leave);

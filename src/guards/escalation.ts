@@ -35,12 +35,12 @@ function coverUser({ method, option, lookups, permission }: Rule): Cover {
     const caller = callerOf(call);
     const id = named(request);
     const isNeeded = !coversEverybody(caller) && (when.length === 0 || when.some((read) => read(request)));
-    const reading = isNeeded ? rolesOf(id, caller) : undefined;
-    // If the permission is missing, nobody waits for this.
+    // Read already now if the caller has the permission somewhere. If not here, nobody waits for it.
+    const reading = isNeeded && holding(caller, permission).length > 0 ? rolesOf(id, caller) : undefined;
     reading?.catch(() => {});
     return async () => {
       if (caller.machineCredentialId !== undefined && isItself(caller, id)) throw denied(permission);
-      const held = (await reading) ?? [];
+      const held = isNeeded ? await (reading ?? rolesOf(id, caller)) : [];
       const home = organizationOf(call);
       const missing = uncovered(caller, option.coversAtHome ? held.filter(isAtHome(home)) : held);
       if (missing) throw holdsMore(missing, caller, home);

@@ -23,7 +23,7 @@ export function largeCalls(): Interceptor {
   return (next) => (request) => {
     if (request.stream || !isLarge(request.method)(request.message)) return next(request);
     const { signal } = callOf(request);
-    return inPlace(() => atItsPace(() => next(request), signal), { signal }).catch(inWords);
+    return atItsPace(() => inPlace(() => next(request), { signal }), signal).catch(inWords);
   };
 }
 

@@ -8,7 +8,7 @@ import { rest } from "../security/pace.ts";
 const tries = 16;
 const pauseMs = 20;
 const longestPauseMs = 160;
-// The command before it may wait for a lock, or for this one.
+// The command whose turn it is may take long. It may even be the one within which this command runs.
 const longestTurnMs = 1_000;
 
 // Commands that were overtaken. If they all read again at once, one would win, and the others would have read in vain.
@@ -25,8 +25,8 @@ export async function retry<T>(command: () => Promise<T>, call: Pick<Call, "sign
         if (!isLostRace(error) || attempt === tries || call.signal.aborted) throw error;
         const { signal } = call;
         const streams = overtakenIn(error);
-        if (!streams) await rest(Math.random() * Math.min(pauseMs * attempt, longestPauseMs), signal);
-        else leave ??= await turn(streams, signal);
+        if (streams && !leave) leave = await turn(streams, signal);
+        else await rest(Math.random() * Math.min(pauseMs * attempt, longestPauseMs), signal);
         if (signal.aborted) throw error;
       }
     }

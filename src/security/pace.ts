@@ -1,68 +1,87 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { currentWork } from "./current_share.ts";
-import { unknownCallers } from "./turns.ts";
+import { currentWork, type WorkedFor } from "./current_share.ts";
+import { type Share, Turns, unknownCallers } from "./turns.ts";
 
-/** Runs work once it is its group's turn; rejects if it is no longer wanted by then. */
+/** Runs work once it is its turn; rejects at once if it is no longer wanted before it begins. */
 export type AtItsPace = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 // Work that takes a quarter of the time leaves others three quarters.
 const timesRest = 3;
 const longestRestMs = 3_000;
 
+/** The length of the rest after heavy work while others call. */
+export const restAfter = (tookMs: number): number => Math.min(timesRest * tookMs, longestRestMs);
+
 /** Waits for some time, or until the signal aborts. */
 export const rest = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => {});
 
-/** The length of the rest after heavy work while others call. */
-export const restAfter = (tookMs: number): number => Math.min(timesRest * tookMs, longestRestMs);
-
 /**
  * Makes a pace for heavy work. While several groups call, the work of each is done one after the other, and it rests three times as long as
- * it took, so that others find the processor and the database free most of the time. A group that is alone need not wait.
+ * it took, so that others find the processor and the database free most of the time. Members of a group take turns. A group that is alone
+ * need not wait.
  */
 export function pace(): AtItsPace {
-  // The end of the latest work of each group, and of the rest after it.
-  const ends = new Map<string, Promise<void>>();
+  // A group has a line as long as work of it is under way, or rests.
+  const lines = new Map<string, Turns<() => void>>();
+
   return async (work, signal) => {
     const whom = currentWork();
-    const [[group]] = whom.shares;
-    const before = ends.get(group);
-    const { promise: end, resolve } = Promise.withResolvers<void>();
-    ends.set(group, end);
-    const over = () => {
-      if (ends.get(group) === end) ends.delete(group);
-      resolve();
-    };
-    let began: number | undefined;
+    signal?.throwIfAborted();
+    if (!whom.isShared) return work();
+    const [share] = whom.shares;
+    await turn(share, signal);
+    const began = performance.now();
     try {
-      if (before && whom.isShared) await before;
-      signal?.throwIfAborted();
-      began = performance.now();
       return await work();
     } finally {
-      const tookMs = began === undefined ? 0 : performance.now() - began;
-      if (tookMs > 0 && whom.isShared) setTimeout(over, restAfter(tookMs)).unref();
-      else over();
+      restThenGoOn(whom, share, performance.now() - began);
     }
   };
+
+  async function turn(share: Share, signal: AbortSignal | undefined): Promise<void> {
+    const line = lines.get(share[0]);
+    if (!line) return void lines.set(share[0], new Turns());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => {
+      line.delete(share, resolve);
+      reject(signal?.reason);
+    };
+    line.add(share, resolve);
+    signal?.addEventListener("abort", leave, { once: true });
+    await promise.finally(() => signal?.removeEventListener("abort", leave));
+  }
+
+  function restThenGoOn(whom: WorkedFor, [group]: Share, tookMs: number): void {
+    const goOn = () => {
+      const next = lines.get(group)?.next();
+      if (next) next();
+      else lines.delete(group);
+    };
+    if (whom.isShared) setTimeout(goOn, restAfter(tookMs)).unref();
+    else goOn();
+  }
 }
 
-// Somebody who looks at pages calls every few seconds.
-const sharedMs = 5_000;
+// Whoever calls once every few seconds makes others rest for a part of the time only.
+const sharedMs = 1_000;
 
-/** Tells whether members of more than one group have called in the last few seconds. */
+/** Tells whether members of several groups call at the moment. */
 export class Traffic {
   #latest: string | undefined;
+  // The last two times that somebody of another group called than before. Once would be if others have called long ago.
   #alternatedAt = Number.NEGATIVE_INFINITY;
+  #alternatedBefore = Number.NEGATIVE_INFINITY;
 
   /** Notes a call. Unknown callers do not count: they would slow down everybody else. */
   note(group: string): void {
     if (group === this.#latest || group === unknownCallers) return;
-    if (this.#latest !== undefined) this.#alternatedAt = performance.now();
     this.#latest = group;
+    this.#alternatedBefore = this.#alternatedAt;
+    this.#alternatedAt = performance.now();
   }
 
   get isShared(): boolean {
-    return performance.now() - this.#alternatedAt < sharedMs;
+    return performance.now() - this.#alternatedBefore < sharedMs;
   }
 }

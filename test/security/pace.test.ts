@@ -13,7 +13,7 @@ function openPace(...groups: readonly string[]) {
   for (const group of groups) traffic.note(group);
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
-  const start = (name: string, signal?: AbortSignal) => {
+  const start = (name: string, { signal, member = "caller" }: { signal?: AbortSignal; member?: string } = {}) => {
     const end = Promise.withResolvers<void>();
     ends.set(name, end);
     const work = async () => {
@@ -22,7 +22,7 @@ function openPace(...groups: readonly string[]) {
       return name;
     };
     const whom: WorkedFor = {
-      shares: [[name.slice(0, 1), "caller"]],
+      shares: [[name.slice(0, 1), member]],
       get isShared() {
         return traffic.isShared;
       },
@@ -70,39 +70,66 @@ test("while others call, heavy work is done one after the other, with rests of t
   expect(await Promise.all(all)).toEqual(["a1", "a2", "b1"]);
 });
 
-test("a rest takes three seconds at most, and there is none once the others have been silent for a while", async () => {
+test("a rest takes three seconds at most, and there is none once the others are silent", async () => {
   const { traffic, begun, start, finish, pass, settled } = openPace("a", "b");
-  const all = [start("a1"), start("a2")];
+  const all = [start("a1"), start("a2"), start("a3")];
+  await settled();
   await pass(4_000);
+  for (const group of ["a", "b"]) traffic.note(group);
   await finish("a1");
   await pass(2_999);
   expect(begun).toEqual(["a1"]);
   await pass(1);
   expect(begun).toEqual(["a1", "a2"]);
-  traffic.note("b");
   await finish("a2");
-  traffic.note("b");
-  await pass(5_000);
-  all.push(start("a3"), start("a4"));
+  expect(begun).toEqual(["a1", "a2", "a3"]);
+  all.push(start("a4"));
   await settled();
   expect(begun).toEqual(["a1", "a2", "a3", "a4"]);
   for (const name of ["a3", "a4"]) await finish(name);
   expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4"]);
 });
 
-test("work whose caller leaves before its turn never begins, and the next one does not wait for it", async () => {
+test("members of a group take turns", async () => {
+  const { begun, start, finish, pass, settled } = openPace("a", "b");
+  const all = [start("a1"), start("a2"), start("a3"), start("a4", { member: "another" })];
+  await settled();
+  for (const name of ["a1", "a2", "a4", "a3"]) {
+    expect(begun.at(-1)).toBe(name);
+    await pass(10);
+    await finish(name);
+    await pass(30);
+  }
+  expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4"]);
+});
+
+test("work whose caller leaves before its turn is refused at once and never begins, and nobody overtakes for it", async () => {
   const { begun, start, finish, pass } = openPace("a", "b");
   const leaving = new AbortController();
   const first = start("a1");
-  const left = start("a2", leaving.signal).catch((error: unknown) => error);
+  const left = start("a2", { signal: leaving.signal }).catch((error: unknown) => error);
   const next = start("a3");
   await pass(100);
   leaving.abort(new Error("gone"));
+  expect([await left, begun]).toEqual([new Error("gone"), ["a1"]]);
   await finish("a1");
   await pass(300);
-  expect([await left, begun]).toEqual([new Error("gone"), ["a1", "a3"]]);
+  expect(begun).toEqual(["a1", "a3"]);
   await finish("a3");
   expect(await Promise.all([first, next])).toEqual(["a1", "a3"]);
+});
+
+test("several groups call only if both have lately, however long ago one of them did before", () => {
+  const traffic = new Traffic();
+  for (const group of ["a", "b"]) traffic.note(group);
+  expect(traffic.isShared).toBe(true);
+  vi.advanceTimersByTime(60_000);
+  traffic.note("a");
+  expect(traffic.isShared).toBe(false);
+  traffic.note("b");
+  expect(traffic.isShared).toBe(true);
+  vi.advanceTimersByTime(1_000);
+  expect(traffic.isShared).toBe(false);
 });
 
 test("work that fails is followed by a rest as well, and the process keeps no pace of its own", async () => {

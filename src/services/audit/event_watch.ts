@@ -38,8 +38,12 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   using hearing = hear(tail, filter, signal);
   let at = from;
   let behind = true;
+  // Reading on and on is heavy work; most watchers read once, since they begin near the end.
+  let readsOn = false;
   while (!signal.aborted) {
-    const news: News | undefined = behind ? await caughtUp(sql, filter, at) : await hearing.next();
+    const read = () => caughtUp(sql, filter, at);
+    const news: News | undefined = !behind ? await hearing.next() : await (readsOn ? atItsPace(read, signal) : read());
+    readsOn = behind;
     if (!news) throw await historyLost(sql, filter, at);
     const first: bigint = news.first ?? at.number + 1n;
     // If the tail was behind, the log may since have lost events after those read from it, and the tail would not notice.
@@ -69,7 +73,7 @@ type News = {
 const atItsPace = pace();
 
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
-  const read = await atItsPace(() => stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead }));
+  const read = await stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead });
   return read && { events: read.events, upTo: read.upTo, missed: read.isMore };
 }
 
