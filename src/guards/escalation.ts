@@ -40,7 +40,8 @@ function coverUser({ method, option, lookups, permission }: Rule): Cover {
     reading?.catch(() => {});
     return async () => {
       if (caller.machineCredentialId !== undefined && isItself(caller, id)) throw denied(permission);
-      const held = isNeeded ? await (reading ?? rolesOf(id, caller)) : [];
+      if (!isNeeded) return;
+      const held = await (reading ?? rolesOf(id, caller));
       const home = organizationOf(call);
       const missing = uncovered(caller, option.coversAtHome ? held.filter(isAtHome(home)) : held);
       if (missing) throw holdsMore(missing, caller, home);
