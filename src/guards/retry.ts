@@ -38,8 +38,11 @@ export async function retry<T>(command: () => Promise<T>, call: Pick<Call, "sign
 /** Waits for the commands that came before to end, but not for long; returns a function that lets the next one go. */
 async function turn(streams: readonly string[], signal: AbortSignal): Promise<() => void> {
   const entrant = { job: streams, reject() {} };
-  const first = new AbortController();
-  lines.enter(entrant, () => first.abort());
-  if (!first.signal.aborted) await rest(longestTurnMs, AbortSignal.any([signal, first.signal]));
+  const waiting = new AbortController();
+  const go = () => waiting.abort();
+  lines.enter(entrant, go);
+  signal.addEventListener("abort", go);
+  await rest(longestTurnMs, waiting.signal);
+  signal.removeEventListener("abort", go);
   return () => lines.leave(entrant);
 }
