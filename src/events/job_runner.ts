@@ -12,8 +12,8 @@ export type JobsOptions = {
   readonly folds: ReadonlyMap<string, Fold>;
   readonly clock: () => Date;
   readonly everyMs?: number;
-  /** Tells whether somebody calls whom the jobs could disturb. */
-  readonly traffic?: Pick<Traffic, "isShared">;
+  /** Tells whether members of several organizations call, whom the jobs could disturb. */
+  readonly traffic: Pick<Traffic, "isShared">;
   /** Called if a batch fails; the job continues at the next poll. */
   readonly onError: (error: unknown) => void;
 };
@@ -68,7 +68,7 @@ export function startJobs({ sql, folds, clock, everyMs = 5_000, traffic, onError
         const began = performance.now();
         await goOn(job);
         went = true;
-        if (traffic?.isShared) await rest(restAfter(performance.now() - began), stopped.signal);
+        if (traffic.isShared) await rest(restAfter(performance.now() - began), stopped.signal);
       }
       if (stopped.signal.aborted || found.length < organizationsAtOnce) return went && !stopped.signal.aborted;
       after = found.at(-1)?.owner ?? "";
