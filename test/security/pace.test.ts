@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type WorkedFor, workFor } from "../../src/security/current_share.ts";
 import { pace, Traffic } from "../../src/security/pace.ts";
 import { unknownCallers } from "../../src/security/turns.ts";
+import { namedWork } from "../fixture/named_work.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -11,35 +12,21 @@ function openPace(...groups: readonly string[]) {
   const atItsPace = pace();
   const traffic = new Traffic();
   for (const group of groups) traffic.note(group);
-  const begun: string[] = [];
-  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const heavy = namedWork();
   const start = (name: string, { signal, member = "caller" }: { signal?: AbortSignal; member?: string } = {}) => {
-    const end = Promise.withResolvers<void>();
-    ends.set(name, end);
-    const work = async () => {
-      begun.push(name);
-      await end.promise;
-      return name;
-    };
     const whom: WorkedFor = {
       shares: [[name.slice(0, 1), member]],
       get isShared() {
         return traffic.isShared;
       },
     };
-    return workFor(whom, () => atItsPace(work, signal));
-  };
-  const settled = () => new Promise(setImmediate);
-  const finish = async (name: string, error?: Error) => {
-    if (error) ends.get(name)?.reject(error);
-    else ends.get(name)?.resolve();
-    await settled();
+    return workFor(whom, () => atItsPace(heavy.of(name), signal));
   };
   const pass = async (ms: number) => {
     vi.advanceTimersByTime(ms);
-    await settled();
+    await heavy.settled();
   };
-  return { traffic, begun, start, finish, pass, settled };
+  return { ...heavy, traffic, start, pass };
 }
 
 test("heavy work of a group that calls alone begins at once, whatever unknown callers do", async () => {

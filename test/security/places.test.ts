@@ -1,30 +1,17 @@
 import { expect, test } from "vitest";
 import { NoPlace, placesFor } from "../../src/security/places.ts";
 import type { Share } from "../../src/security/turns.ts";
+import { namedWork } from "../fixture/named_work.ts";
 
 /** Four places, and work of organizations that lasts until it is ended. */
 function openPlaces(waitMs = 60_000) {
   const inPlace = placesFor({ limit: 4, waitMs });
-  const begun: string[] = [];
-  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const work = namedWork();
   const start = (name: string, signal?: AbortSignal) => {
     const shares: [Share] = [[name.slice(0, 1), "caller"]];
-    const end = Promise.withResolvers<void>();
-    ends.set(name, end);
-    const work = async () => {
-      begun.push(name);
-      await end.promise;
-      return name;
-    };
-    return inPlace(work, { shares, signal });
+    return inPlace(work.of(name), { shares, signal });
   };
-  const settled = () => new Promise(setImmediate);
-  const finish = async (name: string, error?: Error) => {
-    if (error) ends.get(name)?.reject(error);
-    else ends.get(name)?.resolve();
-    await settled();
-  };
-  return { begun, start, finish, settled };
+  return { ...work, start };
 }
 
 test("two organizations that always want more do not keep a third one waiting for longer than one piece of work", async () => {
