@@ -4,7 +4,7 @@ import { outcomes_unless } from "../../gen/postern/v1/options_pb.ts";
 import { refuse } from "../errors.ts";
 import { pace } from "../security/pace.ts";
 import { NoPlace, placesFor } from "../security/places.ts";
-import { callOf, forEachMethod } from "./interceptor.ts";
+import { callOf, forEachMethod, type Next, type UnaryRequest } from "./interceptor.ts";
 
 // Each keeps a process of the database busy and holds its items in memory; an import sends as many batches at once.
 const places = { limit: 4, waitMs: 30_000 };
@@ -18,13 +18,18 @@ const usualPage = 100;
  */
 export function largeCalls(): Interceptor {
   const inPlace = placesFor(places);
-  const atItsPace = pace();
+  const takeTurn = pace();
   const isLarge = forEachMethod(sizeOf);
   return (next) => (request) => {
     if (request.stream || !isLarge(request.method)(request.message)) return next(request);
-    const { signal } = callOf(request);
-    return atItsPace(() => inPlace(() => next(request), { signal }), signal).catch(inWords);
+    return atItsPace(request, next).catch(inWords);
   };
+
+  async function atItsPace(request: UnaryRequest, next: Next) {
+    const { signal } = callOf(request);
+    using _turn = await takeTurn(signal);
+    return await inPlace(() => next(request), { signal });
+  }
 }
 
 function inWords(error: unknown): never {

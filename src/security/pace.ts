@@ -2,8 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { currentWork, type WorkedFor } from "./current_share.ts";
 import { type Share, Turns, unknownCallers } from "./turns.ts";
 
-/** Runs work once it is its turn; rejects at once if it is no longer wanted before it begins. */
-export type AtItsPace = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+/** Waits for the turn of heavy work; disposing of it ends the turn. Rejects if the work is no longer wanted before its turn. */
+export type TakeTurn = (signal?: AbortSignal) => Promise<Disposable>;
+
+export type PaceOptions = {
+  /** The time after which a turn ends by itself, for work that others can hold up. */
+  readonly longestTurnMs?: number;
+};
 
 // Work that takes a quarter of the time leaves others three quarters.
 const timesRest = 3;
@@ -21,22 +26,17 @@ export const rest = (ms: number, signal: AbortSignal): Promise<void> =>
  * it took, so that others find the processor and the database free most of the time. Members of a group take turns. A group that is alone
  * need not wait.
  */
-export function pace(): AtItsPace {
+export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
   // A group has a line as long as work of it is under way, or rests.
   const lines = new Map<string, Turns<() => void>>();
 
-  return async (work, signal) => {
+  return async (signal) => {
     const whom = currentWork();
     signal?.throwIfAborted();
-    if (!whom.isShared) return work();
+    if (!whom.isShared) return noTurn;
     const [share] = whom.shares;
     await turn(share, signal);
-    const began = performance.now();
-    try {
-      return await work();
-    } finally {
-      restThenGoOn(whom, share, performance.now() - began);
-    }
+    return begun(whom, share);
   };
 
   async function turn(share: Share, signal: AbortSignal | undefined): Promise<void> {
@@ -52,16 +52,28 @@ export function pace(): AtItsPace {
     await promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  function restThenGoOn(whom: WorkedFor, [group]: Share, tookMs: number): void {
-    const goOn = () => {
-      const next = lines.get(group)?.next();
-      if (next) next();
-      else lines.delete(group);
+  function begun(whom: WorkedFor, [group]: Share): Disposable {
+    const began = performance.now();
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      if (whom.isShared) setTimeout(goOn, restAfter(performance.now() - began), group).unref();
+      else goOn(group);
     };
-    if (whom.isShared) setTimeout(goOn, restAfter(tookMs)).unref();
-    else goOn();
+    const timer = longestTurnMs === undefined ? undefined : setTimeout(end, longestTurnMs).unref();
+    return { [Symbol.dispose]: end };
+  }
+
+  function goOn(group: string): void {
+    const next = lines.get(group)?.next();
+    if (next) next();
+    else lines.delete(group);
   }
 }
+
+const noTurn: Disposable = { [Symbol.dispose]() {} };
 
 // Whoever calls once every few seconds makes others rest for a part of the time only.
 const sharedMs = 1_000;

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** Heavy work, named after its group, that lasts until it is ended. Members of these groups have just called. */
 function openPace(...groups: readonly string[]) {
-  const atItsPace = pace();
+  const takeTurn = pace();
   const traffic = new Traffic();
   for (const group of groups) traffic.note(group);
   const heavy = namedWork();
@@ -20,7 +20,10 @@ function openPace(...groups: readonly string[]) {
         return traffic.isShared;
       },
     };
-    return workFor(whom, () => atItsPace(heavy.of(name), signal));
+    return workFor(whom, async () => {
+      using _turn = await takeTurn(signal);
+      return await heavy.of(name)();
+    });
   };
   const pass = async (ms: number) => {
     vi.advanceTimersByTime(ms);
@@ -77,6 +80,33 @@ test("a rest takes three seconds at most, and there is none once the others are 
   expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4"]);
 });
 
+test("a turn that somebody holds up ends by itself, and is followed by a rest as well", async () => {
+  const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
+  const takeTurn = pace({ longestTurnMs: 100 });
+  const begun: string[] = [];
+  const take = (name: string) => workFor(whom, () => takeTurn().finally(() => begun.push(name)));
+  const pass = async (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const [first, second, third] = [take("first"), take("second"), take("third")];
+  await pass(0);
+  await pass(100);
+  await pass(299);
+  expect(begun).toEqual(["first"]);
+  await pass(1);
+  expect(begun).toEqual(["first", "second"]);
+  // Whoever was late ends no turn but their own.
+  (await first)[Symbol.dispose]();
+  await pass(50);
+  (await second)[Symbol.dispose]();
+  await pass(149);
+  expect(begun).toEqual(["first", "second"]);
+  await pass(1);
+  expect(begun).toEqual(["first", "second", "third"]);
+  (await third)[Symbol.dispose]();
+});
+
 test("members of a group take turns", async () => {
   const { begun, start, finish, pass, settled } = openPace("a", "b");
   const all = [start("a1"), start("a2"), start("a3"), start("a4", { member: "another" })];
@@ -130,11 +160,7 @@ test("work that fails is followed by a rest as well, and the process keeps no pa
   expect(begun).toEqual(["a1", "a2"]);
   await finish("a2");
   await next;
-  const atItsPace = pace();
-  const within: string[] = [];
-  await atItsPace(async () => {
-    within.push("outer");
-    await atItsPace(async () => void within.push("inner"));
-  });
-  expect(within).toEqual(["outer", "inner"]);
+  const takeTurn = pace();
+  using _outer = await takeTurn();
+  using _inner = await takeTurn();
 });

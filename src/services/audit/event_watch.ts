@@ -41,8 +41,9 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   // Reading on and on is heavy work; most watchers read once, since they begin near the end.
   let readsOn = false;
   while (!signal.aborted) {
-    const read = () => caughtUp(sql, filter, at);
-    const news: News | undefined = !behind ? await hearing.next() : await (readsOn ? atItsPace(read, signal) : read());
+    // Held until the client's connection has taken the events, because turning them into messages takes longer than reading them.
+    using _turn = behind && readsOn ? await takeTurn(signal) : undefined;
+    const news: News | undefined = await (behind ? caughtUp(sql, filter, at) : hearing.next());
     readsOn = behind;
     if (!news) throw await historyLost(sql, filter, at);
     const first: bigint = news.first ?? at.number + 1n;
@@ -70,7 +71,8 @@ type News = {
   readonly missed: boolean;
 };
 
-const atItsPace = pace();
+// A client that reads slowly makes no other stream of its organization wait for longer.
+const takeTurn = pace({ longestTurnMs: 100 });
 
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
   const read = await stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead });
