@@ -3,6 +3,7 @@ import { type Call, type Caller, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { failureRate } from "../security/failure_rate.ts";
 import { type RateLimit, rateLimit } from "../security/rate_limit.ts";
+import { type LateRefusals, lateRefusals } from "./late_refusals.ts";
 
 /** The maximum number of calls per minute on this node; 0 sets no limit. */
 export type RateLimitSettings = {
@@ -20,6 +21,8 @@ export type RateLimits = {
   readonly ofCaller: (caller: Caller, values: Call["values"]) => void;
   /** Looks up a token, unless its network has sent too many unknown ones. */
   readonly ofToken: <T>(values: Call["values"], lookUp: () => Promise<T | undefined>) => Promise<T | undefined>;
+  /** Does work that these limits, and those of failures, may refuse. */
+  readonly late: LateRefusals;
 };
 
 type Scope = { readonly name: string; readonly limit: RateLimit; readonly policy: string };
@@ -40,6 +43,7 @@ export function rateLimits(settings: RateLimitSettings): RateLimits {
       take(ofOrganization, organization, values);
     },
     ofToken: tokenLookups(settings.unknownTokensPerAddressPerMinute),
+    late: lateRefusals(),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { CallValues } from "@postern/gateway";
+import { CallValues, type RequestGate } from "@postern/gateway";
 import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
 import { gate } from "../guards/authenticate.ts";
@@ -82,5 +82,7 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     noteAttempt: deps.noteAttempt,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
-  return { rules, interceptors, requestGate: report.atGate(bound.gated(gate(known))) };
+  const reported = report.atGate(bound.gated(gate(known)));
+  const requestGate: RequestGate = (context) => limits.late(() => reported(context));
+  return { rules, interceptors, requestGate };
 }

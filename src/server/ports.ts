@@ -223,10 +223,12 @@ type Refused = (error: unknown, request: HttpRequest) => Response | undefined;
  */
 const limitedRoute = (route: HttpRoute, limits: RateLimits, refused?: Refused): HttpRoute => ({
   ...route,
-  handle(request) {
+  async handle(request) {
     try {
-      limits.ofNetwork(request.network);
-      return route.handle(request);
+      return await limits.late(() => {
+        limits.ofNetwork(request.network);
+        return route.handle(request);
+      });
     } catch (error) {
       const response = refused?.(error, request);
       if (response) return response;
