@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -83,9 +84,30 @@ export const unreached = {
   CALLS_PER_ORGANIZATION_PER_MINUTE: calls,
 };
 
-/** Starts the service itself, and waits until it listens. */
+const launcher = readFileSync(new URL("../bin/postern", import.meta.url), "utf8");
+
+/** A part of the command with which the program starts Node. */
+function launched(part: RegExp): string {
+  const [, found] = part.exec(launcher) ?? [];
+  if (found === undefined) throw new Error(`bin/postern has nothing like ${part}`);
+  return found;
+}
+
+/** The options of Node and the environment that the program has. */
+const ofProgram = {
+  nodeOptions: launched(/ node ((?:--\S+ )+)"\$@"/)
+    .trim()
+    .split(" "),
+  env: { GLIBC_TUNABLES: launched(/GLIBC_TUNABLES-([^}]+)\}/) },
+};
+
+/** Starts the service itself, as the program starts it, and waits until it listens. */
 export const servePostern = ({ env, ...options }: ServeOptions = {}): Promise<Served> =>
-  serve(new URL("./servers/postern.ts", import.meta.url), { ...options, env: { ...unreached, ...env } });
+  serve(new URL("./servers/postern.ts", import.meta.url), {
+    ...ofProgram,
+    ...options,
+    env: { ...ofProgram.env, ...unreached, ...env },
+  });
 
 /** Finds the process of a database's server that the others are children of. */
 export async function postmasterOf(databaseUrl: string): Promise<number> {

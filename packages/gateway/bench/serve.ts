@@ -12,10 +12,11 @@ export type Served = AsyncDisposable & {
   readonly usage: (how?: "collect") => Promise<Usage>;
 };
 
-/** Environment, arguments and output of a server. */
+/** Environment, arguments, options of Node and output of a server. */
 export type ServeOptions = {
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  readonly nodeOptions?: readonly string[];
   readonly output?: "inherit" | "ignore" | "pipe";
 };
 
@@ -27,10 +28,10 @@ type Message = { readonly url?: string; readonly usage?: Usage };
 /** Starts a program that tells where it listens, and waits until it does. */
 export async function serve(
   program: URL,
-  { env = {}, args = [], output = "inherit" }: ServeOptions = {},
+  { env = {}, args = [], nodeOptions = [], output = "inherit" }: ServeOptions = {},
 ): Promise<Served> {
   const child = fork(fileURLToPath(program), [...args], {
-    execArgv: [...process.execArgv, "--expose-gc"],
+    execArgv: [...process.execArgv, ...nodeOptions, "--expose-gc"],
     env: { ...ownEnv(), ...env },
     stdio: ["ignore", output, output, "ipc"],
   });
