@@ -21,7 +21,7 @@ export type RateLimits = {
   readonly ofCaller: (caller: Caller, values: Call["values"]) => void;
   /** Looks up a token, unless its network has sent too many unknown ones. */
   readonly ofToken: <T>(values: Call["values"], lookUp: () => Promise<T | undefined>) => Promise<T | undefined>;
-  /** Does work that these limits, and those of failures, may refuse. */
+  /** Does work; if these limits, or those of failed sign-ins, refuse it, the refusal comes late. */
   readonly late: LateRefusals;
 };
 

@@ -178,3 +178,36 @@ test("limits by address refuse a call before its message is read, at each rpc th
     expect((await call("{this is not read")).status, method.name).toBe(429);
   }
 });
+
+test("callers and requests beyond a limit are refused late, also a crowd of them, and one that leaves or a node that stops harms nobody", async () => {
+  const postern = await startPostern({ callsPerAddressPerMinute: 1, trustedProxies });
+  const headers = from("203.0.113.9");
+  const refusedBy: readonly ((signal?: AbortSignal) => Promise<Response>)[] = [
+    (signal) => fetch(postern.url + me, { headers, signal: signal ?? null }),
+    (signal) => fetch(`${postern.url}/oauth/token`, { method: "POST", headers, signal: signal ?? null }),
+  ];
+  try {
+    for (const refusal of refusedBy) {
+      let shortestMs = Number.POSITIVE_INFINITY;
+      for (let n = 0; n < 5; n++) {
+        const began = performance.now();
+        const { status } = await refusal();
+        if (status === 429) shortestMs = Math.min(shortestMs, performance.now() - began);
+      }
+      // A timer may be a little early, by Node's rounding.
+      expect(shortestMs).toBeGreaterThan(95);
+      expect(shortestMs).toBeLessThan(Number.POSITIVE_INFINITY);
+      const crowd = await Promise.all(Array.from({ length: 150 }, () => refusal()));
+      expect(new Set(crowd.map(({ status }) => status))).toEqual(new Set([429]));
+      const leaving = new AbortController();
+      const left = refusal(leaving.signal).catch((error: Error) => error.name);
+      setImmediate(() => leaving.abort());
+      expect(await left).toBe("AbortError");
+    }
+    expect((await postern.admin.get(me, from("203.0.113.10"))).status).toBe(200);
+  } finally {
+    const waiting = refusedBy.map((refusal) => refusal().catch(() => undefined));
+    await postern[Symbol.asyncDispose]();
+    await Promise.all(waiting);
+  }
+});

@@ -4,6 +4,7 @@ import { followTail } from "../../../src/events/follow.ts";
 import { numberAll } from "../../../src/events/numbering.ts";
 import { beginning } from "../../../src/events/position.ts";
 import type { Sql } from "../../../src/postgres/pool/connect.ts";
+import { type WorkedFor, workFor } from "../../../src/security/current_share.ts";
 import { watch } from "../../../src/services/audit/event_watch.ts";
 import { oneConnection, openTestLog } from "../../events/log_of.ts";
 
@@ -30,6 +31,12 @@ async function openLosing() {
           values (${stream}, ${stream}, 1, 'member.removed', '{}', 'request', now())`;
         await numberAll(sql);
       }
+    },
+    /** Writes so many numbered events in one batch. */
+    async writeMany(count: number) {
+      await other.sql`insert into events (owner, stream, version, type, payload, request_id, time)
+        select 'many', 'many', n, 'member.removed', '{}', 'request', now() from generate_series(1, ${count}::integer) n`;
+      await numberAll(sql);
     },
     /** Ends the log after a number, as an asynchronous standby does that is promoted. */
     lose: (after: number) =>
@@ -134,3 +141,28 @@ function afterFirst(sql: Sql, act: () => Promise<void>): Sql {
     },
   });
 }
+
+test("while others call, a watch that catches up makes the next of its organization wait until its client has what was read", async () => {
+  await using log = await openLosing();
+  await log.writeMany(150);
+  const { sql, tail } = log;
+  const { signal } = new AbortController();
+  const whom: WorkedFor = { shares: [["busy", "caller"]], isShared: true };
+  /** Opens a watch; returns a function that takes its next events. */
+  const open = () => {
+    const events = watch({ sql, tail, filter, signal }, { at: beginning });
+    const take = async (count: number) => {
+      for (let n = 0; n < count; n++) expect((await events.next()).done).toBe(false);
+    };
+    return (count: number) => workFor(whom, () => take(count));
+  };
+  const [first, second] = [open(), open()];
+  await first(100);
+  const began = performance.now();
+  // It has read the other fifty, and its client takes none of them after this one.
+  await first(1);
+  await second(100);
+  await second(1);
+  // A turn that is held up lasts 100 ms, and its rest three times as long.
+  expect(performance.now() - began).toBeGreaterThan(390);
+});
