@@ -1,4 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../postgres/pool/connect.ts";
+import type { ProcessLog } from "../postgres/process_log.ts";
 
 /** A select of the events without a number that the transaction sees: those that get the next ones. */
 export const unnumberedOf = (sql: Sql) => sql`
@@ -21,12 +23,32 @@ export async function numberEvents(sql: Sql): Promise<boolean> {
   return (row?.numbered ?? 0) >= batch;
 }
 
-/** Numbers all events that are committed by now. */
-export async function numberAll(sql: Sql): Promise<void> {
-  for (let isMore = true; isMore; ) {
+/** Numbers all events that are committed by now; called between two batches. */
+export async function numberAll(sql: Sql, between = async (_numbered: number): Promise<void> => {}): Promise<void> {
+  for (;;) {
     const [row] = await sql<{ numbered: number }[]>`select number_events(true) as numbered`;
-    isMore = (row?.numbered ?? 0) >= batch;
+    const numbered = row?.numbered ?? 0;
+    if (numbered < batch) return;
+    await between(numbered);
   }
+}
+
+const reportMs = 10_000;
+
+/**
+ * Numbers the events of a log before a node follows it. After an upgrade from release 0.1.0 these are all events: whoever waits for a later
+ * one would wait for them, too. Half of the time belongs to the calls of others.
+ */
+export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
+  let [events, endedAt, reportedAt] = [0, performance.now(), performance.now()];
+  await numberAll(sql, async (numbered) => {
+    events += numbered;
+    await pause(performance.now() - endedAt);
+    endedAt = performance.now();
+    if (endedAt - reportedAt < reportMs) return;
+    reportedAt = endedAt;
+    log.info({ events }, "the events of the log are being numbered");
+  });
 }
 
 /** The number of seconds that the oldest event without a number has been waiting for one; 0 if there is none. */

@@ -4,9 +4,9 @@ import { type Call, callOrigin, type Deps, keys, newId, systemCall } from "../de
 import { type Attempts, attemptsOf } from "../events/attempts.ts";
 import type { NewFact } from "../events/fact.ts";
 import { factCaches, happenedBy } from "../events/fact_cache.ts";
-import { followTail } from "../events/follow.ts";
+import { followTail, type Tail } from "../events/follow.ts";
 import { type CommandOrigin, openLog } from "../events/log.ts";
-import { numberEvents } from "../events/numbering.ts";
+import { numberBacklog, numberEvents } from "../events/numbering.ts";
 import { type CallerCache, callerCache } from "../guards/caller_cache.ts";
 import { isStatementTimeout, StartError } from "../postgres/failure.ts";
 import { migrate } from "../postgres/migrate.ts";
@@ -140,7 +140,9 @@ type FollowOptions = {
 };
 
 /** Follows the log by reads that do not wait for the statements of calls. */
-function followLog({ sql, longRunning, writable, logger }: FollowOptions) {
+async function followLog({ sql, longRunning, writable, logger }: FollowOptions): Promise<Tail> {
+  const onError = (error: unknown) => logger.warn({ err: error }, "the log cannot be followed; trying again");
+  await numberBacklog(longRunning, logger).catch(onError);
   // All events of a transaction are numbered by one statement, which would never succeed for a million events without a longer timeout.
   const numberForLong = (error: unknown) =>
     isStatementTimeout(error) ? numberEvents(longRunning) : Promise.reject(error);
@@ -148,7 +150,7 @@ function followLog({ sql, longRunning, writable, logger }: FollowOptions) {
     number: () => numberEvents(sql).catch(numberForLong),
     read: writable.read,
     everyMs: followMs,
-    onError: (error) => logger.warn({ err: error }, "the log cannot be followed; trying again"),
+    onError,
   });
 }
 

@@ -2,14 +2,18 @@ import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
+import { createLogger } from "../../src/config/logger.ts";
 import { eventsAfter, type StoredEvent } from "../../src/events/follow.ts";
 import { numberAll } from "../../src/events/numbering.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { openRuntime } from "../../src/runtime/runtime.ts";
+import { freshDatabase } from "../database.ts";
 import { fastFolder } from "../fast_folder.ts";
 import { oneOf, type Random } from "../fuzz/random.ts";
 import { startPostern } from "../harness.ts";
 import { ask, postmasterOf, quiet } from "../postgres/embedded/holder.ts";
+import { testConfig } from "../settings.ts";
 import { oneConnection, unique } from "./log_of.ts";
 
 const settings = { fsync: "off", full_page_writes: "off", max_connections: "50", max_prepared_transactions: "50" };
@@ -226,6 +230,20 @@ test(`whatever is open, killed or recovered meanwhile, each event gets one numbe
     );
   expect(found.length).toBeGreaterThan(1_000);
 }, 240_000);
+
+test("a node follows the log from its end, once what was written without numbers has them", async () => {
+  await using database = await freshDatabase();
+  const { url: databaseUrl } = database;
+  await migrate({ url: databaseUrl, log: quiet });
+  await ask(databaseUrl, fresh(60_000));
+  const config = { ...testConfig(), databaseUrl };
+  await using runtime = await openRuntime(config, { logger: createLogger(config) });
+  const followed: bigint[] = [];
+  runtime.tail.listen({ events: (events) => followed.push(...events.map(({ number }) => number)), lost() {} });
+  await ask(databaseUrl, fresh(1));
+  await vi.waitFor(() => expect(followed.at(-1)).toBe(60_001n), { timeout: wait });
+  expect(followed).toEqual([60_001n]);
+}, 120_000);
 
 test("a batch that takes longer than statements may gets its numbers", async () => {
   await using postern = await startPostern({ databaseStatementTimeoutMs: 5_000 });

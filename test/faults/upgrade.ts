@@ -60,6 +60,12 @@ export async function upgradeUnderTraffic({ commit, bin, users, events, calls }:
   await ready(node);
   const seconds = Math.round((performance.now() - began) / 1000);
   const during = traffic.cut();
+  const [unnumbered] = await ask<{ count: number }>(
+    databaseUrl,
+    `select count(*)::integer from (select position from events where position <= ${filled?.last}) e
+     left join event_numbers n using (position) where n.number is null`,
+  );
+  expect(unnumbered?.count).toBe(0);
   traffic.urls.push(node.url);
   const features = { newer: node.url, older: earlier.url, token, dataDir };
   await Promise.all([traffic.more(calls), useNewFeatures(features)]);
