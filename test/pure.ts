@@ -12,7 +12,7 @@ export const pureTests: readonly string[] = [
   "test/{conformance,docs,errors,messages}/*.test.ts",
   "test/config/{config,logger}.test.ts",
   "test/events/{batch,fact_cache,personal}.test.ts",
-  "test/guards/{caller_cache,late_refusals,late_rules,cached_lookup,report,validate}.test.ts",
+  "test/guards/{caller_cache,large_calls,late_refusals,late_rules,cached_lookup,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
   "test/notify/{retry_after,silence,webhook}.test.ts",
   "test/postgres/{failure,pool/servers}.test.ts",

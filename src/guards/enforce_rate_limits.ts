@@ -1,4 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
+import type { RequestGate } from "@postern/gateway";
 import { type Call, type Caller, keys } from "../deps.ts";
 import { refuse } from "../errors.ts";
 import { failureRate } from "../security/failure_rate.ts";
@@ -23,6 +24,8 @@ export type RateLimits = {
   readonly ofToken: <T>(values: Call["values"], lookUp: () => Promise<T | undefined>) => Promise<T | undefined>;
   /** Does work; if these limits, or those of failed sign-ins, refuse it, the refusal comes late. */
   readonly late: LateRefusals;
+  /** The same for a gate. */
+  readonly lateGate: (gate: RequestGate) => RequestGate;
 };
 
 type Scope = { readonly name: string; readonly limit: RateLimit; readonly policy: string };
@@ -33,6 +36,7 @@ export function rateLimits(settings: RateLimitSettings): RateLimits {
   const ofAddress = scopeOf("address", settings.callsPerAddressPerMinute);
   const ofCaller = scopeOf("caller", settings.callsPerCallerPerMinute);
   const ofOrganization = scopeOf("organization", settings.callsPerOrganizationPerMinute);
+  const late = lateRefusals();
   return {
     ofNetwork(network, values) {
       if (network !== undefined) take(ofAddress, network, values);
@@ -43,7 +47,8 @@ export function rateLimits(settings: RateLimitSettings): RateLimits {
       take(ofOrganization, organization, values);
     },
     ofToken: tokenLookups(settings.unknownTokensPerAddressPerMinute),
-    late: lateRefusals(),
+    late,
+    lateGate: (gate) => (context) => late(() => gate(context), context.timeoutMs()),
   };
 }
 

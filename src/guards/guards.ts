@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { isRead, once } from "@postern/gateway";
+import { isRead } from "@postern/gateway";
 import type { Call, Deps } from "../deps.ts";
 import { reasonOf } from "../errors.ts";
 import type { LateRule, MessageRule } from "../rules.ts";
@@ -12,21 +12,11 @@ import { type ChosenIds, chosenIds } from "./chosen_ids.ts";
 import { crossFieldRules } from "./cross_field.ts";
 import type { Lookups } from "./held_permissions.ts";
 import { type IdempotencyOptions, idempotency, type Keyed } from "./idempotency.ts";
-import {
-  before,
-  callOf,
-  forEachMethod,
-  messageOf,
-  type Next,
-  type Request,
-  type Step,
-  type StreamRequest,
-  type UnaryRequest,
-  withMessages,
-} from "./interceptor.ts";
+import { before, callOf, forEachMethod, type Request, type Step, type UnaryRequest } from "./interceptor.ts";
 import { largeCalls } from "./large_calls.ts";
 import { lateViolations } from "./late_rules.ts";
 import type { Outages } from "./outage.ts";
+import { checkAgain, rechecked } from "./recheck.ts";
 import { refusedWrites } from "./refused_writes.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
@@ -67,8 +57,8 @@ export function guards(options: GuardOptions): Interceptor[] {
     before(wellFormed),
     authorized(allowed, keyed),
     options.streams,
-    largeCalls(),
-    rechecked([known, wellFormed, allowed]),
+    largeCalls(checkAgain([known, allowed])),
+    rechecked(checkAgain([known, wellFormed, allowed])),
     lostRacesAgain,
     oncePerKey(keyed),
     before((method) => crossFieldRules(method, declared, late(method))),
@@ -147,31 +137,3 @@ const recorded = ({ service, method, contextValues }: UnaryRequest, message: Mes
 /** Reruns a command that lost a race from its read. This is outside of the key, because the command may have lost to its own repetition. */
 const lostRacesAgain: Interceptor = (next) => (request) =>
   isRead(request.method) || request.stream ? next(request) : retry(() => next(request), request);
-
-const recheckMs = 1000;
-
-/** Repeats the checks for a stream before sending a message, at most once a second, because it may outlive its token and roles. */
-function rechecked(steps: readonly StepOf[]): Interceptor {
-  return (next) => (request) => (request.stream ? recheckedStream(steps, request, next) : next(request));
-}
-
-async function recheckedStream(steps: readonly StepOf[], request: StreamRequest, next: Next) {
-  const message = await messageOf(request);
-  const response = await next({ ...request, message: once(message) });
-  const call = callOf(request);
-  const check = async () => {
-    for (const step of steps) await step(request.method)(message, call);
-  };
-  return response.stream ? withMessages(response, eachChecked(response.message, check)) : response;
-}
-
-async function* eachChecked<T>(messages: AsyncIterable<T>, check: () => Promise<void>): AsyncGenerator<T> {
-  let last = performance.now();
-  for await (const message of messages) {
-    if (performance.now() - last > recheckMs) {
-      await check();
-      last = performance.now();
-    }
-    yield message;
-  }
-}

@@ -5,6 +5,7 @@ import { refuse } from "../errors.ts";
 import { pace } from "../security/pace.ts";
 import { NoPlace, placesFor } from "../security/places.ts";
 import { callOf, forEachMethod, type Next, type UnaryRequest } from "./interceptor.ts";
+import { type CheckAgain, recheckMs } from "./recheck.ts";
 
 // Each keeps a process of the database busy and holds its items in memory; an import sends as many batches at once.
 const places = { limit: 4, waitMs: 30_000 };
@@ -14,9 +15,9 @@ const usualPage = 100;
 
 /**
  * Limits the batches and long pages that a node works on at once. Organizations take turns, and one alone leaves a place to others. While
- * others call, those of an organization keep a pace.
+ * others call, those of an organization keep a pace. A call that waited for long is checked again before its work begins.
  */
-export function largeCalls(): Interceptor {
+export function largeCalls(checkAgain: CheckAgain): Interceptor {
   const inPlace = placesFor(places);
   const takeTurn = pace();
   const isLarge = forEachMethod(sizeOf);
@@ -26,9 +27,23 @@ export function largeCalls(): Interceptor {
   };
 
   async function atItsPace(request: UnaryRequest, next: Next) {
-    const { signal } = callOf(request);
-    using _turn = await takeTurn(signal);
-    return await inPlace(() => next(request), { signal });
+    const call = callOf(request);
+    const arrived = performance.now();
+    // For the turn and the place together: a call that never began is told so before its deadline.
+    const overdue = new AbortController();
+    const timer = setTimeout(() => overdue.abort(new NoPlace("no turn")), places.waitMs);
+    try {
+      const signal = AbortSignal.any([call.signal, overdue.signal]);
+      using turn = await takeTurn(signal);
+      const work = async () => {
+        turn.begin();
+        if (performance.now() - arrived > recheckMs) await checkAgain(request, request.message);
+        return await next(request);
+      };
+      return await inPlace(work, { signal });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 

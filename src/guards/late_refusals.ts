@@ -1,12 +1,12 @@
 import { reasonOf } from "../errors.ts";
 import type { Reason } from "../reasons.ts";
 
-/** Does work; if a limit refuses it, the refusal comes late. */
-export type LateRefusals = <A>(work: () => A | Promise<A>) => A | Promise<A>;
+/** Does work for a caller with so much time left; if a limit refuses it, the refusal comes late. */
+export type LateRefusals = <A>(work: () => A | Promise<A>, leftMs?: number) => A | Promise<A>;
 
 const lateMs = 100;
-// Beyond these, callers are refused at once, because each holds its request as long as it waits.
-const mostWaiting = 100;
+// Beyond these, callers are refused at once, because each holds its request as long as it waits: half of what a connection may have open.
+const mostWaiting = 64;
 
 const ofLimits: readonly (Reason | undefined)[] = ["RATE_LIMIT", "PASSWORD_ATTEMPTS"];
 
@@ -17,21 +17,22 @@ const ofLimits: readonly (Reason | undefined)[] = ["RATE_LIMIT", "PASSWORD_ATTEM
 export function lateRefusals(): LateRefusals {
   let waiting = 0;
 
-  async function late(error: unknown): Promise<never> {
+  async function late(error: unknown, leftMs: number): Promise<never> {
     if (isOfLimit(error) && waiting < mostWaiting) {
       waiting++;
-      await new Promise((resolve) => setTimeout(resolve, lateMs).unref());
+      // A caller in a hurry still learns which limit it was, instead of reaching its deadline.
+      await new Promise((resolve) => setTimeout(resolve, Math.min(lateMs, leftMs / 2)).unref());
       waiting--;
     }
     throw error;
   }
 
-  return (work) => {
+  return (work, leftMs = Number.POSITIVE_INFINITY) => {
     try {
       const pending = work();
-      return pending instanceof Promise ? pending.catch(late) : pending;
+      return pending instanceof Promise ? pending.catch((error) => late(error, leftMs)) : pending;
     } catch (error) {
-      if (isOfLimit(error)) return late(error);
+      if (isOfLimit(error)) return late(error, leftMs);
       throw error;
     }
   };

@@ -2,8 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { currentWork, type WorkedFor } from "./current_share.ts";
 import { type Share, Turns, unknownCallers } from "./turns.ts";
 
-/** Waits for the turn of heavy work; disposing of it ends the turn. Rejects if the work is no longer wanted before its turn. */
-export type TakeTurn = (signal?: AbortSignal) => Promise<Disposable>;
+/** The turn of heavy work; disposing of it ends the turn. */
+export type Turn = Disposable & {
+  /** Notes that the work begins only now, because it waited for something else in its turn. */
+  readonly begin: () => void;
+};
+
+/** Waits for the turn of heavy work. Rejects if the work is no longer wanted before its turn. */
+export type TakeTurn = (signal?: AbortSignal) => Promise<Turn>;
 
 export type PaceOptions = {
   /** The time after which a turn ends by itself, for work that others can hold up. */
@@ -52,8 +58,8 @@ export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
     await promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  function begun(whom: WorkedFor, [group]: Share): Disposable {
-    const began = performance.now();
+  function begun(whom: WorkedFor, [group]: Share): Turn {
+    let began = performance.now();
     let isOver = false;
     const end = () => {
       if (isOver) return;
@@ -63,7 +69,10 @@ export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
       else goOn(group);
     };
     const timer = longestTurnMs === undefined ? undefined : setTimeout(end, longestTurnMs).unref();
-    return { [Symbol.dispose]: end };
+    const begin = () => {
+      began = performance.now();
+    };
+    return { begin, [Symbol.dispose]: end };
   }
 
   function goOn(group: string): void {
@@ -73,7 +82,7 @@ export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
   }
 }
 
-const noTurn: Disposable = { [Symbol.dispose]() {} };
+const noTurn: Turn = { begin() {}, [Symbol.dispose]() {} };
 
 // Whoever calls once every few seconds makes others rest for a part of the time only.
 const sharedMs = 1_000;

@@ -1,5 +1,5 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { CallValues, type RequestGate } from "@postern/gateway";
+import { CallValues } from "@postern/gateway";
 import type { Config } from "../config/config.ts";
 import { keys } from "../deps.ts";
 import { gate } from "../guards/authenticate.ts";
@@ -82,7 +82,6 @@ function guarded(runtime: Runtime, options: GuardedOptions) {
     noteAttempt: deps.noteAttempt,
     idempotency: { recordOf: lookups.doneBeforeRead(deps.sql), keyring: deps.secrets.keyring, clock: deps.clock },
   });
-  const reported = report.atGate(bound.gated(gate(known)));
-  const requestGate: RequestGate = (context) => limits.late(() => reported(context));
+  const requestGate = limits.lateGate(report.atGate(bound.gated(gate(known))));
   return { rules, interceptors, requestGate };
 }

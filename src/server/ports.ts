@@ -61,7 +61,10 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   const consolePage = await consoleParts(config, signIn, limits);
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits, capacity: bound, issuer: signIn.issuer }),
-    standard: { interceptors: [quietLines.interceptor], requestGate: quietLines.atGate(standardGate(limits)) },
+    standard: {
+      interceptors: [quietLines.interceptor],
+      requestGate: limits.lateGate(quietLines.atGate(standardGate(limits))),
+    },
     onError: lines.onError,
     ...ofContract,
     pageOf: lostPage,
@@ -144,10 +147,11 @@ type SignInOptions = {
 
 /** The origins of applications. Their pages may call, and may read responses to tokens of their own application, or to invalid tokens. */
 const originsOfApplications = (isRegistered: IsRegistered, limits: RateLimits): CallerOrigins => ({
-  async mayAsk(origin, values) {
-    limits.ofNetwork(values.get(keys.network), values);
-    return isRegistered(origin);
-  },
+  mayAsk: async (origin, values) =>
+    limits.late(() => {
+      limits.ofNetwork(values.get(keys.network), values);
+      return isRegistered(origin);
+    }),
   mayRead: (origin, values) => values.get(keys.caller)?.application?.origins.includes(origin) === true,
   // Responses of rpcs for anyone stay unreadable: a page could otherwise make each of its visitors guess passwords with CreateSession, from
   // as many addresses.

@@ -10,12 +10,16 @@ const throwing = (error: unknown) => () => {
 };
 
 /** A call that is refused; its outcome is the error once the caller has been told. */
-function refusedCall(late: LateRefusals, work: () => unknown = throwing(refuse.because("RATE_LIMIT"))) {
+function refusedCall(
+  late: LateRefusals,
+  work: () => unknown = throwing(refuse.because("RATE_LIMIT")),
+  leftMs?: number,
+) {
   const call: { outcome?: unknown } = {};
   const told = (error: unknown) => {
     call.outcome = error;
   };
-  Promise.resolve(late(work)).catch(told);
+  Promise.resolve(late(work, leftMs)).catch(told);
   return call;
 }
 
@@ -54,9 +58,19 @@ test("other outcomes come at once: a result, another refusal, and that of a node
   }
 });
 
-test("a hundred wait, and the next are refused at once, until somebody has been told", async () => {
+test("a caller whose deadline is near is told before it", async () => {
   const late = lateRefusals();
-  const waiting = Array.from({ length: 100 }, () => refusedCall(late));
+  const error = refuse.because("RATE_LIMIT");
+  const calls = [throwing(error), () => Promise.reject(error)].map((work) => refusedCall(late, work, 50));
+  await pass(24);
+  expect(calls.map(({ outcome }) => outcome)).toEqual([undefined, undefined]);
+  await pass(1);
+  expect(calls.map(({ outcome }) => outcome)).toEqual([error, error]);
+});
+
+test("64 wait, and the next are refused at once, until somebody has been told", async () => {
+  const late = lateRefusals();
+  const waiting = Array.from({ length: 64 }, () => refusedCall(late));
   const next = refusedCall(late);
   await settled();
   expect([next.outcome !== undefined, waiting.some(({ outcome }) => outcome)]).toEqual([true, false]);

@@ -80,6 +80,24 @@ test("a rest takes three seconds at most, and there is none once the others are 
   expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4"]);
 });
 
+test("work that waits for something else in its turn is followed by a rest for the work alone", async () => {
+  const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
+  const takeTurn = pace();
+  const turn = await workFor(whom, () => takeTurn());
+  const next = vi.fn();
+  const following = workFor(whom, () => takeTurn()).then(next);
+  vi.advanceTimersByTime(5_000);
+  turn.begin();
+  vi.advanceTimersByTime(20);
+  turn[Symbol.dispose]();
+  vi.advanceTimersByTime(59);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(next).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  await following;
+  expect(next).toHaveBeenCalledOnce();
+});
+
 test("a turn that somebody holds up ends by itself, and is followed by a rest as well", async () => {
   const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
   const takeTurn = pace({ longestTurnMs: 100 });
