@@ -61,10 +61,7 @@ export async function openPorts(runtime: Runtime, config: Config, observers: Obs
   const consolePage = await consoleParts(config, signIn, limits);
   const served = gateway({
     ...guardedServices(runtime, config, { lines, limits, capacity: bound, issuer: signIn.issuer }),
-    standard: {
-      interceptors: [quietLines.interceptor],
-      requestGate: limits.lateGate(quietLines.atGate(standardGate(limits))),
-    },
+    standard: { interceptors: [quietLines.interceptor], requestGate: standardGate(quietLines, limits) },
     onError: lines.onError,
     ...ofContract,
     pageOf: lostPage,
@@ -213,11 +210,12 @@ const ofContract = {
 };
 
 /** The gate of health and reflection. Load balancers call health, so no client may use up that limit, whatever its address. */
-const standardGate =
-  (limits: RateLimits): RequestGate =>
-  ({ service, values }) => {
-    if (service.typeName !== "grpc.health.v1.Health") limits.ofNetwork(values.get(keys.network), values);
-  };
+const standardGate = (lines: Report, limits: RateLimits): RequestGate =>
+  limits.lateGate(
+    lines.atGate(({ service, values }) => {
+      if (service.typeName !== "grpc.health.v1.Health") limits.ofNetwork(values.get(keys.network), values);
+    }),
+  );
 
 type Refused = (error: unknown, request: HttpRequest) => Response | undefined;
 

@@ -179,12 +179,16 @@ test("limits by address refuse a call before its message is read, at each rpc th
   }
 });
 
+const preflight = { origin: "https://app.example.com", "access-control-request-method": "GET" };
+
 test("callers and requests beyond a limit are refused late, also a crowd of them, and one that leaves or a node that stops harms nobody", async () => {
   const postern = await startPostern({ callsPerAddressPerMinute: 1, trustedProxies });
   const headers = from("203.0.113.9");
   const refusedBy: readonly ((signal?: AbortSignal) => Promise<Response>)[] = [
     (signal) => fetch(postern.url + me, { headers, signal: signal ?? null }),
     (signal) => fetch(`${postern.url}/oauth/token`, { method: "POST", headers, signal: signal ?? null }),
+    (signal) =>
+      fetch(postern.url + me, { method: "OPTIONS", headers: { ...headers, ...preflight }, signal: signal ?? null }),
   ];
   try {
     for (const refusal of refusedBy) {
