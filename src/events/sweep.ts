@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "../postgres/pool/connect.ts";
+import { rest } from "../security/pace.ts";
 import { lookAgain } from "./follow.ts";
 import { giveLeaseBack, isHeldByAnother, takeLease } from "./lease.ts";
 
 /** A kind of expired data to delete regularly. */
 export type Chore = {
   readonly name: string;
-  /** Deletes at most this many rows; returns how many it deleted. */
+  /** Deletes at most this many rows; returns how many it deleted or looked at: as many as it may if there may be more. */
   readonly batch: (most: number) => Promise<number>;
 };
 
@@ -27,11 +28,14 @@ const most = 1_000;
 // If a node stops, another continues after this time.
 const longestPollMs = 5_000;
 
-/** Deletes expired data in small batches, on one node at a time. */
+/**
+ * Deletes expired data in small batches, on one node at a time. After a restore, or when no node was running, there may be millions of rows:
+ * half of the time belongs to the calls of others.
+ */
 export function startSweep(options: SweepOptions): AsyncDisposable {
   const { sql, work = "sweep", chores, everyMs = 60_000, clock = () => new Date(), onError } = options;
   const lease = { work, holder: randomUUID(), seconds: 30 + (2 * everyMs) / 1000 };
-  let stopped = false;
+  const stopping = new AbortController();
   let mayHold = false;
   let nextAt = 0;
   const pollMs = Math.min(everyMs, longestPollMs);
@@ -39,7 +43,7 @@ export function startSweep(options: SweepOptions): AsyncDisposable {
 
   return {
     async [Symbol.asyncDispose]() {
-      stopped = true;
+      stopping.abort();
       await stop();
       if (mayHold) await giveLeaseBack(sql, lease).catch((error: unknown) => onError(error, work));
     },
@@ -54,11 +58,15 @@ export function startSweep(options: SweepOptions): AsyncDisposable {
   }
 
   async function finish({ batch }: Chore): Promise<void> {
-    while (await mayGoOn()) if ((await batch(most)) < most) return;
+    while (await mayGoOn()) {
+      const began = performance.now();
+      if ((await batch(most)) < most) return;
+      await rest(performance.now() - began, stopping.signal);
+    }
   }
 
   async function mayGoOn(): Promise<boolean> {
-    if (stopped) return false;
+    if (stopping.signal.aborted) return false;
     // Until the response arrives, the lease may be held: the response could get lost.
     mayHold = true;
     mayHold = await takeLease(sql, lease);

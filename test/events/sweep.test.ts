@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { takeLease } from "../../src/events/lease.ts";
 import { type Chore, expiredRecords, inOrder, startSweep } from "../../src/events/sweep.ts";
@@ -104,6 +105,23 @@ test("everything is cleared away, batch by batch, by one node", async () => {
   await using _two = startSweep({ sql: database.sql, chores: [chore], onError });
   await vi.waitFor(() => expect(left()).toBe(0), 60_000);
   expect(asked).toEqual([1_000, 1_000]);
+});
+
+test("a batch that may not be the last is followed by a rest of its length", async () => {
+  await using database = await openDatabase();
+  const times: number[] = [];
+  const slow: Chore = {
+    name: "slow",
+    async batch(most) {
+      times.push(performance.now());
+      await pause(100);
+      return times.length < 3 ? most : 0;
+    },
+  };
+  await using _sweep = startSweep({ sql: database.sql, chores: [slow], everyMs: 3_600_000, onError });
+  await vi.waitFor(() => expect(times).toHaveLength(3), 60_000);
+  // Timers may be a little early.
+  for (const [n, time] of times.slice(1).entries()) expect(time - (times[n] ?? 0)).toBeGreaterThan(195);
 });
 
 test("a chore that fails keeps no other from being done", async () => {
