@@ -47,14 +47,6 @@ with gone as (
     select count(*)::int as count, max(expiration_date) as last from gone;
 
 with gone as (
-      delete from browser_sessions where (session_id) in (
-        select session_id from browser_sessions where expiration_date >= $1 and expiration_date <= $2 and not exists (select from sign_ons o where o.session_id = browser_sessions.session_id)
-        order by expiration_date limit $3 for update skip locked)
-      returning expiration_date
-    )
-    select count(*)::int as count, max(expiration_date) as last from gone;
-
-with gone as (
       delete from client_assertions where (app_id, hash) in (
         select app_id, hash from client_assertions where expiration_date >= $1 and expiration_date <= $2 and true
         order by expiration_date limit $3 for update skip locked)
@@ -77,6 +69,20 @@ with gone as (
       returning expiration_date
     )
     select count(*)::int as count, max(expiration_date) as last from gone;
+
+with due as materialized (
+    select session_id, coalesce(kept_until, expiration_date) as time,
+      exists (select from sign_ons o where o.session_id = b.session_id) as kept
+    from browser_sessions b
+    where coalesce(kept_until, expiration_date) >= $1 and coalesce(kept_until, expiration_date) <= $2
+    order by coalesce(kept_until, expiration_date) limit $3 for update skip locked
+  ),
+  gone as (delete from browser_sessions b using due where b.session_id = due.session_id and not due.kept),
+  kept as (
+    update browser_sessions b set kept_until = $4::timestamptz + interval '1 day' from due
+    where b.session_id = due.session_id and due.kept
+  )
+  select count(*)::int as count, max(time) as last from due;
 
 with gone as (
       delete from refresh_tokens where (hash) in (
