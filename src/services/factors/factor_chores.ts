@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import type { Chore } from "../../events/sweep.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
+import type { Keyring } from "../../security/seal.ts";
 import { secretContext } from "./factor_read.ts";
 
 // A challenge that has expired by one node's clock may still be valid by another's, so it stays marked as used for this long.
@@ -25,28 +26,48 @@ const deleteSpent = (sql: Sql, until: Date, most: number) => sql`
     select challenge from spent_challenges where expiration_date <= ${until}
     order by expiration_date limit ${most} for update skip locked)`;
 
+// A node that does not have the new key yet may seal under the earlier one, so they are looked through again.
+const lookAgainMs = 3_600_000;
+
 /**
  * Re-seals factor secrets under the current master key. They last for years, and would be lost with an old key that is removed from the
- * list after a rotation.
+ * list after a rotation. Each batch looks at the next ones in the order of their keys, and tells how many it looked at.
  */
-export const resealedFactors = ({ sql, secrets }: Pick<Deps, "sql" | "secrets">): Chore => ({
-  name: "factors sealed under an earlier master key",
-  async batch(most) {
-    const { keyring } = secrets;
-    if (keyring.earlier.length === 0) return 0;
-    const rows = await sealedEarlier(sql, keyring.earlier, most);
-    for (const { id, sealed } of rows) {
-      const again = Buffer.from(keyring.seal(keyring.open(sealed, secretContext(id)), secretContext(id)));
-      await sql`update factor_secrets set sealed = ${again} where factor_id = ${id} and sealed = ${sealed}`;
-    }
-    return rows.length;
-  },
-});
+export function resealedFactors({ sql, secrets: { keyring } }: Pick<Deps, "sql" | "secrets">): Chore {
+  let after = "";
+  let nextAt = 0;
+  return {
+    name: "factors sealed under an earlier master key",
+    async batch(most) {
+      if (keyring.earlier.length === 0 || performance.now() < nextAt) return 0;
+      const rows = await sql<Sealed[]>`
+        select factor_id as id, sealed from factor_secrets where factor_id > ${after} order by factor_id limit ${most}`;
+      const earlier = rows.filter(({ sealed }) => keyring.earlier.some((head) => sealed.indexOf(head) === 0));
+      if (earlier.length > 0)
+        await replaceSealed(
+          sql,
+          earlier.map((one) => resealed(keyring, one)),
+        );
+      const isEnd = rows.length < most;
+      after = isEnd ? "" : (rows.at(-1)?.id ?? "");
+      if (isEnd) nextAt = performance.now() + lookAgainMs;
+      return rows.length;
+    },
+  };
+}
 
 type Sealed = { readonly id: string; readonly sealed: Buffer };
 
-const sealedEarlier = (sql: Sql, heads: readonly Buffer[], most: number) => sql<Sealed[]>`
-  select factor_id as id, sealed from factor_secrets
-  where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array(${heads.map(hex).join()}, ',')) limit ${most}`;
+type Resealed = Readonly<Record<"id" | "before" | "sealed", string>>;
 
-const hex = (bytes: Buffer): string => bytes.toString("hex");
+function resealed(keyring: Keyring, { id, sealed }: Sealed): Resealed {
+  const again = keyring.seal(keyring.open(sealed, secretContext(id)), secretContext(id));
+  return { id, before: hex(sealed), sealed: hex(again) };
+}
+
+const replaceSealed = (sql: Sql, rows: readonly Resealed[]) => sql`
+  update factor_secrets f set sealed = decode(again.sealed, 'hex')
+  from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as again (id text, before text, sealed text)
+  where f.factor_id = again.id and f.sealed = decode(again.before, 'hex')`;
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
