@@ -140,25 +140,41 @@ type Turn = Job | { readonly owner: string; readonly id: null };
 function turns(sql: Sql) {
   const last = new Map<string, string>();
   return async (after: string, resting: readonly string[]): Promise<readonly Turn[]> => {
-    const before = JSON.stringify(Object.fromEntries(last));
-    const found = await sql<Turn[]>`
-      with recursive owners as (
-        (select owner from jobs where ended is null and owner > ${after} order by owner limit 1)
-        union all
-        select (select j.owner from jobs j where j.ended is null and j.owner > o.owner order by j.owner limit 1)
-        from owners o where o.owner is not null
-      )
-      select j.job_id as id, o.owner, j.type, j.stream, j.version, j.payload, j.actor, j.request_id as "requestId",
-        j.origin
-      from (select owner from owners where owner is not null limit ${organizationsAtOnce}) o left join lateral (
-        (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting})
-          and job_id > coalesce(${before}::text::jsonb->>o.owner, '') order by job_id limit 1)
-        union all
-        (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting}) order by job_id limit 1)
-        limit 1) j on true
-      order by o.owner`;
-    if (found.length === 0 && after === "") last.clear();
+    const owners = await ownersAfter(sql, after);
+    if (owners.length === 0 && after === "") last.clear();
+    if (owners.length === 0) return [];
+    const found = await jobsOf(
+      sql,
+      owners.map((owner) => ({ owner, last: last.get(owner) ?? "" })),
+      resting,
+    );
     for (const { id, owner } of found) if (id !== null) last.set(owner, id);
     return found;
   };
 }
+
+/** The next organizations with jobs after the given one. */
+async function ownersAfter(sql: Sql, after: string): Promise<readonly string[]> {
+  const found = await sql<{ owner: string }[]>`
+    with recursive owners as (
+      (select owner from jobs where ended is null and owner > ${after} order by owner limit 1)
+      union all
+      select (select j.owner from jobs j where j.ended is null and j.owner > o.owner order by j.owner limit 1)
+      from owners o where o.owner is not null
+    )
+    select owner from owners where owner is not null limit ${organizationsAtOnce}`;
+  return found.map(({ owner }) => owner);
+}
+
+type LastOf = Readonly<Record<"owner" | "last", string>>;
+
+/** The next job of each organization, whose last one is given. */
+const jobsOf = (sql: Sql, last: readonly LastOf[], resting: readonly string[]) => sql<Turn[]>`
+  select j.job_id as id, o.owner, j.type, j.stream, j.version, j.payload, j.actor, j.request_id as "requestId", j.origin
+  from jsonb_to_recordset(${JSON.stringify(last)}::text::jsonb) as o (owner text, last text) left join lateral (
+    (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting}) and job_id > o.last
+     order by job_id limit 1)
+    union all
+    (select * from jobs where ended is null and owner = o.owner and job_id <> all(${resting}) order by job_id limit 1)
+    limit 1) j on true
+  order by o.owner`;

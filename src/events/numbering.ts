@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { isLockLost } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import type { ProcessLog } from "../postgres/process_log.ts";
 
@@ -41,15 +42,23 @@ const reportMs = 10_000;
  */
 export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
   let [events, endedAt, reportedAt] = [0, performance.now(), performance.now()];
-  await numberAll(sql, async (numbered) => {
+  const between = async (numbered: number) => {
     events += numbered;
     await pause(performance.now() - endedAt);
     endedAt = performance.now();
     if (endedAt - reportedAt < reportMs) return;
     reportedAt = endedAt;
     log.info({ events }, "the events of the log are being numbered");
-  });
+  };
+  // Where many nodes start together, one may wait for the others for longer than for a lock.
+  while (!(await isDone(numberAll(sql, between))));
 }
+
+const isDone = (numbering: Promise<void>): Promise<boolean> =>
+  numbering.then(
+    () => true,
+    (error: unknown) => (isLockLost(error) ? false : Promise.reject(error)),
+  );
 
 /** The number of seconds that the oldest event without a number has been waiting for one; 0 if there is none. */
 export async function unnumberedSeconds(sql: Sql): Promise<number> {

@@ -98,6 +98,8 @@ async function advance(means: Means, run: StepRun, pace: Pace): Promise<Outcome 
     return "going on";
   }
   if (outcome === "ended" && migration.steps.length > 1) log.info(at, "step of a migration applied");
+  // Otherwise nodes that start together would take turns, one working while the other leaves the time to calls.
+  if (outcome === "overtaken" && step.kind === "batches") await pause(restMs);
   if (outcome !== "locked") return outcome;
   log.warn(at, "other statements hold a lock that the migration needs; trying again");
   await pause(restMs);

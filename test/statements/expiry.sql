@@ -94,12 +94,14 @@ select o.organization_id, e.owner, e.type, e.stream, e.version, e.payload, e.act
 from organizations o join events e
   on e.owner = o.organization_id and e.stream = o.organization_id and e.version = o.version
 where o.deleted and e.type = 'organization.deleted'
-  and not exists (select from jobs j where j.stream = o.organization_id and j.type = 'organization.deleted');
+  and not exists (select from jobs j
+    where j.owner = o.organization_id and j.stream = o.organization_id and j.type = 'organization.deleted');
 
-select factor_id as id, sealed from factor_secrets
-where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array($1, ',')) limit $2;
+select factor_id as id, sealed from factor_secrets where factor_id > $1 order by factor_id limit $2;
 
-update factor_secrets set sealed = $1 where factor_id = $2 and sealed = $3;
+update factor_secrets f set sealed = decode(again.sealed, 'hex')
+from jsonb_to_recordset($1::text::jsonb) as again (id text, before text, sealed text)
+where f.factor_id = again.id and f.sealed = decode(again.before, 'hex');
 
 select subscription_id as id, sealed, previous from subscription_secrets
 where encode(substring(sealed from 1 for 5), 'hex') = any(string_to_array($1, ','))

@@ -121,7 +121,8 @@ export const jobsOfEarlierReleases = ({ sql }: Pick<Deps, "sql">): Chore => ({
       from organizations o join events e
         on e.owner = o.organization_id and e.stream = o.organization_id and e.version = o.version
       where o.deleted and e.type = 'organization.deleted'
-        and not exists (select from jobs j where j.stream = o.organization_id and j.type = 'organization.deleted')`;
+        and not exists (select from jobs j
+          where j.owner = o.organization_id and j.stream = o.organization_id and j.type = 'organization.deleted')`;
     return begun.count;
   },
 });
