@@ -2,7 +2,7 @@ import { type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { outcomes_unless } from "../../gen/postern/v1/options_pb.ts";
 import { refuse } from "../errors.ts";
-import { pace } from "../security/pace.ts";
+import { takeHeavyTurn } from "../security/pace.ts";
 import { NoPlace, placesFor } from "../security/places.ts";
 import { callOf, forEachMethod, type Next, type UnaryRequest } from "./interceptor.ts";
 import { type CheckAgain, recheckMs } from "./recheck.ts";
@@ -19,7 +19,6 @@ const usualPage = 100;
  */
 export function largeCalls(checkAgain: CheckAgain): Interceptor {
   const inPlace = placesFor(places);
-  const takeTurn = pace();
   const isLarge = forEachMethod(sizeOf);
   return (next) => (request) => {
     if (request.stream || !isLarge(request.method)(request.message)) return next(request);
@@ -34,7 +33,7 @@ export function largeCalls(checkAgain: CheckAgain): Interceptor {
     const timer = setTimeout(() => overdue.abort(new NoPlace("no turn")), places.waitMs);
     try {
       const signal = AbortSignal.any([call.signal, overdue.signal]);
-      using turn = await takeTurn(signal);
+      using turn = await takeHeavyTurn({ signal });
       const work = async () => {
         turn.begin();
         if (performance.now() - arrived > recheckMs) await checkAgain(request, request.message);

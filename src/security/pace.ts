@@ -8,13 +8,17 @@ export type Turn = Disposable & {
   readonly begin: () => void;
 };
 
-/** Waits for the turn of heavy work. Rejects if the work is no longer wanted before its turn. */
-export type TakeTurn = (signal?: AbortSignal) => Promise<Turn>;
-
-export type PaceOptions = {
-  /** The time after which a turn ends by itself, for work that others can hold up. */
-  readonly longestTurnMs?: number;
+export type TurnOptions = {
+  /** Aborts when the work is no longer wanted. */
+  readonly signal?: AbortSignal | undefined;
+  /** The time after which the turn ends by itself, for work that others can hold up. */
+  readonly longestMs?: number;
+  /** The member of its group for which the work counts, by default its caller. */
+  readonly member?: string;
 };
+
+/** Waits for the turn of heavy work. Rejects if the work is no longer wanted before its turn. */
+export type TakeTurn = (options?: TurnOptions) => Promise<Turn>;
 
 // Work that takes a quarter of the time leaves others three quarters.
 const timesRest = 3;
@@ -32,17 +36,17 @@ export const rest = (ms: number, signal: AbortSignal): Promise<void> =>
  * it took, so that others find the processor and the database free most of the time. Members of a group take turns. A group that is alone
  * need not wait.
  */
-export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
+export function pace(): TakeTurn {
   // A group has a line as long as work of it is under way, or rests.
   const lines = new Map<string, Turns<() => void>>();
 
-  return async (signal) => {
+  return async ({ signal, longestMs, member } = {}) => {
     const whom = currentWork();
     signal?.throwIfAborted();
     if (!whom.isShared) return noTurn;
-    const [share] = whom.shares;
-    await turn(share, signal);
-    return begun(whom, share);
+    const [[group, caller]] = whom.shares;
+    await turn([group, member ?? caller], signal);
+    return begun(whom, group, longestMs);
   };
 
   async function turn(share: Share, signal: AbortSignal | undefined): Promise<void> {
@@ -58,7 +62,7 @@ export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
     await promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  function begun(whom: WorkedFor, [group]: Share): Turn {
+  function begun(whom: WorkedFor, group: string, longestMs: number | undefined): Turn {
     let began = performance.now();
     let isOver = false;
     const end = () => {
@@ -68,7 +72,7 @@ export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
       if (whom.isShared) setTimeout(goOn, restAfter(performance.now() - began), group).unref();
       else goOn(group);
     };
-    const timer = longestTurnMs === undefined ? undefined : setTimeout(end, longestTurnMs).unref();
+    const timer = longestMs === undefined ? undefined : setTimeout(end, longestMs).unref();
     const begin = () => {
       began = performance.now();
     };
@@ -81,6 +85,9 @@ export function pace({ longestTurnMs }: PaceOptions = {}): TakeTurn {
     else lines.delete(group);
   }
 }
+
+/** The turns of all heavy work of this process, whatever it is. */
+export const takeHeavyTurn = pace();
 
 const noTurn: Turn = { begin() {}, [Symbol.dispose]() {} };
 

@@ -6,10 +6,15 @@ import { reasonOf, refuse } from "../../src/errors.ts";
 import type { Next, UnaryRequest } from "../../src/guards/interceptor.ts";
 import { largeCalls } from "../../src/guards/large_calls.ts";
 import { type WorkedFor, workFor } from "../../src/security/current_share.ts";
+import { takeHeavyTurn } from "../../src/security/pace.ts";
 import { namedWork } from "../fixture/named_work.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
-afterEach(() => void vi.useRealTimers());
+// The turns are those of the process: the last rest ends, so that no other test waits for it.
+afterEach(() => {
+  vi.runAllTimers();
+  vi.useRealTimers();
+});
 
 const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
 
@@ -59,6 +64,19 @@ test("a call that waited for more than a second is checked again before it begin
     ["third", "fourth"],
   ]);
   expect(await Promise.all([calls[0], calls[1], calls[3]])).toEqual(["first", "second", "fourth"]);
+});
+
+test("a call waits for the turn of other heavy work of its organization", async () => {
+  const { begun, start, pass, finish } = openLargeCalls();
+  const turn = await workFor(whom, () => takeHeavyTurn());
+  const call = start("call");
+  await pass(100);
+  turn[Symbol.dispose]();
+  await pass(299);
+  expect(begun).toEqual([]);
+  await pass(1);
+  await finish("call");
+  expect(await call).toBe("call");
 });
 
 test("a call whose turn does not come within 30 seconds is told so, and no call after it waits for it", async () => {

@@ -21,7 +21,7 @@ function openPace(...groups: readonly string[]) {
       },
     };
     return workFor(whom, async () => {
-      using _turn = await takeTurn(signal);
+      using _turn = await takeTurn({ signal });
       return await heavy.of(name)();
     });
   };
@@ -98,11 +98,30 @@ test("work that waits for something else in its turn is followed by a rest for t
   expect(next).toHaveBeenCalledOnce();
 });
 
+test("a caller's streams, however many, have every second turn beside the caller's other work", async () => {
+  const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
+  const takeTurn = pace();
+  const begun: string[] = [];
+  const work = (name: string, member?: string) =>
+    workFor(whom, async () => {
+      using _turn = await takeTurn(member === undefined ? {} : { member });
+      begun.push(name);
+    });
+  const streams = [1, 2, 3].map((n) => work(`stream ${n}`, "streams"));
+  const calls = [1, 2].map((n) => work(`call ${n}`));
+  for (let n = 0; n < 5; n++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.runAllTimers();
+  }
+  await Promise.all([...streams, ...calls]);
+  expect(begun).toEqual(["stream 1", "stream 2", "call 1", "stream 3", "call 2"]);
+});
+
 test("a turn that somebody holds up ends by itself, and is followed by a rest as well", async () => {
   const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
-  const takeTurn = pace({ longestTurnMs: 100 });
+  const takeTurn = pace();
   const begun: string[] = [];
-  const take = (name: string) => workFor(whom, () => takeTurn().finally(() => begun.push(name)));
+  const take = (name: string) => workFor(whom, () => takeTurn({ longestMs: 100 }).finally(() => begun.push(name)));
   const pass = async (ms: number) => {
     vi.advanceTimersByTime(ms);
     await new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@ import { batchOf, endOfLog, isHeld, type StoredEvent, type Tail } from "../../ev
 import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
 import { stretchAfter, stretchLength } from "../../events/stretch.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { pace } from "../../security/pace.ts";
+import { takeHeavyTurn } from "../../security/pace.ts";
 
 /** The filter of a watch; empty fields match every event. */
 export type EventFilter = {
@@ -42,7 +42,7 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   let readsOn = false;
   while (!signal.aborted) {
     // Held until the client's connection has taken the events, because turning them into messages takes longer than reading them.
-    using _turn = behind && readsOn ? await takeTurn(signal) : undefined;
+    using _turn = behind && readsOn ? await takeHeavyTurn({ ...ofStream, signal }) : undefined;
     const news: News | undefined = await (behind ? caughtUp(sql, filter, at) : hearing.next());
     readsOn = behind;
     if (!news) throw await historyLost(sql, filter, at);
@@ -71,8 +71,9 @@ type News = {
   readonly missed: boolean;
 };
 
-// A client that reads slowly makes no other stream of its organization wait for longer.
-const takeTurn = pace({ longestTurnMs: 100 });
+// A client that reads slowly makes nobody else of its organization wait for longer. All streams of an organization count as one member, so
+// that a large call waits for one of them at most.
+const ofStream = { longestMs: 100, member: "streams" };
 
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
   const read = await stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead });
