@@ -46,7 +46,7 @@ export const providerChores = ({ sql, clock }: Deps, keys: SigningKeys): readonl
 
 /**
  * Deletes expired sessions of browsers, and tells how many it looked at. A session's row is kept as long as anything obtained through it is
- * in force, because deleting it would end that; it is looked at again a day later.
+ * in force, because deleting it would end that; it is looked at again a day later, or when any of that ends.
  */
 const deleteSessions = (sql: Sql, until: Date, { from, most }: Stretch) => sql<Deleted[]>`
   with due as materialized (

@@ -54,17 +54,31 @@ test("what has expired is deleted without a word to applications, and a session 
   await past("sign_on_tokens");
   await past("browser_sessions");
   expect(await swept()).toEqual({ ...rows, sign_on_tokens: 0 });
+  // It is looked at again a day later, or when a sign-in to an application ends.
+  const looked = "select count(*)::int from browser_sessions where kept_until > now() + interval '23 hours'";
+  expect(await ask(postern.databaseUrl, looked)).toEqual([{ count: 1 }]);
   await past("sign_ons");
-  // A session that is kept is looked at once a day.
-  const none = Object.fromEntries(Object.keys(rows).map((table) => [table, 0]));
-  expect(await swept()).toEqual({ ...none, browser_sessions: 1, session_applications: 1 });
-  await ask(postern.databaseUrl, "update browser_sessions set kept_until = kept_until - interval '1 day'");
-  expect(await swept()).toEqual(none);
+  expect(await swept()).toEqual(Object.fromEntries(Object.keys(rows).map((table) => [table, 0])));
 });
 
 const refreshing = {
   grantTypes: ["OIDC_GRANT_TYPE_AUTHORIZATION_CODE", "OIDC_GRANT_TYPE_REFRESH_TOKEN"],
 };
+
+test("a session that was kept for a refresh token is deleted once that is revoked", async () => {
+  const [app, person] = [await application(postern.admin, refreshing), await signedUp(postern)];
+  const { code } = await codeFor(issuerOf(postern), app, person, { scope: "openid offline_access" });
+  const { refresh_token } = (await exchange(issuerOf(postern), app, code)).body;
+  const sessions = async () => {
+    await swept();
+    const of = `select count(*)::int from browser_sessions where user_id = '${person.userId}'`;
+    return (await ask<{ count: number }>(postern.databaseUrl, of))[0]?.count;
+  };
+  await past("browser_sessions");
+  expect(await sessions()).toBe(1);
+  const revoked = await post(issuerOf(postern), "/oauth/revoke", { token: refresh_token }, basic(app));
+  expect([revoked.status, await sessions()]).toEqual([200, 0]);
+});
 
 /** The refresh tokens of a sign-in that was refreshed twice a while ago: those that were replaced, and the current one. */
 async function family(app: Application) {

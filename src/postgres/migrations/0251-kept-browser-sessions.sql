@@ -9,3 +9,12 @@ create index concurrently if not exists browser_sessions_due on browser_sessions
 
 -- step: transaction
 drop index browser_sessions_expiration;
+
+-- step: transaction
+-- At the end of the statement, which may delete the session as well.
+create function look_at_kept_session() returns trigger language plpgsql as $$
+begin
+  update browser_sessions set kept_until = null where session_id = old.session_id and kept_until is not null;
+  return null;
+end $$;
+create trigger kept_session_is_looked_at after delete on sign_ons for each row execute function look_at_kept_session();
