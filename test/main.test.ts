@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
 import { compiled } from "./compiled.ts";
+import { freshDatabase } from "./database.ts";
+import { ask } from "./postgres/embedded/holder.ts";
 
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const key = Buffer.alloc(32, 1).toString("base64");
@@ -118,4 +120,16 @@ test("migrate says what it did", async () => {
   url.pathname = "/postern_template";
   const { code, stdout } = await main(["migrate"], { DATABASE_URL: url.href, POSTERN_MASTER_KEY: key });
   expect([code, stdout]).toEqual([0, "the database is up to date\n"]);
+});
+
+test("migrate numbers the events that a release without numbers wrote", async () => {
+  await using database = await freshDatabase();
+  await ask(
+    database.url,
+    `insert into events (owner, stream, version, type, payload, request_id, time)
+     select 'owner', 'stream' || n, 1, 'member.removed', '{}', 'request', now() from generate_series(1, 6000) n`,
+  );
+  expect((await main(["migrate"], { DATABASE_URL: database.url, POSTERN_MASTER_KEY: key })).code).toBe(0);
+  const numbered = "select count(*)::integer from event_numbers join events using (position) where owner = 'owner'";
+  expect(await ask(database.url, numbered)).toEqual([{ count: 6_000 }]);
 });

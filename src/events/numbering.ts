@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isLockLost } from "../postgres/failure.ts";
+import { isUnavailable } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import type { ProcessLog } from "../postgres/process_log.ts";
 
@@ -20,45 +20,50 @@ const batch = 5_000;
 
 /** Numbers the next batch of committed events, unless another session is numbering; returns whether there are more. */
 export async function numberEvents(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ numbered: number | null }[]>`select number_events(false) as numbered`;
-  return (row?.numbered ?? 0) >= batch;
+  return ((await numberBatch(sql)) ?? 0) >= batch;
 }
 
-/** Numbers all events that are committed by now; called between two batches. */
-export async function numberAll(sql: Sql, between = async (_numbered: number): Promise<void> => {}): Promise<void> {
-  for (;;) {
+/** Numbers the next batch of committed events and returns their number; null if another session is numbering. */
+async function numberBatch(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ numbered: number | null }[]>`select number_events(false) as numbered`;
+  return row?.numbered ?? null;
+}
+
+/** Numbers all events that are committed by now. */
+export async function numberAll(sql: Sql): Promise<void> {
+  for (let isMore = true; isMore; ) {
     const [row] = await sql<{ numbered: number }[]>`select number_events(true) as numbered`;
-    const numbered = row?.numbered ?? 0;
-    if (numbered < batch) return;
-    await between(numbered);
+    isMore = (row?.numbered ?? 0) >= batch;
   }
 }
 
+const againMs = 1_000;
 const reportMs = 10_000;
 
 /**
  * Numbers the events of a log before a node follows it. After an upgrade from release 0.1.0 these are all events: whoever waits for a later
- * one would wait for them, too. Half of the time belongs to the calls of others.
+ * one would wait for them, too. Half of the time belongs to the calls of others. While another session numbers, or the database cannot, it
+ * waits.
  */
 export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
-  let [events, endedAt, reportedAt] = [0, performance.now(), performance.now()];
-  const between = async (numbered: number) => {
-    events += numbered;
-    await pause(performance.now() - endedAt);
-    endedAt = performance.now();
-    if (endedAt - reportedAt < reportMs) return;
-    reportedAt = endedAt;
-    log.info({ events }, "the events of the log are being numbered");
+  const unable = (error: unknown) => {
+    if (!isUnavailable(error)) throw error;
+    log.warn({ err: error }, "the events of the log cannot be numbered; trying again");
+    return null;
   };
-  // Where many nodes start together, one may wait for the others for longer than for a lock.
-  while (!(await isDone(numberAll(sql, between))));
+  let [events, reportedAt] = [0, performance.now()];
+  for (;;) {
+    const began = performance.now();
+    const numbered = await numberBatch(sql).catch(unable);
+    if (numbered !== null && numbered < batch) return;
+    events += numbered ?? 0;
+    if (performance.now() - reportedAt > reportMs) {
+      log.info({ events }, "the events of the log are being numbered");
+      reportedAt = performance.now();
+    }
+    await pause(numbered === null ? againMs : performance.now() - began);
+  }
 }
-
-const isDone = (numbering: Promise<void>): Promise<boolean> =>
-  numbering.then(
-    () => true,
-    (error: unknown) => (isLockLost(error) ? false : Promise.reject(error)),
-  );
 
 /** The number of seconds that the oldest event without a number has been waiting for one; 0 if there is none. */
 export async function unnumberedSeconds(sql: Sql): Promise<number> {

@@ -12,8 +12,8 @@ import { mailHealth } from "../notify/mail/outbox.ts";
 import { smsHealth } from "../notify/sms/outbox.ts";
 import { subscriptionHealth } from "../notify/subscriptions/outbox.ts";
 import { isLockLost, isRefusedByServer, isUnavailable, StartError } from "../postgres/failure.ts";
-import { connect, type Sql } from "../postgres/pool/connect.ts";
-import { findPooler } from "../postgres/pool/pooler.ts";
+import { connectMaintenance } from "../postgres/open.ts";
+import type { Sql } from "../postgres/pool/connect.ts";
 import { folds } from "../runtime/modules.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { relyingParty } from "../security/passkey.ts";
@@ -23,9 +23,6 @@ export type Report = { readonly ok: boolean; readonly lines: readonly string[] }
 type Finding = { readonly ok: boolean; readonly warns?: true; readonly line: string };
 
 const tolerableSkewMs = 1000;
-
-// The comparison at the end of a replay may take long, and settings of a session belong to one connection.
-const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
 
 /** Additional checks, and the callback for the progress of a replay. */
 type Examination = { readonly rebuild: boolean; readonly tell?: (line: string) => void };
@@ -161,9 +158,7 @@ async function unfinishedReplay(sql: Sql): Promise<Finding[]> {
 }
 
 async function replayFindings({ database, logger }: Runtime, tell?: (line: string) => void): Promise<Finding[]> {
-  const { url, migrationUrl, pooler: known } = database;
-  const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, logger);
-  await using client = connect(migrationUrl, { ...oneConnection, log: logger, pooler });
+  await using client = await connectMaintenance(database, logger);
   const { equal, differences } = await rebuild(client.sql, folds, tell && told(tell));
   if (equal) return [good("tables: the same as those that replaying the log gives")];
   return differences.map(({ table, missing, extra }) => ({

@@ -1,5 +1,5 @@
 import { startEmbedded } from "./embedded/embedded.ts";
-import type { Pooler } from "./pool/connect.ts";
+import { type Connection, connect, type Pooler } from "./pool/connect.ts";
 import { findPooler } from "./pool/pooler.ts";
 import type { ProcessLog } from "./process_log.ts";
 
@@ -26,4 +26,16 @@ export async function openDatabase(
   }
   const embedded = await startEmbedded({ dataDir, log, join });
   return Object.assign(embedded, { migrationUrl: embedded.url });
+}
+
+// A statement may take long, and settings of a session belong to one connection.
+const oneConnection = { connections: 1, waitMs: 60_000, statementTimeoutMs: 24 * 3_600_000, lifetimeMs: Infinity };
+
+/** Connects with the role that may change tables, for maintenance. */
+export async function connectMaintenance(
+  { url, migrationUrl, pooler: known }: Database,
+  log: ProcessLog,
+): Promise<Connection> {
+  const pooler = migrationUrl === url ? known : await findPooler(migrationUrl, log);
+  return connect(migrationUrl, { ...oneConnection, log, pooler });
 }

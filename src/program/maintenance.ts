@@ -7,17 +7,20 @@ import { settings } from "./settings.ts";
 export const migrate: Command = {
   about: "bring the database tables up to date",
   description: [
-    "Applies the missing migrations step by step, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. You can interrupt it: the next run continues at the step where it stopped. Run this command beforehand if the role of the service may not change tables.",
+    "Applies the missing migrations step by step, and numbers the events that an earlier release wrote, through MIGRATION_DATABASE_URL if that is set. The service does the same when it starts. You can interrupt it: the next run continues at the step where it stopped. Run this command beforehand if the role of the service may not change tables.",
   ],
   async run() {
     const config = settings();
-    const [{ openDatabase }, { migrate }] = await Promise.all([
+    const [{ connectMaintenance, openDatabase }, { migrate }, { numberBacklog }] = await Promise.all([
       import("../postgres/open.ts"),
       import("../postgres/migrate.ts"),
+      import("../events/numbering.ts"),
     ]);
     if (!config.databaseUrl) await makeDataFolder(config.dataDir);
     await using database = await openDatabase(config, plainLog, { join: true });
     const applied = await migrate({ url: database.migrationUrl, log: plainLog });
+    await using client = await connectMaintenance(database, plainLog);
+    await numberBacklog(client.sql, plainLog);
     return print(applied.length > 0 ? applied.map((name) => `applied ${name}`) : ["the database is up to date"]);
   },
 };
