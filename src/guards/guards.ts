@@ -16,7 +16,7 @@ import { before, callOf, forEachMethod, type Request, type Step, type UnaryReque
 import { largeCalls } from "./large_calls.ts";
 import { lateViolations } from "./late_rules.ts";
 import type { Outages } from "./outage.ts";
-import { checkAgain, rechecked } from "./recheck.ts";
+import { rechecked } from "./recheck.ts";
 import { refusedWrites } from "./refused_writes.ts";
 import { type Report, responseFieldsOf } from "./report.ts";
 import { retry } from "./retry.ts";
@@ -57,8 +57,8 @@ export function guards(options: GuardOptions): Interceptor[] {
     before(wellFormed),
     authorized(allowed, keyed),
     options.streams,
-    largeCalls(checkAgain([known, allowed])),
-    rechecked(checkAgain([known, wellFormed, allowed])),
+    largeCalls((next) => before(known)(authorized(allowed, keyed)(next))),
+    rechecked([known, wellFormed, allowed]),
     lostRacesAgain,
     oncePerKey(keyed),
     before((method) => crossFieldRules(method, declared, late(method))),

@@ -5,7 +5,7 @@ import { refuse } from "../errors.ts";
 import { takeHeavyTurn } from "../security/pace.ts";
 import { NoPlace, placesFor } from "../security/places.ts";
 import { callOf, forEachMethod, type Next, type UnaryRequest } from "./interceptor.ts";
-import { type CheckAgain, recheckMs } from "./recheck.ts";
+import { recheckMs } from "./recheck.ts";
 
 // Each keeps a process of the database busy and holds its items in memory; an import sends as many batches at once.
 const places = { limit: 4, waitMs: 30_000 };
@@ -17,29 +17,30 @@ const usualPage = 100;
  * Limits the batches and long pages that a node works on at once. Organizations take turns, and one alone leaves a place to others. While
  * others call, those of an organization keep a pace. A call that waited for long is checked again before its work begins.
  */
-export function largeCalls(checkAgain: CheckAgain): Interceptor {
+export function largeCalls(checkedAgain: Interceptor): Interceptor {
   const inPlace = placesFor(places);
   const isLarge = forEachMethod(sizeOf);
-  return (next) => (request) => {
-    if (request.stream || !isLarge(request.method)(request.message)) return next(request);
-    return atItsPace(request, next).catch(inWords);
+  return (next) => {
+    const checked = checkedAgain(next);
+    return (request) => {
+      if (request.stream || !isLarge(request.method)(request.message)) return next(request);
+      return atItsPace(request, (waitedMs) => (waitedMs > recheckMs ? checked(request) : next(request))).catch(inWords);
+    };
   };
 
-  async function atItsPace(request: UnaryRequest, next: Next) {
-    const call = callOf(request);
+  async function atItsPace(request: UnaryRequest, work: (waitedMs: number) => ReturnType<Next>) {
     const arrived = performance.now();
     // For the turn and the place together: a call that never began is told so before its deadline.
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(new NoPlace("no turn")), places.waitMs);
     try {
-      const signal = AbortSignal.any([call.signal, overdue.signal]);
+      const signal = AbortSignal.any([callOf(request).signal, overdue.signal]);
       using turn = await takeHeavyTurn({ signal });
-      const work = async () => {
+      const begun = () => {
         turn.begin();
-        if (performance.now() - arrived > recheckMs) await checkAgain(request, request.message);
-        return await next(request);
+        return work(performance.now() - arrived);
       };
-      return await inPlace(work, { signal });
+      return await inPlace(begun, { signal });
     } finally {
       clearTimeout(timer);
     }

@@ -1,4 +1,3 @@
-import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { once } from "@postern/gateway";
 import {
@@ -16,31 +15,21 @@ export const recheckMs = 1000;
 
 type StepOf = (method: Request["method"]) => Step;
 
-/** Repeats the checks of a call. */
-export type CheckAgain = (request: Request, message: Message) => Promise<void>;
-
-export const checkAgain =
-  (steps: readonly StepOf[]): CheckAgain =>
-  async (request, message) => {
-    const call = callOf(request);
-    for (const step of steps) await step(request.method)(message, call);
-  };
-
 /** Repeats the checks for a stream before sending a message, at most once a second, because it may outlive its token and roles. */
 export const rechecked =
-  (check: CheckAgain): Interceptor =>
+  (steps: readonly StepOf[]): Interceptor =>
   (next) =>
   (request) =>
-    request.stream ? recheckedStream(check, request, next) : next(request);
+    request.stream ? recheckedStream(steps, request, next) : next(request);
 
-async function recheckedStream(check: CheckAgain, request: StreamRequest, next: Next) {
+async function recheckedStream(steps: readonly StepOf[], request: StreamRequest, next: Next) {
   const message = await messageOf(request);
   const response = await next({ ...request, message: once(message) });
-  if (!response.stream) return response;
-  return withMessages(
-    response,
-    eachChecked(response.message, () => check(request, message)),
-  );
+  const call = callOf(request);
+  const check = async () => {
+    for (const step of steps) await step(request.method)(message, call);
+  };
+  return response.stream ? withMessages(response, eachChecked(response.message, check)) : response;
 }
 
 async function* eachChecked<T>(messages: AsyncIterable<T>, check: () => Promise<void>): AsyncGenerator<T> {

@@ -4,8 +4,10 @@ import { type Share, Turns, unknownCallers } from "./turns.ts";
 
 /** The turn of heavy work; disposing of it ends the turn. */
 export type Turn = Disposable & {
-  /** Notes that the work begins only now, because it waited for something else in its turn. */
+  /** Begins the work, which may have waited for something else in its turn. A turn without work is followed by no rest. */
   readonly begin: () => void;
+  /** Whether the turn is over. */
+  readonly isOver: boolean;
 };
 
 export type TurnOptions = {
@@ -63,20 +65,26 @@ export function pace(): TakeTurn {
   }
 
   function begun(whom: WorkedFor, group: string, longestMs: number | undefined): Turn {
-    let began = performance.now();
+    let began: number | undefined;
     let isOver = false;
     const end = () => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
-      if (whom.isShared) setTimeout(goOn, restAfter(performance.now() - began), group).unref();
+      if (whom.isShared && began !== undefined) setTimeout(goOn, restAfter(performance.now() - began), group).unref();
       else goOn(group);
     };
     const timer = longestMs === undefined ? undefined : setTimeout(end, longestMs).unref();
     const begin = () => {
       began = performance.now();
     };
-    return { begin, [Symbol.dispose]: end };
+    return {
+      begin,
+      get isOver() {
+        return isOver;
+      },
+      [Symbol.dispose]: end,
+    };
   }
 
   function goOn(group: string): void {
@@ -89,7 +97,7 @@ export function pace(): TakeTurn {
 /** The turns of all heavy work of this process, whatever it is. */
 export const takeHeavyTurn = pace();
 
-const noTurn: Turn = { begin() {}, [Symbol.dispose]() {} };
+const noTurn: Turn = { begin() {}, isOver: true, [Symbol.dispose]() {} };
 
 // Whoever calls once every few seconds makes others rest for a part of the time only.
 const sharedMs = 1_000;

@@ -23,7 +23,8 @@ function openLargeCalls(check: (name: string) => Promise<void> = async () => {})
   const work = namedWork();
   const nameOf = ({ header }: Pick<UnaryRequest, "header">) => header.get("name") ?? "";
   const next = ((request: UnaryRequest) => work.of(nameOf(request))()) as unknown as Next;
-  const intercepted = largeCalls((request) => check(nameOf(request)))(next);
+  const checked = ((request: UnaryRequest) => check(nameOf(request)).then(() => next(request))) as unknown as Next;
+  const intercepted = largeCalls(() => checked)(next);
   const method = UserService.method.listUsers;
   const start = (name: string, signal = new AbortController().signal) => {
     const message = create(ListUsersRequestSchema, { pageSize: 500 });
@@ -69,6 +70,7 @@ test("a call that waited for more than a second is checked again before it begin
 test("a call waits for the turn of other heavy work of its organization", async () => {
   const { begun, start, pass, finish } = openLargeCalls();
   const turn = await workFor(whom, () => takeHeavyTurn());
+  turn.begin();
   const call = start("call");
   await pass(100);
   turn[Symbol.dispose]();

@@ -21,7 +21,8 @@ function openPace(...groups: readonly string[]) {
       },
     };
     return workFor(whom, async () => {
-      using _turn = await takeTurn({ signal });
+      using turn = await takeTurn({ signal });
+      turn.begin();
       return await heavy.of(name)();
     });
   };
@@ -98,13 +99,24 @@ test("work that waits for something else in its turn is followed by a rest for t
   expect(next).toHaveBeenCalledOnce();
 });
 
+test("a turn in which nothing began is followed by no rest", async () => {
+  const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
+  const takeTurn = pace();
+  const turn = await workFor(whom, () => takeTurn());
+  const next = workFor(whom, () => takeTurn());
+  vi.advanceTimersByTime(5_000);
+  turn[Symbol.dispose]();
+  expect([turn.isOver, (await next).isOver]).toEqual([true, false]);
+});
+
 test("a caller's streams, however many, have every second turn beside the caller's other work", async () => {
   const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
   const takeTurn = pace();
   const begun: string[] = [];
   const work = (name: string, member?: string) =>
     workFor(whom, async () => {
-      using _turn = await takeTurn(member === undefined ? {} : { member });
+      using turn = await takeTurn(member === undefined ? {} : { member });
+      turn.begin();
       begun.push(name);
     });
   const streams = [1, 2, 3].map((n) => work(`stream ${n}`, "streams"));
@@ -121,7 +133,13 @@ test("a turn that somebody holds up ends by itself, and is followed by a rest as
   const whom: WorkedFor = { shares: [["a", "caller"]], isShared: true };
   const takeTurn = pace();
   const begun: string[] = [];
-  const take = (name: string) => workFor(whom, () => takeTurn({ longestMs: 100 }).finally(() => begun.push(name)));
+  const take = (name: string) =>
+    workFor(whom, async () => {
+      const turn = await takeTurn({ longestMs: 100 });
+      turn.begin();
+      begun.push(name);
+      return turn;
+    });
   const pass = async (ms: number) => {
     vi.advanceTimersByTime(ms);
     await new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@ import { batchOf, endOfLog, isHeld, type StoredEvent, type Tail } from "../../ev
 import { type EarlierPosition, formatPosition, isSeen, type Position } from "../../events/position.ts";
 import { stretchAfter, stretchLength } from "../../events/stretch.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
-import { takeHeavyTurn } from "../../security/pace.ts";
+import { type Turn, takeHeavyTurn } from "../../security/pace.ts";
 
 /** The filter of a watch; empty fields match every event. */
 export type EventFilter = {
@@ -24,9 +24,9 @@ export type Following = {
   readonly signal: AbortSignal;
 };
 
-// The number of events buffered for a watcher before it must read the log again, and read by one statement, whose rows then hold the event
-// loop for less than a millisecond.
-const most = 500;
+// The number of events buffered for a watcher before it must read the log again: those of two large calls, which all watchers share. And the
+// number read by one statement, whose rows then hold the event loop for less than a millisecond.
+const most = 2_000;
 const mostRead = 100;
 
 /** The start of a watch; events that a client of release 0.1.0 has seen are skipped. */
@@ -40,9 +40,11 @@ export async function* watch({ sql, tail, filter, signal }: Following, { at: fro
   let behind = true;
   // Reading on and on is heavy work; most watchers read once, since they begin near the end.
   let readsOn = false;
+  using turns = streamTurns(signal);
   while (!signal.aborted) {
     // Held until the client's connection has taken the events, because turning them into messages takes longer than reading them.
-    using _turn = behind && readsOn ? await takeHeavyTurn({ ...ofStream, signal }) : undefined;
+    if (behind && readsOn) await turns.take();
+    else turns.end();
     const news: News | undefined = await (behind ? caughtUp(sql, filter, at) : hearing.next());
     readsOn = behind;
     if (!news) throw await historyLost(sql, filter, at);
@@ -74,6 +76,24 @@ type News = {
 // A client that reads slowly makes nobody else of its organization wait for longer. All streams of an organization count as one member, so
 // that a large call waits for one of them at most.
 const ofStream = { longestMs: 100, member: "streams" };
+
+/** The turns of a stream that catches up: it reads on until its turn is over. */
+function streamTurns(signal: AbortSignal) {
+  let turn: Turn | undefined;
+  const end = () => {
+    turn?.[Symbol.dispose]();
+    turn = undefined;
+  };
+  return {
+    async take(): Promise<void> {
+      if (turn && !turn.isOver) return;
+      turn = await takeHeavyTurn({ ...ofStream, signal });
+      turn.begin();
+    },
+    end,
+    [Symbol.dispose]: end,
+  };
+}
 
 async function caughtUp(sql: Sql, filter: EventFilter, at: Position): Promise<News | undefined> {
   const read = await stretchAfter(sql, { at, where: matching(sql, filter), most: mostRead });
