@@ -38,12 +38,13 @@ export async function numberAll(sql: Sql): Promise<void> {
 }
 
 const againMs = 1_000;
+const mostTries = 10;
 const reportMs = 10_000;
 
 /**
  * Numbers the events of a log before a node follows it. After an upgrade from release 0.1.0 these are all events: whoever waits for a later
- * one would wait for them, too. Half of the time belongs to the calls of others. While another session numbers, or the database cannot, it
- * waits.
+ * one would wait for them, too. Half of the time belongs to the calls of others. If another session numbers, or the database cannot, it tries
+ * again for ten seconds; a session that hangs must not keep nodes from starting.
  */
 export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
   const unable = (error: unknown) => {
@@ -51,11 +52,12 @@ export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
     log.warn({ err: error }, "the events of the log cannot be numbered; trying again");
     return null;
   };
-  let [events, reportedAt] = [0, performance.now()];
-  for (;;) {
+  let [events, tries, reportedAt] = [0, 0, performance.now()];
+  while (tries < mostTries) {
     const began = performance.now();
     const numbered = await numberBatch(sql).catch(unable);
     if (numbered !== null && numbered < batch) return;
+    tries = numbered === null ? tries + 1 : 0;
     events += numbered ?? 0;
     if (performance.now() - reportedAt > reportMs) {
       log.info({ events }, "the events of the log are being numbered");

@@ -57,7 +57,10 @@ type AppendListener = (facts: readonly NewFact[]) => void;
 
 export type RuntimeOptions = {
   readonly logger: Logger;
-  /** Whether to share the embedded database of a process that is running on the same folder. */
+  /**
+   * Whether this is a command that may run beside the service: it shares the embedded database of a process on the same folder, and does not
+   * wait until a log without numbers has them.
+   */
   readonly join?: boolean;
   /** Makes the failure counts; if absent, they belong to this process alone. */
   readonly failureRate?: MakeFailureRate | undefined;
@@ -81,7 +84,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const caches = factCaches({ clock: now, seconds: config.cacheSeconds });
   const factCache = caches.open;
   const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, factCache });
-  const tail = opened.use(await followLog({ sql, longRunning, writable, logger }));
+  const tail = opened.use(await followLog({ sql, longRunning, writable, logger, numbersFirst: !join }));
   tail.listen({ events: (events) => events.forEach(caches.forget), lost: caches.forgetAll });
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
@@ -137,12 +140,13 @@ type FollowOptions = {
   readonly longRunning: Sql;
   readonly writable: Writable;
   readonly logger: Logger;
+  readonly numbersFirst: boolean;
 };
 
 /** Follows the log by reads that do not wait for the statements of calls. */
-async function followLog({ sql, longRunning, writable, logger }: FollowOptions): Promise<Tail> {
+async function followLog({ sql, longRunning, writable, logger, numbersFirst }: FollowOptions): Promise<Tail> {
   const onError = (error: unknown) => logger.warn({ err: error }, "the log cannot be followed; trying again");
-  await numberBacklog(longRunning, logger).catch(onError);
+  if (numbersFirst) await numberBacklog(longRunning, logger).catch(onError);
   // All events of a transaction are numbered by one statement, which would never succeed for a million events without a longer timeout.
   const numberForLong = (error: unknown) =>
     isStatementTimeout(error) ? numberEvents(longRunning) : Promise.reject(error);

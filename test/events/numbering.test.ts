@@ -245,6 +245,15 @@ test("a node follows the log from its end, once what was written without numbers
   expect(followed).toEqual([60_001n]);
 }, 120_000);
 
+test("a node starts although a session hangs in the middle of numbering", async () => {
+  await using database = await freshDatabase();
+  const { url: databaseUrl } = database;
+  await using hung = oneConnection(databaseUrl);
+  await hung.sql.unsafe("begin; select pg_advisory_xact_lock(7710653298)");
+  await using postern = await startPostern({ databaseUrl });
+  expect((await postern.admin.get("/v1/users/me")).status).toBe(200);
+}, 120_000);
+
 test("a batch that takes longer than statements may gets its numbers", async () => {
   await using postern = await startPostern({ databaseStatementTimeoutMs: 5_000 });
   // As the events of a transaction that wrote a million do.
