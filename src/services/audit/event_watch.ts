@@ -24,9 +24,9 @@ export type Following = {
   readonly signal: AbortSignal;
 };
 
-// The number of events buffered for a watcher before it must read the log again: those of two large calls, which all watchers share. And the
-// number read by one statement, whose rows then hold the event loop for less than a millisecond.
+// The number of events buffered for a watcher before it must read the log again: those of two large calls. Watchers share the events.
 const most = 2_000;
+// The number of events read by one statement, whose rows then hold the event loop for less than a millisecond.
 const mostRead = 100;
 
 /** The start of a watch; events that a client of release 0.1.0 has seen are skipped. */
