@@ -44,9 +44,9 @@ const reportMs = 10_000;
 /**
  * Numbers the events of a log before a node follows it. After an upgrade from release 0.1.0 these are all events: whoever waits for a later
  * one would wait for them, too. Half of the time belongs to the calls of others. If another session numbers, or the database cannot, it tries
- * again for ten seconds; a session that hangs must not keep nodes from starting.
+ * again for ten seconds; a session that hangs must not keep nodes from starting. Returns whether all have numbers.
  */
-export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
+export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<boolean> {
   const unable = (error: unknown) => {
     if (!isUnavailable(error)) throw error;
     log.warn({ err: error }, "the events of the log cannot be numbered; trying again");
@@ -56,7 +56,7 @@ export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
   while (tries < mostTries) {
     const began = performance.now();
     const numbered = await numberBatch(sql).catch(unable);
-    if (numbered !== null && numbered < batch) return;
+    if (numbered !== null && numbered < batch) return true;
     tries = numbered === null ? tries + 1 : 0;
     events += numbered ?? 0;
     if (performance.now() - reportedAt > reportMs) {
@@ -65,6 +65,8 @@ export async function numberBacklog(sql: Sql, log: ProcessLog): Promise<void> {
     }
     await pause(numbered === null ? againMs : performance.now() - began);
   }
+  log.warn({ events }, "not all events of the log have numbers: another session is numbering them, or hangs");
+  return false;
 }
 
 /** The number of seconds that the oldest event without a number has been waiting for one; 0 if there is none. */

@@ -11,16 +11,18 @@ export const migrate: Command = {
   ],
   async run() {
     const config = settings();
-    const [{ connectMaintenance, openDatabase }, { migrate }, { numberBacklog }] = await Promise.all([
+    const [{ connectMaintenance, openDatabase }, { migrate }, { numberBacklog }, { StartError }] = await Promise.all([
       import("../postgres/open.ts"),
       import("../postgres/migrate.ts"),
       import("../events/numbering.ts"),
+      import("../postgres/failure.ts"),
     ]);
     if (!config.databaseUrl) await makeDataFolder(config.dataDir);
     await using database = await openDatabase(config, plainLog, { join: true });
     const applied = await migrate({ url: database.migrationUrl, log: plainLog });
     await using client = await connectMaintenance(database, plainLog);
-    await numberBacklog(client.sql, plainLog);
+    const isNumbered = await numberBacklog(client.sql, plainLog);
+    if (!isNumbered) throw new StartError("The events of an earlier release have no numbers yet: run migrate again");
     return print(applied.length > 0 ? applied.map((name) => `applied ${name}`) : ["the database is up to date"]);
   },
 };

@@ -57,11 +57,10 @@ type AppendListener = (facts: readonly NewFact[]) => void;
 
 export type RuntimeOptions = {
   readonly logger: Logger;
-  /**
-   * Whether this is a command that may run beside the service: it shares the embedded database of a process on the same folder, and does not
-   * wait until a log without numbers has them.
-   */
+  /** Whether to share the embedded database of a process that is running on the same folder. */
   readonly join?: boolean;
+  /** Whether calls are served: the events of the log then have numbers before they are followed. */
+  readonly serves?: boolean;
   /** Makes the failure counts; if absent, they belong to this process alone. */
   readonly failureRate?: MakeFailureRate | undefined;
   /** Called for every statement. */
@@ -70,7 +69,7 @@ export type RuntimeOptions = {
 
 /** Opens the database, migrates its tables, and composes the runtime. */
 export async function openRuntime(config: Config, options: RuntimeOptions): Promise<Runtime> {
-  const { logger, join = false, observe } = options;
+  const { logger, join = false, serves = false, observe } = options;
   await using opened = new AsyncDisposableStack();
   const sealingKeys = await masterKeys(config);
   const database = opened.use(await openDatabase(config, logger, { join }));
@@ -84,7 +83,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions): Prom
   const caches = factCaches({ clock: now, seconds: config.cacheSeconds });
   const factCache = caches.open;
   const callers = callerCache({ lookup: notingUse({ sql, clock: now }), clock: now, factCache });
-  const tail = opened.use(await followLog({ sql, longRunning, writable, logger, numbersFirst: !join }));
+  const tail = opened.use(await followLog({ sql, longRunning, writable, logger, serves }));
   tail.listen({ events: (events) => events.forEach(caches.forget), lost: caches.forgetAll });
   const listeners = new Set<AppendListener>();
   const log = openLog<Call>({
@@ -140,13 +139,13 @@ type FollowOptions = {
   readonly longRunning: Sql;
   readonly writable: Writable;
   readonly logger: Logger;
-  readonly numbersFirst: boolean;
+  readonly serves: boolean;
 };
 
 /** Follows the log by reads that do not wait for the statements of calls. */
-async function followLog({ sql, longRunning, writable, logger, numbersFirst }: FollowOptions): Promise<Tail> {
+async function followLog({ sql, longRunning, writable, logger, serves }: FollowOptions): Promise<Tail> {
   const onError = (error: unknown) => logger.warn({ err: error }, "the log cannot be followed; trying again");
-  if (numbersFirst) await numberBacklog(longRunning, logger).catch(onError);
+  if (serves) await numberBacklog(longRunning, logger).catch(onError);
   // All events of a transaction are numbered by one statement, which would never succeed for a million events without a longer timeout.
   const numberForLong = (error: unknown) =>
     isStatementTimeout(error) ? numberEvents(longRunning) : Promise.reject(error);

@@ -65,6 +65,7 @@ const runtimeOptions = (logger: Logger, tracing: Tracing | undefined, parent: Pa
   logger,
   observe: tracing?.statement,
   join: parent !== undefined,
+  serves: true,
   failureRate: parent && sharedFailureRates(parent),
 });
 

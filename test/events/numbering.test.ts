@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createLogger } from "../../src/config/logger.ts";
 import { eventsAfter, type StoredEvent } from "../../src/events/follow.ts";
-import { numberAll } from "../../src/events/numbering.ts";
+import { numberAll, numberBacklog } from "../../src/events/numbering.ts";
 import { startEmbedded } from "../../src/postgres/embedded/embedded.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openRuntime } from "../../src/runtime/runtime.ts";
@@ -237,7 +237,7 @@ test("a node follows the log from its end, once what was written without numbers
   await migrate({ url: databaseUrl, log: quiet });
   await ask(databaseUrl, fresh(60_000));
   const config = { ...testConfig(), databaseUrl };
-  await using runtime = await openRuntime(config, { logger: createLogger(config) });
+  await using runtime = await openRuntime(config, { logger: createLogger(config), serves: true });
   const followed: bigint[] = [];
   runtime.tail.listen({ events: (events) => followed.push(...events.map(({ number }) => number)), lost() {} });
   await ask(databaseUrl, fresh(1));
@@ -250,8 +250,11 @@ test("a node starts although a session hangs in the middle of numbering", async 
   const { url: databaseUrl } = database;
   await using hung = oneConnection(databaseUrl);
   await hung.sql.unsafe("begin; select pg_advisory_xact_lock(7710653298)");
+  await using maintenance = oneConnection(databaseUrl);
+  const numbering = numberBacklog(maintenance.sql, quiet);
   await using postern = await startPostern({ databaseUrl });
   expect((await postern.admin.get("/v1/users/me")).status).toBe(200);
+  expect(await numbering).toBe(false);
 }, 120_000);
 
 test("a batch that takes longer than statements may gets its numbers", async () => {

@@ -11,10 +11,13 @@ create index concurrently if not exists browser_sessions_due on browser_sessions
 drop index browser_sessions_expiration;
 
 -- step: transaction
--- At the end of the statement, which may delete the session as well.
+-- At the end of the statement, which may delete the session as well. It waits for no lock, because others lock the session first and then its
+-- sign-ons: a session that it leaves is looked at a day later.
 create function look_at_kept_session() returns trigger language plpgsql as $$
 begin
-  update browser_sessions set kept_until = null where session_id = old.session_id and kept_until is not null;
+  update browser_sessions set kept_until = null where session_id = (
+    select session_id from browser_sessions where session_id = old.session_id and kept_until is not null
+    for no key update skip locked);
   return null;
 end $$;
 create trigger kept_session_is_looked_at after delete on sign_ons for each row execute function look_at_kept_session();
