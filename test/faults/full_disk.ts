@@ -38,12 +38,14 @@ export async function openFull(): Promise<Stage> {
     faults: {
       "a full disk": {
         async strike() {
+          // Old files of the write-ahead log become its next ones. Without one, the server would stop before a statement finds no room.
+          await ask(stage.databaseUrl, "checkpoint");
           await eventually(async () => {
             // A checkpoint gives room back, enough for a minute of writes.
             await fill(ballast);
             return (await fullDisks(stage.url)) > 0 || undefined;
           }, "a statement that finds no room");
-          // The write-ahead log has files of its own in advance: without them the server itself stops.
+          // Now these files are used up, and the server itself stops.
           for (let file = 0; file < 8; file++) await ask(stage.databaseUrl, "select pg_switch_wal()").catch(() => {});
         },
         async heal() {
