@@ -1,5 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { constraintOf } from "../errors.ts";
+import { constraintOf, isOvertaken } from "../errors.ts";
 import { isRefusedForValues } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { type Attempted, attemptPlaces, minuteOf, reserve } from "./attempt_places.ts";
@@ -94,9 +94,10 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
   async function append(): Promise<unknown[]> {
     const trying = written;
     const outcomes = await Promise.allSettled(trying.map(({ fact, call }) => log.append(call, [fact], true)));
+    // An event that is there was written by an earlier try whose response was lost.
     const failed = trying.flatMap((one, nth) => {
       const outcome = outcomes[nth];
-      return outcome?.status === "rejected" && !isThere(outcome.reason) ? [{ one, error: outcome.reason }] : [];
+      return outcome?.status === "rejected" && !isOvertaken(outcome.reason) ? [{ one, error: outcome.reason }] : [];
     });
     const [refused, later] = [failed.filter(isHopeless), failed.filter((one) => !isHopeless(one))];
     written = later.map(({ one }) => one);
@@ -112,9 +113,6 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
     return factOf("attempt", first(owner, ids(), clock()), { case: "more", value });
   }
 }
-
-/** Whether an event is refused because an earlier try wrote it, although its response was lost. */
-const isThere = (error: unknown): boolean => constraintOf(error) === "events_pkey";
 
 const isHopeless = ({ error }: { readonly error: unknown }): boolean => {
   const constraint = constraintOf(error);

@@ -1,10 +1,12 @@
 import { SignOnEnd } from "../../../gen/postern/v1/sign_on_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
+import { isOvertaken } from "../../errors.ts";
 import { factOf, first } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { asking, type Question } from "../../events/load.ts";
-import { lostRace, type Origin } from "../../events/log.ts";
+import type { Origin } from "../../events/log.ts";
 import { sharedWrite } from "../../events/shared_write.ts";
+import { retry } from "../../guards/retry.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { hashToken } from "../../security/token.ts";
 import { mayUse, userInForce } from "../../services/callers/in_force.ts";
@@ -185,8 +187,14 @@ export async function endSignOn(deps: Pick<Deps, "log" | "clock">, call: Call, s
   const { signOnId, userId, userOwner, appId, sessionId } = signOn;
   const at = first(userOwner, signOnId, deps.clock());
   const ended = factOf("signOn", at, { case: "ended", value: { userId, appId, sessionId, reason } });
-  // The client may disconnect before. If two requests end the sign-in at once, one records the fact.
-  await deps.log.append({ ...call, signal: new AbortController().signal }, [ended], true).catch(lostRace);
+  // The client may disconnect before.
+  const lasting = { ...call, signal: new AbortController().signal };
+  await retry(() => deps.log.append(lasting, [ended], true).catch(endedBefore), lasting);
+}
+
+/** If two requests end a sign-in at once, one records the fact. A write that lost a lock ended nothing. */
+function endedBefore(error: unknown): void {
+  if (!isOvertaken(error)) throw error;
 }
 
 export { SignOnEnd };

@@ -19,7 +19,7 @@ import {
 } from "../../events/fact.ts";
 import { type Cascade, type NounFolds, touch } from "../../events/fold.ts";
 import { loadOne } from "../../events/load.ts";
-import { lostRace, type Origin } from "../../events/log.ts";
+import type { Origin } from "../../events/log.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { messageRule } from "../../rules.ts";
 import { hashToken, newToken } from "../../security/token.ts";
@@ -27,8 +27,8 @@ import { userExistsRead } from "../callers/user_exists.ts";
 import { creatorId, gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
+import { endAnyway } from "../writing/end_anyway.ts";
 import { pastExpiration } from "../writing/expiration.ts";
-import { aside } from "../writing/side_call.ts";
 
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   const userExists = userExistsRead(sql);
@@ -97,10 +97,11 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
   }
 
   /** Revokes the new token of a call that fails; the change that the call lost its race to may have ended the token already. */
-  async function revokeNew({ at, userId }: NewToken, call: Call): Promise<void> {
-    const row = { owner: at.owner, id: at.stream, version: at.version, created: at.time, changed: at.time };
-    const revoked = factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } });
-    await log.append(aside(call), [revoked], true).catch(lostRace);
+  function revokeNew({ at, userId }: NewToken, call: Call): Promise<void> {
+    return endAnyway(log, call, async (signal) => {
+      const row = await tokenById({ owner: at.owner, user: userId, id: at.stream }, signal);
+      return row ? [factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } })] : [];
+    });
   }
 
   /** The token that the call presents, if it belongs to the user. */

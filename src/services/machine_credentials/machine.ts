@@ -3,10 +3,10 @@ import { type Call, callerOf, type Deps, organizationOf } from "../../deps.ts";
 import { refuse } from "../../errors.ts";
 import { type At, factOf, type NewFact, next, type Versioned } from "../../events/fact.ts";
 import { load } from "../../events/load.ts";
-import { lostRace, type Origin } from "../../events/log.ts";
+import type { Origin } from "../../events/log.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import { gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
-import { aside } from "../writing/side_call.ts";
+import { endAnyway } from "../writing/end_anyway.ts";
 
 /** A client secret or key of a machine. */
 export type CredentialRow = Versioned & {
@@ -92,16 +92,14 @@ type Identified = { readonly clientId: string; readonly assigned: readonly NewFa
 export const removal = (row: CredentialRow, time: Date): NewFact =>
   factOf("machineCredential", next(row, time), { case: "removed", value: { userId: row.userId } });
 
-/** Makes the step that removes the new credential of a call that fails. */
-export function withdrawing({ log, clock }: Pick<Deps, "log" | "clock">) {
-  return async ({ at, userId }: NewCredential, call: Call): Promise<void> => {
-    const { owner, stream: id, version, time } = at;
-    const last = next({ owner, id, version, created: time, changed: time }, clock());
-    const removed = factOf("machineCredential", last, { case: "removed", value: { userId } });
-    // The change that the call lost its race to may have ended the credential, too.
-    await log.append(aside(call), [removed], true).catch(lostRace);
-  };
-}
+/** Makes the step that removes the new credential of a call that fails; what the call lost its race to may have removed it already. */
+export const withdrawing =
+  ({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">) =>
+  ({ at, userId }: NewCredential, call: Call) =>
+    endAnyway(log, call, async () => {
+      const rows: readonly CredentialRow[] = await credentialsOf(sql, userId);
+      return rows.filter(({ id }) => id === at.stream).map((row) => removal(row, clock()));
+    });
 
 /**
  * Makes the last step of calls that create credentials: if the machine was given more roles meanwhile than the caller covers, removes the

@@ -3,14 +3,21 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { MachineCredentialService } from "../../../gen/postern/v1/machine_credential_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
 import { detailsAfter, factOf, first, type NewFact, next } from "../../events/fact.ts";
-import { lostRace } from "../../events/log.ts";
 import { after, newSecret } from "../applications/application.ts";
-import { aside } from "../writing/side_call.ts";
-import { type CredentialRow, confirming, identified, machineRead, refuseOwn, removal } from "./machine.ts";
+import { endAnyway } from "../writing/end_anyway.ts";
+import {
+  type CredentialRow,
+  confirming,
+  credentialsOf,
+  identified,
+  machineRead,
+  refuseOwn,
+  removal,
+} from "./machine.ts";
 
 /** The client secrets of machines. */
 export const machineSecrets = (deps: Deps) => {
-  const { log, clock, ids } = deps;
+  const { log, sql, clock, ids } = deps;
   const machineOf = machineRead(deps);
   const confirm = confirming(deps);
 
@@ -34,11 +41,12 @@ export const machineSecrets = (deps: Deps) => {
   } satisfies Partial<ServiceImpl<typeof MachineCredentialService>>;
 
   /** Replaces all secrets but the newest: those created at once did not replace each other, and the one written last sees all. */
-  async function replaceOlder(userId: string, overlap: Overlap, call: Call): Promise<void> {
-    const { credentials } = await machineOf(userId, call);
-    const lasting = credentials.filter((row) => isSecret(row) && row.expirationDate === null);
-    const replace = (row: CredentialRow) => log.append(aside(call), [replacement(row, overlap)], true).catch(lostRace);
-    await Promise.all(lasting.slice(0, -1).map(replace));
+  function replaceOlder(userId: string, overlap: Overlap, call: Call): Promise<void> {
+    return endAnyway(log, call, async () => {
+      const credentials: readonly CredentialRow[] = await credentialsOf(sql, userId);
+      const lasting = credentials.filter((row) => isSecret(row) && row.expirationDate === null);
+      return lasting.slice(0, -1).map((row) => replacement(row, overlap));
+    });
   }
 };
 

@@ -1,6 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openClient } from "../../fixture/database_client.ts";
+import { loseDeadlocks } from "../../fixture/deadlocks.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import {
   type Application,
@@ -133,4 +134,15 @@ test("a cached caller of our API is one until its grant ends, and not longer", a
     isOver = asked >= end;
     if (isOver) expect(status).toBe(401);
   }
+});
+
+test("a revocation that loses deadlocks ends its sign-in all the same", async () => {
+  const { app } = await guarded({});
+  const tokens = await tokensOf(app);
+  const where = `app_id = '${app.appId}'`;
+  await using deadlocks = await loseDeadlocks(postern.databaseUrl, { table: "sign_ons", where, times: 3 });
+  const answer = await post(postern.url, "/oauth/revoke", { token: tokens.refresh_token ?? "" }, basic(app));
+  expect([answer.status, await deadlocks.tries()]).toEqual([200, 4]);
+  expect(await introspected(app, tokens.access_token)).toEqual({ active: false });
+  expect((await refresh(app, tokens.refresh_token)).body).toMatchObject({ error: "invalid_grant" });
 });

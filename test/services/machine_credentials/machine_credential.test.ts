@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keyGenerator } from "../../../src/services/machine_credentials/key_file.ts";
+import { loseDeadlocks } from "../../fixture/deadlocks.ts";
 import { newJwk } from "../../fixture/jwk.ts";
 import { type Answer, machine, organization, type Postern, sharedPostern, signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
@@ -90,6 +91,8 @@ test("of secrets created at once, one lasts", async () => {
 test("a machine has at most 20 keys, however many are added at once", async () => {
   const userId = await newMachine();
   done(await newSecret(userId));
+  const where = `user_id = '${userId}'`;
+  await using _ = await loseDeadlocks(postern.databaseUrl, { table: "machine_credentials", where, times: 3 });
   const added = await Promise.all(Array.from({ length: 25 }, () => addKey(userId)));
   const outcomes = added.map(refused).filter(([status]) => status !== 200);
   expect(outcomes.every(([status, reason]) => status === 400 && reason === "MACHINE_KEY_LIMIT")).toBe(true);
