@@ -133,9 +133,6 @@ export const isLostRace = (error: unknown): boolean =>
 export const constraintOf = (error: unknown): string | undefined =>
   reasonOf(error) === "CONFLICT" ? infoOf(error)?.metadata.constraint : undefined;
 
-/** Whether another command recorded a fact at the same version of the same stream first. */
-export const isOvertaken = (error: unknown): boolean => constraintOf(error) === "events_pkey";
-
 /** The permission that a caller lacks; undefined for any other error. */
 export const missingPermissionOf = (error: unknown): string | undefined =>
   reasonOf(error) === "PERMISSION_DENIED" ? infoOf(error)?.metadata.permission : undefined;

@@ -1,10 +1,11 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { constraintOf, isOvertaken } from "../errors.ts";
+import { constraintOf } from "../errors.ts";
 import { isRefusedForValues } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { type Attempted, attemptPlaces, minuteOf, reserve } from "./attempt_places.ts";
 import { type FactInit, factOf, first, type NewFact, typeOf } from "./fact.ts";
 import type { Log } from "./log.ts";
+import { isRecorded } from "./overtaken.ts";
 
 /** The user whom an attempt is about; undefined if it is about nobody. */
 export type About = { readonly owner: string; readonly id: string } | undefined;
@@ -97,7 +98,7 @@ export function attemptsOf<C>({ log, sql, clock, ids, instanceId, keep, own }: A
     // An event that is there was written by an earlier try whose response was lost.
     const failed = trying.flatMap((one, nth) => {
       const outcome = outcomes[nth];
-      return outcome?.status === "rejected" && !isOvertaken(outcome.reason) ? [{ one, error: outcome.reason }] : [];
+      return outcome?.status === "rejected" && !isRecorded(outcome.reason) ? [{ one, error: outcome.reason }] : [];
     });
     const [refused, later] = [failed.filter(isHopeless), failed.filter((one) => !isHopeless(one))];
     written = later.map(({ one }) => one);

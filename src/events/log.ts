@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { isOvertaken, reasonOf, refuse } from "../errors.ts";
+import { constraintOf, reasonOf, refuse } from "../errors.ts";
 import { foreignKey, isLockLost, isOutcomeUnknown, unique } from "../postgres/failure.ts";
 import type { Sql } from "../postgres/pool/connect.ts";
 import { inBatches } from "./batch.ts";
@@ -256,7 +256,8 @@ function lost(error: unknown, { record }: Command): unknown {
  */
 function fateOf({ versions, refused }: Command, error?: unknown): (waiting: Command) => unknown {
   // Somebody else wrote at its version: another node, or another process of this one.
-  if (error !== undefined && !isOvertaken(error)) return () => (befallsOthers(error) ? error : undefined);
+  const isOvertaken = constraintOf(error) === "events_pkey";
+  if (error !== undefined && !isOvertaken) return () => (befallsOthers(error) ? error : undefined);
   return (waiting) => {
     const stale = refused
       ? []

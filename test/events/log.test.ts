@@ -3,6 +3,7 @@ import { newId } from "../../src/deps.ts";
 import { reasonOf } from "../../src/errors.ts";
 import { factOf, first, next, type Versioned } from "../../src/events/fact.ts";
 import { type CommandOrigin, openLog } from "../../src/events/log.ts";
+import { isRecorded } from "../../src/events/overtaken.ts";
 import { isStatementTimeout } from "../../src/postgres/failure.ts";
 import { folds } from "../../src/runtime/modules.ts";
 import { oneConnection, openTestLog, organizationCreated, somebody, unique } from "./log_of.ts";
@@ -173,6 +174,23 @@ test("commands that another process has overtaken fail one statement, and not on
   const losers = Array.from({ length: 16 }, (_, n) => log.append(somebody(), [roleOf(row, `role${n}`)], {}));
   expect(await outcomes(losers)).toEqual(losers.map(() => "CONFLICT"));
   expect(statements).toHaveLength(1);
+});
+
+test("a command that waited for one that was overtaken elsewhere does not count as recorded by somebody else", async () => {
+  await using opened = await withProjects({ each: 2 });
+  const { log, sql, rows } = opened;
+  const [hot, free] = rows;
+  if (!hot || !free) throw new Error("there are no projects");
+  const elsewhere = openLog<CommandOrigin>({ ...ofAll, sql });
+  await elsewhere.append(somebody(), [roleOf(hot, "first")], {});
+  const both = log.append(somebody(), [roleOf(hot, "role"), roleOf(free, "role")], {});
+  const waiting = log.append(somebody(), [roleOf(free, "other")], {});
+  const verdict = (error: unknown) => [reasonOf(error), isRecorded(error)];
+  expect(await Promise.all([both, waiting].map((one) => one.then(() => "won", verdict)))).toEqual([
+    ["CONFLICT", true],
+    ["CONFLICT", false],
+  ]);
+  expect(await sql`select from project_roles where project_id = ${free.id}`).toHaveLength(0);
 });
 
 test("a command that waits for one that is refused is tried", async () => {

@@ -253,12 +253,13 @@ export function machineRevocation({ sql, log, clock }: Pick<Deps, "sql" | "log" 
     if (found.userId !== userId) throw ofAnother();
     if (!found.forApi) return void (await sql`delete from machine_tokens where hash = ${hashToken(value)}`);
     // Nodes cache callers of our API for a moment, and the fact reaches all of them. Tokens of one credential have one history.
+    const lasting = { ...call, signal: new AbortController().signal };
     await retry(async () => {
       const row = await ownToken(key);
       if (!row) return;
       const fact = { case: "tokenRevoked", value: { userId } } as const;
       const revoked = factOf("machineCredential", next(row, clock()), fact, { hash: key.hash });
-      await log.append(call, [{ ...revoked, by: userId }], true);
-    }, call);
+      await log.append(lasting, [{ ...revoked, by: userId }], true);
+    }, lasting);
   };
 }

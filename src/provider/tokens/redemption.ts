@@ -1,4 +1,5 @@
 import type { Call } from "../../deps.ts";
+import { triedAgain } from "../../guards/lock_retry.ts";
 import type { OauthError } from "../http/oauth_error.ts";
 import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
@@ -19,7 +20,6 @@ import {
 } from "./grant_exchange.ts";
 import type { FoundCode } from "./grant_read.ts";
 import { lifetimesOf } from "./lifetimes.ts";
-import { triedAgain } from "./lock_retry.ts";
 import { refreshGrant } from "./refresh_grant.ts";
 import { firstRefreshToken } from "./refresh_token.ts";
 import { endSignOn, SignOnEnd } from "./sign_on.ts";
@@ -59,13 +59,13 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
       ? newRefresh(lifetimes, firstRefreshToken(), { now, end: refreshEnd })
       : undefined;
     const end = refresh && refreshEnd > access.expirationDate ? refreshEnd : access.expirationDate;
-    const written = async () => {
-      const tokens = { now, access, refresh, refreshKey: refresh && refreshKeyOf(client, jkt), end };
-      const done = await redeemCode({ ...of, sessionId: found.end.sessionId }, tokens);
+    const tokens = { now, access, refresh, refreshKey: refresh && refreshKeyOf(client, jkt), end };
+    const redeem = () => redeemCode({ ...of, sessionId: found.end.sessionId }, tokens);
+    const write = async () => {
+      const done = await triedAgain(redeem, call).catch(refuseEnded);
       for (const one of done?.surplus ?? []) await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY);
       return done !== undefined;
     };
-    const write = () => triedAgain(written, call).catch(refuseEnded);
     const { idToken, isWritten } = await signedWhile(maker, { client, signOn, now }, { write, access });
     if (!isWritten) throw await late(found, call, of);
     return tokenResponse({ access, refresh: refresh?.text, idToken });

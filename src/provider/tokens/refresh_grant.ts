@@ -1,3 +1,4 @@
+import { triedAgain } from "../../guards/lock_retry.ts";
 import { OauthError } from "../http/oauth_error.ts";
 import { wordsOf } from "../http/parameters.ts";
 import { later } from "../http/settings.ts";
@@ -19,7 +20,6 @@ import {
 } from "./grant_exchange.ts";
 import { clientAndRefresh, type FoundRefresh } from "./grant_read.ts";
 import { lifetimesOf } from "./lifetimes.ts";
-import { triedAgain } from "./lock_retry.ts";
 import { nextRefreshToken } from "./refresh_token.ts";
 import { SignOnEnd } from "./sign_on.ts";
 import type { SignOn } from "./subject.ts";

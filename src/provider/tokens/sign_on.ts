@@ -1,10 +1,10 @@
 import { SignOnEnd } from "../../../gen/postern/v1/sign_on_pb.ts";
 import type { Call, Deps } from "../../deps.ts";
-import { isOvertaken } from "../../errors.ts";
 import { factOf, first } from "../../events/fact.ts";
 import type { NounFolds } from "../../events/fold.ts";
 import { asking, type Question } from "../../events/load.ts";
 import type { Origin } from "../../events/log.ts";
+import { isRecorded } from "../../events/overtaken.ts";
 import { sharedWrite } from "../../events/shared_write.ts";
 import { retry } from "../../guards/retry.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
@@ -194,7 +194,7 @@ export async function endSignOn(deps: Pick<Deps, "log" | "clock">, call: Call, s
 
 /** If two requests end a sign-in at once, one records the fact. A write that lost a lock ended nothing. */
 function endedBefore(error: unknown): void {
-  if (!isOvertaken(error)) throw error;
+  if (!isRecorded(error)) throw error;
 }
 
 export { SignOnEnd };

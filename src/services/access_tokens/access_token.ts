@@ -27,7 +27,7 @@ import { userExistsRead } from "../callers/user_exists.ts";
 import { creatorId, gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
 import { countOfSession } from "../passwords/password.ts";
 import { cut, type PagePart, pageOf, pageRule } from "../reading/page.ts";
-import { endAnyway } from "../writing/end_anyway.ts";
+import { withdraw } from "../writing/end_anyway.ts";
 import { pastExpiration } from "../writing/expiration.ts";
 
 export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
@@ -98,7 +98,7 @@ export const userAccessTokens = ({ log, sql, clock, ids }: Deps) => {
 
   /** Revokes the new token of a call that fails; the change that the call lost its race to may have ended the token already. */
   function revokeNew({ at, userId }: NewToken, call: Call): Promise<void> {
-    return endAnyway(log, call, async (signal) => {
+    return withdraw({ log, sql }, call, async (signal) => {
       const row = await tokenById({ owner: at.owner, user: userId, id: at.stream }, signal);
       return row ? [factOf("accessToken", next(row, clock()), { case: "revoked", value: { userId } })] : [];
     });

@@ -6,7 +6,7 @@ import { load } from "../../events/load.ts";
 import type { Origin } from "../../events/log.ts";
 import type { Fragment, Sql } from "../../postgres/pool/connect.ts";
 import { gainedMeanwhile, gainedRead } from "../members/ended_by_role.ts";
-import { endAnyway } from "../writing/end_anyway.ts";
+import { withdraw } from "../writing/end_anyway.ts";
 
 /** A client secret or key of a machine. */
 export type CredentialRow = Versioned & {
@@ -96,7 +96,7 @@ export const removal = (row: CredentialRow, time: Date): NewFact =>
 export const withdrawing =
   ({ log, sql, clock }: Pick<Deps, "log" | "sql" | "clock">) =>
   ({ at, userId }: NewCredential, call: Call) =>
-    endAnyway(log, call, async () => {
+    withdraw({ log, sql }, call, async () => {
       const rows: readonly CredentialRow[] = await credentialsOf(sql, userId);
       return rows.filter(({ id }) => id === at.stream).map((row) => removal(row, clock()));
     });

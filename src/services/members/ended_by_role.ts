@@ -3,10 +3,13 @@ import { refuse } from "../../errors.ts";
 import type { Cascade } from "../../events/fold.ts";
 import { load } from "../../events/load.ts";
 import { coversEverybody } from "../../guards/escalation.ts";
+import { triedAgain } from "../../guards/lock_retry.ts";
 import { uncovered } from "../../guards/missing_permission.ts";
 import type { Permission } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
+import { forgetAnswer } from "../writing/forget_answer.ts";
+import { aside } from "../writing/side_call.ts";
 
 /** A role given to a user. */
 export type NewRole = { readonly userId: string; readonly target: Membership };
@@ -76,7 +79,8 @@ export function endingOutgrownCodes({ sql }: Pick<Deps, "sql">) {
       const { userId: creatorId } = callerOf(call);
       const permission = userId === creatorId ? undefined : await gained(userId, call);
       if (permission === undefined) return answer;
-      await endCodes(sql, userId, creatorId);
+      await triedAgain(async () => endCodes(sql, userId, creatorId), aside(call));
+      await forgetAnswer(sql, call);
       throw gainedMeanwhile(permission);
     };
 }

@@ -1,7 +1,7 @@
-import type { Call } from "../../deps.ts";
-import { refuse } from "../../errors.ts";
-import { retry } from "../../guards/retry.ts";
-import { isLockLost } from "../../postgres/failure.ts";
+import type { Call } from "../deps.ts";
+import { refuse } from "../errors.ts";
+import { isLockLost } from "../postgres/failure.ts";
+import { retry } from "./retry.ts";
 
 /** Retries a write a limited number of times if it lost a lock, in which case it had no effect. */
 export const triedAgain = <T>(statement: () => Promise<T>, call: Pick<Call, "signal">): Promise<T> =>
