@@ -113,17 +113,34 @@ function operationsOn(world: World, chance: () => number) {
     const { body: own } = await post("/v1/projects", { name: unique("project") });
     const path = `/v1/projects/${own.projectId}`;
     for (const key of roles) await post(`${path}/roles`, { key });
+    await patch(`${path}/roles/${among(roles)}`, { displayName: unique("Role") });
     const grant = { grantedOrganizationId: among(world.organizations), roleKeys: some() };
     const { body } = await post(`${path}/grants`, grant);
     const granted = `${path}/grants/${body.projectGrantId}`;
     const status = await done(put(granted, { roleKeys: some() }));
     return chance() < 0.5 ? done(remove(granted)) : status;
   };
+  const soon = () => ({ expirationDate: new Date(Date.now() + 3_600_000 * chance()).toISOString() });
+  const grantLimited = async () => {
+    const [{ body: own }, { userId }] = [await post("/v1/projects", { name: unique("project") }), await newPerson()];
+    const limited = chance() < 0.5 ? soon() : {};
+    const { body } = await post(`/v1/users/${userId}/grants`, { projectId: own.projectId, ...limited });
+    world.userGrants.push(body.userGrantId);
+    return done(post(`/v1/user-grants/${body.userGrantId}:setExpiration`, chance() < 0.7 ? soon() : {}));
+  };
+  const memberChanged = async () => {
+    const { userId } = await newPerson();
+    await post("/v1/members", { userId, roles: ["ORG_VIEWER"] });
+    world.users.push(userId);
+    return done(put(`/v1/members/${userId}`, { roles: ["ORG_OWNER"] }));
+  };
   const applicationChanged = async () => {
     const { body: own } = await post("/v1/projects", { name: unique("project") });
     const applications = `/v1/projects/${own.projectId}/applications`;
     const { body } = await post(`${applications}/oidc`, { name: "App" });
     const path = `${applications}/${body.appId}`;
+    const { body: api } = await post(`${applications}/api`, { name: "API", authMethodType: 1 });
+    await patch(`${applications}/${api.appId}/api`, { authMethodType: 2 });
     await post(`${path}:rotateClientSecret`);
     await patch(`${path}/oidc`, { name: "Web" });
     const { body: key } = await post(`${path}/keys`, { publicKey: newJwk() });
@@ -343,18 +360,11 @@ function operationsOn(world: World, chance: () => number) {
       );
     },
     () => done(put(`/v1/user-grants/${among(world.userGrants)}`, { roleKeys: some() })),
-    () => {
-      const end = chance() < 0.7 ? { expirationDate: new Date(Date.now() + 3_600_000 * chance()).toISOString() } : {};
-      // The newest is there more often than any other, which may have ended.
-      const grant = chance() < 0.5 ? world.userGrants.at(-1) : among(world.userGrants);
-      return done(post(`/v1/user-grants/${grant}:setExpiration`, end));
-    },
-    shutAndOpened,
-    deletedWhole,
+    ...[grantLimited, shutAndOpened, deletedWhole],
     () => done(remove(`/v1/user-grants/${among(world.userGrants)}`)),
     () => done(post(`${project()}/members`, { userId: among(world.users), roles: ["PROJECT_OWNER"] })),
     () => done(post("/v1/members", { userId: among(world.users), roles: ["ORG_VIEWER"] })),
-    () => done(put(`/v1/members/${among(world.users)}`, { roles: ["ORG_OWNER"] })),
+    memberChanged,
     () => done(remove(`/v1/members/${among(world.users)}`)),
     () => {
       const policy = { minimumLength: 1 + Math.floor(chance() * 8), requiresUpper: true };
