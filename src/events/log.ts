@@ -263,7 +263,10 @@ function fateOf({ versions, refused }: Command, error?: unknown): (waiting: Comm
       ? []
       : [...waiting.versions].flatMap(([stream, version]) => (version <= (versions.get(stream) ?? 0n) ? [stream] : []));
     if (stale.length === 0) return undefined;
-    return refuse.because("CONFLICT", { params: { constraint: "events_pkey" }, cause: new Overtaken(stale) });
+    return refuse.because("CONFLICT", {
+      params: { constraint: "events_pkey" },
+      cause: new Overtaken(stale, error === undefined),
+    });
   };
 }
 

@@ -64,8 +64,9 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
     try {
       return await work();
     } catch (error) {
-      // A repetition on another node may have finished in the meantime and caused this error.
-      const meanwhile = reasonOf(error) && (await answered(request, call).catch(() => undefined));
+      // A repetition on another node may have finished in the meantime and caused this error. What this call wrote itself is no answer to it.
+      const mayBeDone = reasonOf(error) !== undefined && !call.values.get(keys.written);
+      const meanwhile = mayBeDone && (await answered(request, call).catch(() => undefined));
       if (meanwhile) return recorded(meanwhile);
       throw error;
     }

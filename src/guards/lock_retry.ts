@@ -5,11 +5,9 @@ import { retry } from "./retry.ts";
 
 /** Retries a write a limited number of times if it lost a lock, in which case it had no effect. */
 export const triedAgain = <T>(statement: () => Promise<T>, call: Pick<Call, "signal">): Promise<T> =>
-  retry(async () => {
-    try {
-      return await statement();
-    } catch (error) {
-      if (!isLockLost(error)) throw error;
-      throw refuse.because("CONFLICT", { params: { constraint: "lock" }, cause: error });
-    }
-  }, call);
+  retry(() => statement().catch(asLostRace), call);
+
+/** Throws a lost lock as the lost race that it is, and any other error as it is. */
+export function asLostRace(error: unknown): never {
+  throw isLockLost(error) ? refuse.because("CONFLICT", { params: { constraint: "lock" }, cause: error }) : error;
+}

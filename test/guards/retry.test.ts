@@ -28,7 +28,7 @@ test("a command whose caller expected another sequence is not tried again", asyn
 });
 
 const overtaken = (...streams: string[]) =>
-  refuse.because("CONFLICT", { params: { constraint: "events_pkey" }, cause: new Overtaken(streams) });
+  refuse.because("CONFLICT", { params: { constraint: "events_pkey" }, cause: new Overtaken(streams, true) });
 
 test("commands that lost a race for the same object read it again one after the other", async () => {
   let version = 0;

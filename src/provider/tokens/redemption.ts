@@ -1,4 +1,5 @@
 import type { Call } from "../../deps.ts";
+import { lostRace } from "../../events/log.ts";
 import { triedAgain } from "../../guards/lock_retry.ts";
 import type { OauthError } from "../http/oauth_error.ts";
 import { wordsOf } from "../http/parameters.ts";
@@ -63,7 +64,8 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
     const redeem = () => redeemCode({ ...of, sessionId: found.end.sessionId }, tokens);
     const write = async () => {
       const done = await triedAgain(redeem, call).catch(refuseEnded);
-      for (const one of done?.surplus ?? []) await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY);
+      for (const one of done?.surplus ?? [])
+        await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY).catch(lostRace);
       return done !== undefined;
     };
     const { idToken, isWritten } = await signedWhile(maker, { client, signOn, now }, { write, access });

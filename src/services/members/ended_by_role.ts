@@ -3,11 +3,12 @@ import { refuse } from "../../errors.ts";
 import type { Cascade } from "../../events/fold.ts";
 import { load } from "../../events/load.ts";
 import { coversEverybody } from "../../guards/escalation.ts";
-import { triedAgain } from "../../guards/lock_retry.ts";
+import { asLostRace } from "../../guards/lock_retry.ts";
 import { uncovered } from "../../guards/missing_permission.ts";
 import type { Permission } from "../../guards/permissions.ts";
 import type { Sql } from "../../postgres/pool/connect.ts";
 import { membershipsRead } from "../callers/caller_lookups.ts";
+import { untilDone } from "../writing/end_anyway.ts";
 import { forgetAnswer } from "../writing/forget_answer.ts";
 import { aside } from "../writing/side_call.ts";
 
@@ -79,8 +80,8 @@ export function endingOutgrownCodes({ sql }: Pick<Deps, "sql">) {
       const { userId: creatorId } = callerOf(call);
       const permission = userId === creatorId ? undefined : await gained(userId, call);
       if (permission === undefined) return answer;
-      await triedAgain(async () => endCodes(sql, userId, creatorId), aside(call));
       await forgetAnswer(sql, call);
+      await untilDone(async () => void (await endCodes(sql, userId, creatorId).catch(asLostRace)), aside(call));
       throw gainedMeanwhile(permission);
     };
 }

@@ -11,18 +11,22 @@ type EndsOf = (signal: AbortSignal) => Promise<readonly NewFact[]>;
  * Ends what a call must not leave in force, whatever else changes it at the same time: after each lost race, what is left to end is read
  * again.
  */
-export async function endAnyway(log: Deps["log"], call: Call, endsOf: EndsOf): Promise<void> {
+export function endAnyway(log: Deps["log"], call: Call, endsOf: EndsOf): Promise<void> {
   const lasting = aside(call);
+  return untilDone(async () => void (await log.append(lasting, await endsOf(lasting.signal), true)), lasting);
+}
+
+/** Repeats a step that loses races. In the end it fails as no lost race, for which the whole call, which wrote already, would run again. */
+export async function untilDone(step: () => Promise<void>, call: Pick<Call, "signal">): Promise<void> {
   try {
-    await retry(async () => log.append(lasting, await endsOf(lasting.signal), true), lasting);
+    await retry(step, call);
   } catch (error) {
-    // A lost race would have the call run again, which wrote already.
     throw isLostRace(error) ? new Error("what a call had to end is still in force", { cause: error }) : error;
   }
 }
 
-/** Ends what a call wrote that is about to fail. A repetition of the call must not get the answer that was recorded with it. */
+/** Ends a credential that a call made and that is about to fail. */
 export async function withdraw({ log, sql }: Pick<Deps, "log" | "sql">, call: Call, endsOf: EndsOf): Promise<void> {
-  await endAnyway(log, call, endsOf);
   await forgetAnswer(sql, call);
+  await endAnyway(log, call, endsOf);
 }

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mailTexts } from "../../../src/messages/mail_texts.ts";
 import { openClient } from "../../fixture/database_client.ts";
+import { loseDeadlocks } from "../../fixture/deadlocks.ts";
 import { holdStatement } from "../../fixture/held_row.ts";
 import { patternOf } from "../../fixture/text_pattern.ts";
 import {
@@ -301,8 +303,12 @@ test.each([
   async (_, table, path, body) => {
     const userId = await person();
     done(await manager.post(`/v1/users/${userId}/phone`, { phone: "+41791234567", ...returned }));
+    const key = { "idempotency-key": randomUUID() };
+    const make = () => manager.post(`/v1/users/${userId}${path}`, body, key);
+    const losing = { table: table.replace("sends", "codes"), where: `user_id = '${userId}'`, times: 2 };
+    await using deadlocks = await loseDeadlocks(postern.databaseUrl, losing);
     const held = await holdStatement(postern.databaseUrl, `lock table ${table} in share mode`);
-    const making = manager.post(`/v1/users/${userId}${path}`, body);
+    const making = make();
     try {
       await expect.poll(waitingForLocks).toBe(1);
       await promote(userId);
@@ -310,6 +316,8 @@ test.each([
       await held[Symbol.asyncDispose]();
     }
     expect(refused(await making)).toEqual([403, "PERMISSION_DENIED"]);
+    expect(await deadlocks.tries()).toBeGreaterThan(2);
+    expect(refused(await make())).toEqual([403, "PERMISSION_DENIED"]);
     await using database = openClient(postern.databaseUrl);
     for (const codes of ["mail_codes", "phone_codes"])
       expect(await database.client.unsafe(`select from ${codes} where user_id = $1`, [userId])).toEqual([]);
