@@ -312,14 +312,16 @@ test.each([
     try {
       await expect.poll(waitingForLocks).toBe(1);
       await promote(userId);
+      await deadlocks.again();
     } finally {
       await held[Symbol.asyncDispose]();
     }
     expect(refused(await making)).toEqual([403, "PERMISSION_DENIED"]);
-    expect(await deadlocks.tries()).toBeGreaterThan(2);
+    expect(await deadlocks.tries()).toBe(3);
     expect(refused(await make())).toEqual([403, "PERMISSION_DENIED"]);
     await using database = openClient(postern.databaseUrl);
     for (const codes of ["mail_codes", "phone_codes"])
       expect(await database.client.unsafe(`select from ${codes} where user_id = $1`, [userId])).toEqual([]);
+    expect(await database.client`select from idempotency where key = ${key["idempotency-key"]}`).toEqual([]);
   },
 );
