@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Postern, signedUp, startPostern } from "../harness.ts";
@@ -10,6 +10,7 @@ import { openBrowser } from "../provider/browser.ts";
 import { loopback, serve } from "../provider/https_server.ts";
 import { startWebProgram } from "../provider/web_program.ts";
 import { textOf } from "../rules/tree.ts";
+import { freePort } from "../wire/free_port.ts";
 import { ended } from "./command.ts";
 import { found } from "./toolchains.ts";
 import { openWorkshop, root } from "./workshop.ts";
@@ -184,12 +185,3 @@ describe.skipIf(!found("curl"))("the example of an agent and an MCP server", () 
     expect((await bearer(another)).status).toBe(401);
   });
 });
-
-/** A port that was free a moment ago: the URI of the server is registered before the server listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, "localhost"), "listening");
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), "close");
-  return port;
-}

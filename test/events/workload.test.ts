@@ -4,6 +4,7 @@ import type { Sql } from "../../src/postgres/pool/connect.ts";
 import { folds } from "../../src/runtime/modules.ts";
 import { connected } from "../fixture/connection.ts";
 import { documentsComeAndGo } from "../fixture/document_applications.ts";
+import { erasedOrRestored } from "../fixture/erased_or_restored.ts";
 import { enrolTotp, passkeyChallenge, pendingOf, withPasskey, withTotp } from "../fixture/factors.ts";
 import { onePixel } from "../fixture/images.ts";
 import { newJwk } from "../fixture/jwk.ts";
@@ -235,21 +236,6 @@ function operationsOn(world: World, chance: () => number) {
     const browser = openBrowser(issuerOf(postern));
     return (await browser.submit(await browser.open(link), {}, "restore")).status;
   };
-  const erasedOrRestored = async () => {
-    const organizationId = await organization(postern);
-    const { client: owner, userId } = await signedUp(postern, { organizationId });
-    await post("/v1/members", { userId, roles: ["ORG_OWNER"] }, inside(organizationId));
-    const { body } = await post("/v1/users/human", { ...person(), username: unique("person") }, inside(organizationId));
-    const path = `/v1/users/${body.userId}`;
-    await owner.post(`${path}:erase`);
-    if (chance() < 0.5) return done(owner.post(`${path}:restore`));
-    await put("/v1/policies/privacy", { policy: { restoreDays: 0 } }, inside(organizationId));
-    const { body: begun } = await owner.post(`${path}:erase`);
-    if (begun.jobId) await owner.get(`/v1/jobs/${begun.jobId}:wait`);
-    await put("/v1/policies/privacy", { policy: { restoreDays: 3, selfErasure: true } }, inside(organizationId));
-    await (await signedUp(postern, { organizationId })).client.post("/v1/users/me:erase");
-    return done(remove("/v1/policies/privacy", inside(organizationId)));
-  };
   const subscribed = async () => {
     const { body } = await post("/v1/subscriptions", { url: `https://receiver.invalid/${unique("events")}` });
     const path = `/v1/subscriptions/${body.subscriptionId}`;
@@ -275,7 +261,7 @@ function operationsOn(world: World, chance: () => number) {
   return [
     ...[givenAndTaken, grantChanged, applicationChanged],
     ...[endedAndAllowed, succeeded, restored, () => signedInByMail(postern, chance)],
-    ...[erasedOrRestored, subscribed],
+    ...[() => erasedOrRestored(postern, chance), subscribed],
     ...[lockedAndUnlocked, factorsUsed, signedInAndRevoked, () => namesOfItsOwn(postern, chance)],
     () => made("users", post("/v1/users/human", { ...person(), phone: phone(), password }), (b) => b.userId),
     () => made("users", post("/v1/users/machine", { username: oneOf("machine", 60), name: "M" }), (b) => b.userId),

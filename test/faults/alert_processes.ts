@@ -12,7 +12,7 @@ import { type Serving, serve } from "../postgres/serving.ts";
 import { freePort } from "../wire/free_port.ts";
 import { workersOf } from "../workers/processes.ts";
 import { type AlertStage, keepDoing, type Scene } from "./alert_scenes.ts";
-import { fill, openDisk } from "./full_disk.ts";
+import { fill, haveRoomForWal, openDisk } from "./full_disk.ts";
 import { openKilled } from "./kills.ts";
 import { type Stage, untilReady } from "./rounds.ts";
 import { scrape } from "./virtual_series.ts";
@@ -133,7 +133,8 @@ export const diskScenes: readonly Scene<AlertDisk>[] = [
   {
     state: "the disk of the database is full",
     fires: ["PosternDiskFull", "PosternNotReady"],
-    async enter({ url, token, folder }, undo) {
+    async enter({ url, token, folder, databaseUrl }, undo) {
+      await haveRoomForWal(databaseUrl);
       const ballast = join(folder, "ballast");
       undo.defer(() => rm(ballast));
       await fill(ballast);

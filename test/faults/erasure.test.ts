@@ -9,6 +9,7 @@ import { folds } from "../../src/runtime/modules.ts";
 import { newToken } from "../../src/security/token.ts";
 import { oneConnection } from "../events/log_of.ts";
 import { startNode } from "../first_start.ts";
+import { holdStatement } from "../fixture/held_row.ts";
 import { newEraser } from "../fixture/organization.ts";
 import { personWithTraces, refusingProvider } from "../fixture/person.ts";
 import { type Answer, clientOf, type Postern } from "../harness.ts";
@@ -72,6 +73,10 @@ test.skipIf(!bin || !found("pg_dump"))(
 
     done(await admin.put("/v1/policies/privacy", { policy: { restoreDays: 0 } }, at));
     const eraser = await newEraser(postern, organization.id);
+    await using held = await holdStatement(
+      databaseUrl,
+      `select from events where stream = 'attempt${many}' for update`,
+    );
     const { jobId } = done(await eraser.post(`/v1/users/${userId}:erase`));
     const left = async () =>
       (
@@ -81,6 +86,7 @@ test.skipIf(!bin || !found("pg_dump"))(
     while ((await left()) === many);
     first.signal("SIGKILL");
     await first.exited;
+    await held[Symbol.asyncDispose]();
     expect(await left(), "the job was under way").toBeGreaterThan(0);
     const other = clientOf(second.url, adminToken);
     expect(done(await other.get(`/v1/jobs/${jobId}:wait?instance=true&timeoutSeconds=50`)).job).toMatchObject({

@@ -38,8 +38,7 @@ export async function openFull(): Promise<Stage> {
     faults: {
       "a full disk": {
         async strike() {
-          // Old files of the write-ahead log become its next ones. Without one, the server would stop before a statement finds no room.
-          await ask(stage.databaseUrl, "checkpoint");
+          await haveRoomForWal(stage.databaseUrl);
           await eventually(async () => {
             // A checkpoint gives room back, enough for a minute of writes.
             await fill(ballast);
@@ -61,6 +60,15 @@ export async function openFull(): Promise<Stage> {
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/**
+ * Makes an old file of the write-ahead log its current one. A new file has no blocks before it is written to: on a full disk, the server
+ * would stop there before any statement finds no room.
+ */
+export async function haveRoomForWal(databaseUrl: string): Promise<void> {
+  for (const statement of ["select pg_switch_wal()", "checkpoint", "select pg_switch_wal()"])
+    await ask(databaseUrl, statement);
 }
 
 /** How many statements the node says to have found no room. */

@@ -20,6 +20,11 @@ export async function openNetwork(): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), "postern-network-"));
   opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20 }));
   const options = { databaseUrl: proxy.url, dataDir, adminToken: newToken("pt"), env: settings };
+  // On a busy machine, a first start needs more time for a statement than calls have here.
+  {
+    await using first = await startNode({ ...options, env: {} });
+    await untilReady(first);
+  }
   const node = opened.use(await startNode(options));
   await untilReady(node);
   const stack = opened.move();

@@ -52,7 +52,7 @@ describe.skipIf(!found("pgbouncer")).each(Object.entries(ways))("PgBouncer in tr
   });
 
   test("a statement that runs too long is ended on the server, and the next ones run", async () => {
-    await using stage = await openStage(settings, 1_000);
+    await using stage = await openStage(settings, 3_000);
     const { postern, direct } = stage;
     const waiting = async () => {
       const [row] = await ask<{ count: number }>(

@@ -62,7 +62,7 @@ describe.skipIf(!found("chromium"))("in Chromium, from another origin", () => {
     const client = clientIn(page, "grpc-web, binary", postern.url);
     const { userId, watchEvents } = await newcomer(postern);
     await postern.admin.post(`/v1/users/${userId}:deactivate`);
-    const headers = { ...watchEvents.headers, ...grpcTimeout(1500) };
+    const headers = { ...watchEvents.headers, ...grpcTimeout(5000) };
     await using watching = await client.watch({ ...watchEvents, headers });
     const types = async () => (await watching.received()).map(typeIn);
     const ended = { ended: expect.stringContaining("DEADLINE_EXCEEDED") };

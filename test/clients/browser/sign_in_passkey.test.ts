@@ -1,23 +1,12 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { pageText } from "../../../src/messages/page.ts";
 import { organization, type Postern, signedUp, startPostern } from "../../harness.ts";
 import { type Application, application, authorizeUrl, exchange } from "../../provider/application.ts";
+import { freePort } from "../../wire/free_port.ts";
 import { found } from "../toolchains.ts";
 import { type Page, startChromium } from "./chromium.ts";
 import { shows, submit } from "./forms.ts";
-
-/** A port that nobody listens on: a passkey is bound to the port of its page, so that it has to be known before. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Clicks the button of the form that a script shows. */
 const clickPasskey = (page: Page) =>

@@ -183,7 +183,7 @@ export function writes(stage: () => Stage): void {
     const quiet = { times: 0 };
     proxy.between = ({ path }) => {
       quiet.times += Number(path.endsWith("/ListProjects"));
-      return path.endsWith("/ListProjects") ? { status: 429, headers: { "retry-after": "1" } } : undefined;
+      return path.endsWith("/ListProjects") ? { status: 429, headers: { "retry-after": "5" } } : undefined;
     };
     await press(page, "a[href='/console/projects']");
     await shows(page, "Too many requests in a short time.");
